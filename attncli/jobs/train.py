@@ -55,6 +55,7 @@ from models.base.errors import ModelError
 from models.base.memory import retain_freed_memory
 from models.config.tables import ModelConfig
 
+WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
 StopRequested = Callable[[], bool]  # returns True to save and stop
 
 
@@ -122,7 +123,7 @@ def assemble(
         str(run.folder.path.absolute()),
         run.config.train.precision,
         torch.get_num_threads(),
-        60 * run.config.train.wait_minutes,
+        WAIT_SECONDS,
     )
     waiting = partial(progress, "waiting for all processes")
     return meeting.invite(invitation, waiting, stop_requested)

@@ -50,7 +50,7 @@ TABLES = {  # settings without a section: tables of model, by the setting that a
     "image": ImageConfig,
 }
 BUDGET = (  # settings of [train] that a preset takes from the base
-    *("steps", "epochs", "minutes", "batch_tokens", "accumulate", "evaluate_every", "patience"),
+    *("steps", "epochs", "minutes", "batch_tokens", "evaluate_every", "patience"),
 )
 
 

@@ -82,11 +82,11 @@ class RewardLoss(Protocol):
         """
 
 
-class UpdateBatches(NamedTuple):
-    """Batches of one update."""
+class UpdateBatch(NamedTuple):
+    """The batch of one update, or a part of it."""
 
     examples: Examples
-    group: list[np.ndarray]  # example numbers of each batch
+    numbers: np.ndarray  # of its examples
     reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
 
 

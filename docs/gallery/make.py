@@ -54,7 +54,7 @@ def train() -> None:
         *("-p", "rnnsearch-nano", *given(*budget, *rate, *model), *SETTINGS),
     )
     steps = ("train.steps=1500", "train.evaluate_every=250", "train.metric=loss")
-    small = ("train.batch_tokens=512", "train.precision=fp32", "data.demo_scenes=1500")
+    small = ("train.batch_tokens=512", "train.precision=fp32", "data.demo_size=1500")
     attn(
         *("train", "-p", "show-attend-tell-soft-nano", "-o", str(WORK / "scenes")),
         *(*given(*steps, *small), *SETTINGS),

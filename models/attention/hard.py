@@ -28,20 +28,22 @@ class Hard(Read):
 
     context = value_s, s ~ Categorical(weights)
     Source: Xu et al. 2015, section 4.1.
-    Options: read_decode, read_gradient, read_soft, read_seed.
+    Options: read_decode, read_gradient.
     The returned weights are the ones used: 1 for the slot, 0 for the others. In training, the
-    output includes log-probability and entropy of the sample, for REINFORCE. A share read_soft of
-    the sentences or images is then read by expectation, which lowers the variance. The weights of
-    REINFORCE and entropy are settings of train.attention. Outside training, a sample depends on the
-    seed, the input and the step only, not on the batch or earlier samples.
+    output includes log-probability and entropy of the sample, for REINFORCE. Half of the sentences
+    or images are then read by expectation, which lowers the variance. The weights of REINFORCE and
+    entropy are settings of train.attention. Outside training, a sample depends on the seed, the
+    input and the step only, not on the batch or earlier samples.
     """
 
     needs_history = True
+    expected_share = 0.5  # of the sentences or images, in training
 
-    def __init__(self, config: AttentionConfig) -> None:
+    def __init__(self, config: AttentionConfig, *, seed: int = 1) -> None:
         super().__init__(config)
         check_limits(config, where="model.attention")
         self.config, self.decode = config, decode_of(config)
+        self.seed = seed  # of samples outside training
 
     def begin(self, key: Tensor) -> Tensor:
         """Return a number (B,) per sentence.
@@ -62,12 +64,12 @@ class Hard(Read):
             return self._read(weights, values)
         if self.decode == "argmax":
             return self._read(only(weights.argmax(-1), weights), values)
-        place = hashed_uniform(history.step, history.random, self.config.read_seed)
+        place = hashed_uniform(history.step, history.random, self.seed)
         return self._read(only(sampled(weights, place), weights), values)
 
     def _sampled(self, weights: Tensor, values: Tensor, random: Tensor) -> AttentionOutput:
         slots = sampled(weights.detach(), torch.rand_like(random))  # (B, T)
-        soft = random.frac() < self.config.read_soft  # (B, T)
+        soft = random.frac() < self.expected_share  # (B, T)
         hard = only(slots, weights)
         if self.config.read_gradient == "straight_through":
             hard = hard + (weights - weights.detach())

@@ -20,11 +20,14 @@ class RemovedSetting(NamedTuple):
 
 AUGMENTATION = "half of the images are mirrored, and crops keep at least 0.8 of the area"
 GRAMMAR = "runs without files translate English to German; name files for other languages"
+EXPECTED = "half of the sentences or images are read by expectation, as in Xu et al. 2015"
 MOMENTS = "Adam has the decays 0.9 and 0.98 of Vaswani et al. 2017"
 ALIGNER = "the alignment layer of attn align train learns from word links"
 ATTENTIONS = ("attention", "self_attention")
 MIX = "training chooses expectation or sample for a whole sentence or image, as in Xu et al. 2015"
 SAMPLES = "hard attention samples from its weights"
+SEED = "search.seed seeds the samples of hard attention"
+SIZE = "data.demo_size gives the number of generated pairs, sentences or scenes"
 REMOVED = {  # by place, as in search.beam; a table of a list has the place of the list
     "data.alignments": RemovedSetting("", ALIGNER),
     "data.corpora.alignments": RemovedSetting("", ALIGNER),
@@ -32,6 +35,10 @@ REMOVED = {  # by place, as in search.beam; a table of a list has the place of t
     "data.demo_target": RemovedSetting("de", GRAMMAR),
     **{f"model.{name}.read_mix": RemovedSetting("sentence", MIX) for name in ATTENTIONS},
     **{f"model.{name}.read_temperature": RemovedSetting(1.0, SAMPLES) for name in ATTENTIONS},
+    **{f"model.{name}.read_seed": RemovedSetting(1, SEED) for name in ATTENTIONS},
+    **{f"model.{name}.read_soft": RemovedSetting(0.5, EXPECTED) for name in ATTENTIONS},
+    "data.demo_pairs": RemovedSetting(8000, SIZE),
+    "data.demo_scenes": RemovedSetting(2000, SIZE),
     "tokenizer.coverage": RemovedSetting(
         0.9999, "a vocabulary covers 99.99 % of the characters; the rest are encoded as bytes"
     ),
@@ -61,6 +68,17 @@ REMOVED = {  # by place, as in search.beam; a table of a list has the place of t
         False, "a lexical shortlist made only torch's search faster, by 10 to 21 %"
     ),
     "search.views": RemovedSetting(1, "several views of an image gained nothing on unseen images"),
+    "search.mbr_scale": RemovedSetting(
+        0.5, "candidates of a beam have the square roots of their probabilities as weights"
+    ),
+    "train.accumulate": RemovedSetting(
+        1, "train.shards computes an update in parts; multiply train.batch_tokens instead"
+    ),
+    "train.self_critical_samples": RemovedSetting(
+        5, "5 captions are sampled per image; each is compared with the mean of the others"
+    ),
+    "train.wait_minutes": RemovedSetting(10.0, "a process waits 10 minutes for another"),
+    "train.weight_decay": RemovedSetting(0.0, "no recipe used it"),
     "train.products": RemovedSetting(
         "torch", "oneDNN made only training in fp32 on a CPU faster, 1.3 times; bf16 gains more"
     ),

@@ -88,14 +88,6 @@ class AttentionConfig:
         choices=get_args(ReadMode),
         aliases={"expectation": "expected"},  # the paper's word
     )
-    read_seed: int = option(
-        1, "hard: random seed of the samples outside training", at_most=MAX_SEED
-    )
-    read_soft: float = option(
-        0.5,
-        "hard: share of sentences or images that training reads by expectation (Xu et al. 2015)",
-        below=1,
-    )
     read_gradient: str = option(
         "reinforce",
         "hard: how the score learns from samples: reinforce, or straight_through (the gradient of "
@@ -329,11 +321,6 @@ class SearchConfig:
     )
     candidates: int = option(
         20, "mbr: number of candidates; the beam is at least as wide", least=1, at_most=1000
-    )
-    mbr_scale: float = option(
-        0.5,
-        "mbr: exponent of the probabilities of candidates of a beam; 0 for equal weights",
-        at_most=100,
     )
     max_ratio: float = option(
         2.0, "factor of the length limit, in tokens: max_ratio times source length plus max_extra"

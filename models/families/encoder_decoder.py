@@ -221,14 +221,14 @@ class EncoderDecoder(nn.Module):
                 "a model trained with model.attention.read=hard",
                 "leave out the read mode",
             )
-        attention = replace(config.attention, read_decode=decode, read_seed=seed)
+        attention = replace(config.attention, read_decode=decode)
         shared = {id(tensor): tensor for tensor in chain(self.parameters(), self.buffers())}
         other = copy.deepcopy(self, shared)
         other.config = replace(config, attention=attention)
         for part in list(other.modules()):
             if isinstance(part, Attention) and isinstance(part.read, Hard):
-                changed = replace(part.read.config, read_decode=decode, read_seed=seed)
-                part.read = Hard(changed).train(self.training)
+                changed = replace(part.read.config, read_decode=decode)
+                part.read = Hard(changed, seed=seed).train(self.training)
         return other
 
     def parameter_count(self) -> int:

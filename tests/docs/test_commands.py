@@ -38,7 +38,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn align train ", "--dry-run"),
     (
         r"^attn models compare .*--dry-run",
-        "--seeds 1 -s data.demo_pairs=60 -s data.demo_scenes=8 -s train.steps=2",
+        "--seeds 1 -s data.demo_size=60 -s train.steps=2",
     ),
     (r"^attn models compare .*--start-from ", f"--seeds 1 {LIGHT}"),
     (r"^attn models compare flat ", f"--seeds 1 -p multi-source-nano {SMALL}"),

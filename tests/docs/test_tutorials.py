@@ -34,9 +34,9 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train .*--start-from photos ", "-s train.steps=1 -s search.max_caption=5"),
     (r"^attn train .*--images ", f"-s model.image.encoder=small-cnn {SMALL}"),
     (r"^attn caption ", "-b 1 -s search.max_caption=5"),
-    (r"^attn train -o ", f"{SMALL} -s data.demo_pairs=60"),
+    (r"^attn train -o ", f"{SMALL} -s data.demo_size=60"),
     (r"^attn train ", SMALL),
-    (r"^attn models compare ", f"--seeds 1 {SMALL} -s data.demo_pairs=60"),
+    (r"^attn models compare ", f"--seeds 1 {SMALL} -s data.demo_size=60"),
     (r"^python benchmarks/recipes.py .*--data-only", ""),
     (r"^python benchmarks/recipes.py cogs ", " ".join(SETTINGS)),
     (r"^python benchmarks/recipes.py ", "--data-only"),  # its commands stand in the page, too

@@ -13,7 +13,7 @@ from tests.docs import shell
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 TINY = " ".join(f"-s {setting}" for setting in (*SMALL, "train.steps=2", "train.evaluate_every=2"))
 SCENES = (
-    "-p show-attend-tell-soft-nano -s data.demo_scenes=8 -s train.steps=1 -s model.hidden=16 "
+    "-p show-attend-tell-soft-nano -s data.demo_size=8 -s train.steps=1 -s model.hidden=16 "
     "-s model.embedding=16 -s train.evaluate_every=1 -s search.max_caption=3 -s train.patience=0"
 )
 
@@ -23,7 +23,7 @@ SCENES = (
     [
         ("{train} --dev {dev} -p transformer-nano " + TINY, "echo "),
         ("--corpus en-de={train} --dev-corpus en-de={dev} -p transformer-nano " + TINY, "--to de"),
-        ("-s data.demo_pairs=60 -p transformer-nano " + TINY, "echo "),
+        ("-s data.demo_size=60 -p transformer-nano " + TINY, "echo "),
         (SCENES, "images.tar/"),
         ("--labels labels.tsv -p bilstm-attention-nano -s train.steps=1", "| attn classify"),
     ],

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import History
+from models.attention.hard import Hard
 from models.attention.monotonic import Monotonic
 from models.attention.qk_norm import QkNorm
 from models.base.errors import ModelError
@@ -69,7 +70,6 @@ def combinations(score: str, window: str, preset: str = "") -> Iterator[Attentio
             window_size=2,
             filter_width=3,
             chunk=2,
-            read_soft=0.0,
         )
 
 
@@ -101,6 +101,14 @@ def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
                 if isinstance(part, Monotonic):
                     part.offset.fill_(0.2)  # so that steps stop at some slot
     return model.eval()
+
+
+def always_sampled(module: M) -> M:
+    """Make hard attention sample for every sentence in training; return the module."""
+    for part in module.modules():
+        if isinstance(part, Hard):
+            part.expected_share = 0.0
+    return module
 
 
 def unsharpened(module: M) -> M:
@@ -138,8 +146,8 @@ def refused(make: Callable[[], Any], *facts: str) -> None:
 def hard_model(family: str, heads: int = 1) -> EncoderDecoder:
     """Return a model with hard attention, sharp enough for its draws to matter."""
     torch.manual_seed(2)
-    config = AttentionConfig(score="general", read="hard", read_soft=0.0, heads=heads)
-    model = build(configured(family, config), SIZES).train()
+    config = AttentionConfig(score="general", read="hard", heads=heads)
+    model = always_sampled(build(configured(family, config), SIZES)).train()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.3)

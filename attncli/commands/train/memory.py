@@ -30,6 +30,6 @@ def out_of_memory(error: Exception, config: TrainConfig) -> ModelError | None:
     return ModelError(
         "the memory is exhausted",
         "smaller batches",
-        f"lower train.batch_tokens (now {config.batch_tokens}), raise train.accumulate "
-        f"(now {config.accumulate}) by the same factor, and choose another -o",
+        f"lower train.batch_tokens (now {config.batch_tokens}), or raise train.shards (now "
+        f"{config.shards}), which computes an update in parts; and choose another -o",
     )

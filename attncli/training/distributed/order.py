@@ -19,21 +19,19 @@ class Order(NamedTuple):
     kind: int
     step: int = 0  # number of the update, from 1
     epoch: int = 0
-    batch: int = 0  # first batch of the update, in the plan of the epoch
-    batches: int = 0
+    batch: int = 0  # of the update, in the plan of the epoch
     rate: float = 0.0  # learning rate
     baseline: float | None = None  # hard attention: REINFORCE baseline
     by_reward: bool = False  # self-critical training
 
     def encoded(self) -> Tensor:
-        """Return the order as numbers, (8,); they are exact in 64 bits."""
+        """Return the order as numbers, (7,); they are exact in 64 bits."""
         baseline = math.nan if self.baseline is None else self.baseline
         return torch.tensor(self._replace(baseline=baseline), dtype=torch.float64)
 
 
 def decoded(numbers: Tensor) -> Order:
-    """Return the order that was encoded as numbers (8,)."""
-    kind, step, epoch, batch, batches, rate, baseline, by_reward = numbers.tolist()
+    """Return the order that was encoded as numbers (7,)."""
+    kind, step, epoch, batch, rate, baseline, by_reward = numbers.tolist()
     kept = None if math.isnan(baseline) else baseline
-    where = int(step), int(epoch), int(batch), int(batches)
-    return Order(int(kind), *where, rate, kept, bool(by_reward))
+    return Order(int(kind), int(step), int(epoch), int(batch), rate, kept, bool(by_reward))

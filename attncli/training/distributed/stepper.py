@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, autograd
 
@@ -20,7 +19,7 @@ from attncli.training.distributed.shards import blocks, seed_of, split
 from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.events import Stepped
-from attncli.training.interfaces import UpdateBatches
+from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.storage.state import State, content, fill
@@ -38,10 +37,6 @@ class ShardSums(NamedTuple):
     reward: float = 0.0
     examples: float = 0.0
 
-    def plus(self, *amounts: float) -> ShardSums:
-        """Return these sums with amounts added to them."""
-        return ShardSums(*(one + other for one, other in zip(self, amounts, strict=True)))
-
 
 class ShardedStepper(Stepper):
     """Updates whose gradient is the sum over the shards, computed by the processes of a run."""
@@ -53,7 +48,7 @@ class ShardedStepper(Stepper):
         self.world = world
         self.block = blocks(config.shards, world.size)[world.number]
 
-    def train_on(self, update: UpdateBatches, progress: float) -> Stepped:
+    def train_on(self, update: UpdateBatch, progress: float) -> Stepped:
         """Announce an update and compute it; see `Stepper`. The counters change at the end."""
         started, counters = time.perf_counter(), self.state.counters
         share = self.config.self_critical_lr / self.config.lr if update.reward_loss else 1.0
@@ -63,7 +58,6 @@ class ShardedStepper(Stepper):
             step=counters.step + 1,
             epoch=counters.epoch,
             batch=counters.batch,
-            batches=len(update.group),
             rate=learning_rate(counters.step + 1, counters.cuts, self.config, elapsed) * share,
             baseline=counters.baseline,
             by_reward=update.reward_loss is not None,
@@ -86,7 +80,7 @@ class ShardedStepper(Stepper):
             seconds,
         )
 
-    def execute(self, order: Order, update: UpdateBatches) -> tuple[ShardSums, float]:
+    def execute(self, order: Order, update: UpdateBatch) -> tuple[ShardSums, float]:
         """Compute an update together with the other processes; return its sums and the norm.
 
         If another process is lost, the weights and the counters are as before the update.
@@ -101,39 +95,33 @@ class ShardedStepper(Stepper):
             self.baselines.clear()
         return sums, self.apply(order.rate)
 
-    def add_gradients(self, order: Order, update: UpdateBatches) -> ShardSums:
+    def add_gradients(self, order: Order, update: UpdateBatch) -> ShardSums:
         """Give each parameter its mean gradient; return the sums over all shards."""
         sums, gradient = self.sum_shards(order, update)
         self.set_gradient(gradient.div_(sums.tokens))
         return sums
 
-    def sum_shards(self, order: Order, update: UpdateBatches) -> tuple[ShardSums, Tensor]:
+    def sum_shards(self, order: Order, update: UpdateBatch) -> tuple[ShardSums, Tensor]:
         """Return the sums over all shards of all processes, and their gradient as one vector."""
         shards, seed = self.config.shards, self.config.seed
-        parts = [split(batch, shards, update.examples.shared) for batch in update.group]
+        parts = split(update.numbers, shards, update.examples.shared)
         own = TreeSum()
         table = torch.zeros(shards, len(ShardSums._fields), dtype=torch.float64)
         for shard in self.block:
             torch.manual_seed(seed_of(seed, order.step, shard))
-            group = [part[shard] for part in parts if len(part[shard])]
-            sums = self.shard_sums(update._replace(group=group))
-            table[shard] = torch.tensor(sums, dtype=torch.float64)
+            if len(parts[shard]):
+                sums = self.shard_sums(update._replace(numbers=parts[shard]))
+                table[shard] = torch.tensor(sums, dtype=torch.float64)
             own.add(Subtree(0, shard, self.take_gradient()))
         torch.manual_seed(seed_of(seed, order.step, shards))  # what follows is the same everywhere
         gradient = sum_in_order(own, shards, self.world)
         table = self.world.add(table)  # exact: of each entry, all numbers but one are 0
         return ShardSums(*table.sum(0).tolist()), gradient
 
-    def shard_sums(self, shard: UpdateBatches) -> ShardSums:
-        """Add the gradients of a shard, given as its part of each batch; return its sums."""
+    def shard_sums(self, shard: UpdateBatch) -> ShardSums:
+        """Add the gradients of a shard; return its sums."""
         self.state.model.train()
-        sums = ShardSums()
-        for numbers in shard.group:
-            sums = sums.plus(*self.batch_sums(shard, numbers))
-        return sums
-
-    def batch_sums(self, shard: UpdateBatches, numbers: np.ndarray) -> ShardSums:
-        """Add the gradients of some examples of a batch; return their sums."""
+        numbers = shard.numbers
         batch = gather(shard.examples, numbers, self.device)
         if shard.reward_loss is None:
             tokens = int(batch.target_mask.sum())

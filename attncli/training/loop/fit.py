@@ -15,7 +15,7 @@ from attncli.terminal.plurals import counted
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.events import Ended, Evaluated, Event, Scores
-from attncli.training.interfaces import RewardLoss, UpdateBatches
+from attncli.training.interfaces import RewardLoss, UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import warm_up
 from attncli.training.storage.state import Counters, State
@@ -70,14 +70,14 @@ def fit_epoch(
             yield judged(state, evaluate(state), config)
         if counters.ended or stops_here(counters, len(plan), config):
             return
-        group = list(plan[counters.batch : counters.batch + config.accumulate])
+        numbers = plan[counters.batch]
         by_reward = counters.epoch + 1 >= config.self_critical_from
-        progress = (counters.batch + len(group)) / len(plan)
+        progress = (counters.batch + 1) / len(plan)
         stepper.clock.read()
-        update = UpdateBatches(epoch.examples, group, reward_loss if by_reward else None)
+        update = UpdateBatch(epoch.examples, numbers, reward_loss if by_reward else None)
         event = stepper.train_on(update, progress)
         stepper.clock.read()
-        counters.batch += len(group)
+        counters.batch += 1
         yield event._replace(elapsed=counters.elapsed)
 
 

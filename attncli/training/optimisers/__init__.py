@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from torch import nn
 
-from attncli.training.optimisers.adam import adam, adamw
+from attncli.training.optimisers.adam import adam
 from attncli.training.optimisers.base import Optimiser, ParameterGroup
 from attncli.training.optimisers.muon import muon
 from attncli.training.optimisers.rmsprop import rmsprop
@@ -15,7 +15,7 @@ from models.encoders.pretrained import pretrained_parameters
 from models.families.encoder_decoder import EncoderDecoder
 
 Builder = Callable[[list[ParameterGroup], TrainConfig, EncoderDecoder], Optimiser]
-OPTIMISERS: dict[str, Builder] = {"adam": adam, "adamw": adamw, "muon": muon, "rmsprop": rmsprop}
+OPTIMISERS: dict[str, Builder] = {"adam": adam, "muon": muon, "rmsprop": rmsprop}
 
 
 def optimiser(

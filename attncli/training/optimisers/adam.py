@@ -1,4 +1,4 @@
-"""Adam and AdamW in one fused kernel. Source: Kingma and Ba 2015; Loshchilov and Hutter 2019."""
+"""Adam in one fused kernel. Source: Kingma and Ba 2015."""
 
 from __future__ import annotations
 
@@ -14,26 +14,12 @@ BETAS, EPSILON = (0.9, 0.98), 1e-9  # Vaswani et al. 2017, section 5.3
 
 
 def adam(groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
-    """Return Adam; weight decay is added to the gradient."""
-    return _fused(torch.optim.Adam, groups, config)
-
-
-def adamw(
-    groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder
-) -> Optimiser:
-    """Return AdamW; weight decay shrinks the weights directly."""
-    return _fused(torch.optim.AdamW, groups, config)
-
-
-def _fused(
-    kind: type[torch.optim.Adam], groups: Sequence[ParameterGroup], config: TrainConfig
-) -> Optimiser:
+    """Return Adam."""
     device = groups[0].parameters[0].device
-    return kind(
+    return torch.optim.Adam(
         [group.options() for group in groups],
         lr=config.lr,
         betas=BETAS,
         eps=EPSILON,
-        weight_decay=config.weight_decay,
         fused=device.type in ("cpu", "cuda"),
     )

@@ -76,7 +76,7 @@ def _muon(groups: Sequence[ParameterGroup], config: TrainConfig) -> torch.optim.
     return torch.optim.Muon(
         [group.options() for group in groups],
         lr=config.lr,
-        weight_decay=config.weight_decay,
+        weight_decay=0.0,
         momentum=MOMENTUM,
         adjust_lr_fn="match_rms_adamw",
     )

@@ -20,5 +20,4 @@ def rmsprop(
         [group.options() for group in groups],
         config.lr,
         alpha=BETAS[1],
-        weight_decay=config.weight_decay,
     )

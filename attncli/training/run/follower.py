@@ -15,7 +15,7 @@ from attncli.training.distributed.order import END, EVALUATE, RECEIVE, UPDATE, O
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper, share_state
 from attncli.training.distributed.world import ProcessLost, World
-from attncli.training.interfaces import Prepared, UpdateBatches
+from attncli.training.interfaces import Prepared, UpdateBatch
 from attncli.training.run.run import completed, fresh_state
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder, read_config
@@ -122,6 +122,6 @@ class Follower:
         if self.epoch is None or self.epoch.number != order.epoch:
             config = self.stepper.config
             self.epoch = start_epoch(state.model, prepared.examples, config, order.epoch)
-        group = list(self.epoch.plan[order.batch : order.batch + order.batches])
+        numbers = self.epoch.plan[order.batch]
         reward_loss = prepared.reward_loss if order.by_reward else None
-        self.stepper.execute(order, UpdateBatches(self.epoch.examples, group, reward_loss))
+        self.stepper.execute(order, UpdateBatch(self.epoch.examples, numbers, reward_loss))

@@ -21,7 +21,6 @@ HARMLESS = {
     "train.log_every",
     "train.loggers",
     "train.samples",
-    "train.wait_minutes",
 }  # settings that cannot change the weights
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 

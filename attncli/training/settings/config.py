@@ -94,14 +94,10 @@ class DataConfig:
     max_length: int = option(
         256, "longest side of a training pair in tokens; longer pairs are left out", least=1
     )
-    demo_pairs: int = option(
-        8000,
-        "number of pairs or labelled sentences sampled from the embedded grammar if no files are "
-        "given",
-        least=1,
-    )
-    demo_scenes: int = option(
-        2000, "number of scenes sampled for a captioner if no images are given", least=1
+    demo_size: int = option(
+        0,
+        "number of pairs, labelled sentences or scenes that are generated if no files are given "
+        "(0: 8,000 pairs or sentences, 2,000 scenes)",
     )
 
     @property
@@ -147,26 +143,20 @@ class TrainConfig:
         "padding, but mostly the same pairs share a batch in every epoch)",
         choices=("longer_side", "both_sides"),
     )
-    accumulate: int = option(1, "batches whose gradients are summed for one update", least=1)
     shards: int = option(
         0,
         "parts of every update, each with its own random numbers, whose gradients are summed in a "
-        "fixed order, so that any number of processes up to this ends with the same weights (0: "
-        "undivided, in one process)",
+        "fixed order, so that any number of processes up to this ends with the same weights; one "
+        "process computes them one after another, in less memory (0: undivided, in one process)",
         at_most=MAX_SHARDS,
-    )
-    wait_minutes: float = option(
-        10.0,
-        "several processes: minutes that one waits for another before the run is saved and ends",
-        above=0,
     )
     optimiser: str = option(
         "adam",
-        "adam, adamw, rmsprop, or muon (hidden matrices by Muon, the rest by Adam)",
-        choices=("adam", "adamw", "muon", "rmsprop"),
+        "adam, rmsprop, or muon (hidden matrices by Muon, the rest by Adam)",
+        choices=("adam", "muon", "rmsprop"),
+        aliases={"adamw": "adam"},  # without weight decay they are equal
     )
     lr: float = option(0.001, "peak learning rate", above=0)
-    weight_decay: float = option(0.0, "weight decay")
     schedule: str = option(
         "inverse_sqrt",
         "learning rate after the warm-up: inverse_sqrt, plateau, constant, or linear (to 0 at "
@@ -246,16 +236,10 @@ class TrainConfig:
     )
     self_critical_from: int = option(
         0,
-        "captioners: epoch from which training maximises the CIDEr-D of sampled captions (0: "
-        "never)",
+        "captioners: epoch from which training maximises the CIDEr-D of 5 sampled captions per "
+        "image, each compared with the mean of the others (0: never)",
     )
     self_critical_lr: float = option(0.00005, "self-critical training: peak learning rate", above=0)
-    self_critical_samples: int = option(
-        5,
-        "self-critical training: samples per image; each is compared with the mean reward of "
-        "the others (1: with the greedy caption)",
-        least=1,
-    )
     self_critical_bleu: float = option(
         0.0, "self-critical training: weight of BLEU-4 (0 to 1), added to CIDEr-D"
     )

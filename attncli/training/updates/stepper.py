@@ -1,4 +1,4 @@
-"""Updates of the weights: gradients of some batches, clipping, optimiser, moving average."""
+"""Updates of the weights: gradients of a batch, clipping, optimiser, moving average."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, autograd, nn
 
 from attncli.data.batching import gather
 from attncli.training.events import Stepped
-from attncli.training.interfaces import RewardLoss, UpdateBatches
+from attncli.training.interfaces import RewardLoss, UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.storage.state import State
@@ -33,47 +33,39 @@ class Stepper:
         self.device = self.parameters[0].device
         self.loss = LossSum(config.label_smoothing)
         self.attention_loss = AttentionLoss(config.attention, state.model)
-        self.baselines: list[float] = []  # of the REINFORCE baseline, after each batch
+        self.baselines: list[float] = []  # of the REINFORCE baseline, after each pass
 
-    def train_on(self, update: UpdateBatches, progress: float) -> Stepped:
+    def train_on(self, update: UpdateBatch, progress: float) -> Stepped:
         """Update the weights once. progress: share of the epoch that is done then."""
-        examples, group, reward_loss = update
-        batches = [gather(examples, numbers, self.device) for numbers in group]
+        examples, numbers, reward_loss = update
+        batch = gather(examples, numbers, self.device)
         if reward_loss:
-            numbered = list(zip(batches, group, strict=True))
-            return self.update_by_reward(reward_loss, numbered, progress)
-        return self.update(batches, progress)
+            return self.update_by_reward(reward_loss, batch, numbers, progress)
+        return self.update(batch, progress)
 
-    def update(self, batches: list[Batch], progress: float) -> Stepped:
-        """Update the weights by the summed gradients of some batches."""
+    def update(self, batch: Batch, progress: float) -> Stepped:
+        """Update the weights by the gradients of a batch."""
         started = time.perf_counter()
         counters = self.state.counters
         counters.step += 1
         self.state.model.train()
-        tokens = sum(int(batch.target_mask.sum()) for batch in batches)
-        loss = nll = 0.0
-        for batch in batches:
-            batch_loss, batch_nll = self.gradients(batch, tokens)
-            loss, nll = loss + batch_loss, nll + batch_nll
+        tokens = int(batch.target_mask.sum())
+        loss, nll = self.gradients(batch, tokens)
         return self.stepped(started, progress, loss, nll, tokens)
 
     def update_by_reward(
-        self, reward_loss: RewardLoss, batches: list[tuple[Batch, np.ndarray]], progress: float
+        self, reward_loss: RewardLoss, batch: Batch, numbers: np.ndarray, progress: float
     ) -> Stepped:
-        """Update the weights by the reward loss of some batches. Source: Rennie et al. 2017."""
+        """Update the weights by the reward loss of a batch. Source: Rennie et al. 2017."""
         started = time.perf_counter()
         self.state.counters.step += 1
-        found = []
-        for batch, numbers in batches:
-            with self.autocast():
-                found.append(reward_loss(self.state.model, batch, numbers))
-            autograd.backward(found[-1].loss / (found[-1].tokens * len(batches)))
-        tokens = sum(part.tokens for part in found)
-        loss, nll = sum(float(p.loss.detach()) for p in found), sum(part.nll for part in found)
-        reward = sum(part.reward for part in found) / len(found)
+        with self.autocast():
+            found = reward_loss(self.state.model, batch, numbers)
+        autograd.backward(found.loss / found.tokens)
+        loss, nll = float(found.loss.detach()) / found.tokens, found.nll / found.tokens
         share = self.config.self_critical_lr / self.config.lr
         return self.stepped(
-            started, progress, loss / tokens, nll / tokens, tokens, reward=reward, share=share
+            started, progress, loss, nll, found.tokens, reward=found.reward, share=share
         )
 
     def stepped(
@@ -95,7 +87,7 @@ class Stepper:
         elapsed = time_share(counters.elapsed, self.config)
         rate = learning_rate(counters.step, counters.cuts, self.config, elapsed) * share
         norm = self.apply(rate)
-        if self.baselines:  # one per batch of the update: the baseline decays once per update
+        if self.baselines:  # one per pass: the baseline decays once per update
             counters.baseline = sum(self.baselines) / len(self.baselines)
             self.baselines.clear()
         seconds = time.perf_counter() - started
@@ -105,9 +97,9 @@ class Stepper:
         return Stepped(*where, loss, nll, rate, norm, reward, tokens, seconds)
 
     def gradients(self, batch: Batch, tokens: float) -> tuple[float, float]:
-        """Add the gradients of a batch; return its parts of the mean loss and mean NLL.
+        """Add the gradients of a batch; return its loss and NLL, divided by a number of tokens.
 
-        tokens: target tokens of all batches of the update.
+        tokens: target tokens of the batch, or 1 for sums.
         """
         with self.autocast():
             features, loss, nll, more = self.forward(batch)

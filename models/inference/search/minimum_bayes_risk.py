@@ -2,7 +2,7 @@
 
     score(y) = sum over the candidates y' of  w(y') u(y, y')
 
-    w(y') is proportional to p(y' | x)^mbr_scale in an n-best list, and equal for samples, whose
+    w(y') is proportional to p(y' | x)^0.5 in an n-best list, and equal for samples, whose
     frequency already follows p
 
 u is a utility, see utilities.py. Sources: Kumar and Byrne 2004; Eikema and Aziz 2020, 2022.
@@ -17,6 +17,7 @@ from dataclasses import replace
 from models.base.types import Hypothesis
 from models.config.tables import NO_UTILITY, SearchConfig
 
+SCALE = 0.5  # exponent of the probabilities of candidates of a beam
 DIGITS = 9  # decimal places of a score, so that sums that differ by rounding alone are equal
 
 
@@ -52,7 +53,7 @@ def has_candidates(config: SearchConfig) -> bool:
 
 def weights(candidates: Sequence[Hypothesis], config: SearchConfig) -> list[float]:
     """Return the weight of each candidate; their sum is 1."""
-    scale = 0.0 if config.method == "sample" else config.mbr_scale
+    scale = 0.0 if config.method == "sample" else SCALE
     most = max(candidate.log_prob for candidate in candidates)
     powers = [math.exp(scale * (candidate.log_prob - most)) for candidate in candidates]
     return [power / sum(powers) for power in powers]

@@ -201,7 +201,7 @@ def test_the_best_by_dev_get_further_seeds(
 
 
 def test_the_grammars_links_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["-s", "data.demo_pairs=60", "-s", "train.steps=2", "-s", "train.evaluate_every=2"]
+    small = ["-s", "data.demo_size=60", "-s", "train.steps=2", "-s", "train.evaluate_every=2"]
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
     assert app.run([*command, *SETTINGS, *small]) == 0
     said = capsys.readouterr().out

@@ -198,10 +198,10 @@ def test_scenes_are_drawn_without_images(tmp_path: Path, monkeypatch: pytest.Mon
     settings += ["model.image.size=64", f"data.features={tmp_path / 'features'}"]
     words = ["models", "compare", "soft", "-p", NANO, "-o", str(out), "--seeds", "1"]
     words += [word for setting in settings for word in ("-s", setting)]
-    assert app.run([*words, "-s", "data.demo_scenes=20"]) == 0
+    assert app.run([*words, "-s", "data.demo_size=20"]) == 0
     [row] = runs_of(out)
     assert row["dev_cider"] is not None and row["test_cider"] is not None
-    assert app.run([*words, "-s", "data.demo_scenes=19"]) == 1
+    assert app.run([*words, "-s", "data.demo_size=19"]) == 1
 
 
 def test_soft_and_hard_can_be_compared_by_default() -> None:

@@ -36,11 +36,11 @@ from tests.attncli.training.small import (
 
 VARIANTS = {
     "ema": ("transformer-nano", ["train.ema=0.9", "train.average=3", "train.evaluate_every=4"]),
-    "accumulate": (
+    "shards": (
         "transformer-nano",
-        ["train.accumulate=2", "train.evaluate_every=0", "train.optimiser=muon", "train.average=2"],
+        ["train.shards=2", "train.evaluate_every=0", "train.optimiser=muon", "train.average=2"],
     ),
-    "bf16": ("transformer-nano", ["train.precision=bf16", "train.optimiser=adamw"]),
+    "bf16": ("transformer-nano", ["train.precision=bf16"]),
     "plateau": (
         "rnnsearch-nano",
         [

@@ -83,7 +83,7 @@ def test_a_log_that_cannot_be_written_is_one_line(texts: Texts, tmp_path: Path) 
 
 
 def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, "train.epochs=1", "train.steps=0", "train.accumulate=1")
+    config = small_config(texts, "train.epochs=1", "train.steps=0")
     found = dry_run(config, device="cpu", progress=lambda *progress: None)
     events = run(config, tmp_path / "run")
     started = events[0]
@@ -97,7 +97,7 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
 
 
 def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
-    changes = ["data.demo_pairs=40", "train.steps=1", "train.metric=loss"]
+    changes = ["data.demo_size=40", "train.steps=1", "train.metric=loss"]
     config = settings([], [], "transformer-nano", [*SMALL, *changes])
     assert dry_run(config, device="cpu", progress=lambda *progress: None).pairs == 40
     run(config, tmp_path / "run")

@@ -58,7 +58,7 @@ def assert_independent_of_processes(config: RunConfig, place: Path, sizes: tuple
 VARIANTS = {
     "transformer": (
         "transformer-nano",
-        ["train.ema=0.9", "train.accumulate=2", "train.metric=bleu"],
+        ["train.ema=0.9", "train.metric=bleu"],
     ),
     "hard": ("rnnsearch-nano", ["model.attention.read=hard", "train.attention.reinforce=0.1"]),
     "muon": ("transformer-nano", ["train.optimiser=muon"]),
@@ -223,9 +223,11 @@ def test_an_error_of_another_process_is_told_by_process_0(texts: Texts, tmp_path
     assert len(said(folder).splitlines()) == 1
 
 
-def test_a_process_that_does_not_answer_ends_the_run(texts: Texts, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    config = small_config(texts, *FEW, "train.wait_minutes=0.05")
+def test_a_process_that_does_not_answer_ends_the_run(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attncli.jobs.train.WAIT_SECONDS", 3.0)
+    folder, config = tmp_path / "run", small_config(texts, *FEW)
     stopped = at(1, 4, signal_self(signal.SIGSTOP))
     assert train_in(2, config, folder, before=stopped) == [1, -signal.SIGKILL]
     assert said(folder).startswith("0: a process of this run did not answer within 3 s")

@@ -21,7 +21,7 @@ from tests.attncli.training.small_captions import SMALL
 SCENES = 1500
 QUICK = (
     *("train.steps=2000", "train.batch_tokens=512", "train.metric=loss", "train.patience=0"),
-    *("train.evaluate_every=500", f"data.demo_scenes={SCENES}", "train.precision=fp32"),
+    *("train.evaluate_every=500", f"data.demo_size={SCENES}", "train.precision=fp32"),
 )
 
 HARD = ("train.steps=3000",)
@@ -41,9 +41,7 @@ def test_scenes_are_drawn_where_there_are_no_images(
     monkeypatch.setattr(demo, "DEV_SCENES", 6)
     changes = [s for s in SMALL if "image.size" not in s]
     where = f"data.features={tmp_path / 'features'}"
-    config = settings(
-        [], [], "show-attend-tell-soft-nano", [*changes, where, "data.demo_scenes=20"]
-    )
+    config = settings([], [], "show-attend-tell-soft-nano", [*changes, where, "data.demo_size=20"])
     started = run(config, tmp_path / "run")[0]
     assert isinstance(started, Started) and started.dev == 6 and started.pairs > 40
     names = {path.name for path in (tmp_path / "run").iterdir()}

@@ -85,7 +85,7 @@ def test_random_numbers_depend_on_seed_update_and_shard() -> None:
 
 @pytest.mark.parametrize("baseline", [None, -1.2345678901234567])
 def test_an_order_arrives_as_it_was_sent(baseline: float | None) -> None:
-    order = Order(UPDATE, 2**40 + 1, 3, 4, 5, 1 / 3, baseline, True)
+    order = Order(UPDATE, 2**40 + 1, 3, 4, 1 / 3, baseline, True)
     assert decoded(order.encoded()) == order
 
 

@@ -25,6 +25,7 @@ from tests.models.mechanisms import (
     BATCH,
     MONOTONIC,
     SIZES,
+    always_sampled,
     close,
     combinations,
     configured,
@@ -118,7 +119,7 @@ def test_hypotheses_that_change_places_take_their_history_along(
 def test_gradients_reach_every_parameter(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window, preset):
         torch.manual_seed(3)
-        model = unsharpened(build(configured(preset, config), SIZES).train())
+        model = unsharpened(always_sampled(build(configured(preset, config), SIZES)).train())
         forced = model.teacher_force(BATCH)
         loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
         if config.read == "hard":
@@ -156,7 +157,7 @@ def test_the_context_is_the_values_under_the_weights(score: str, window: str) ->
     mask = BATCH.source_mask
     for config, training in itertools.product(combinations(score, window), (True, False)):
         torch.manual_seed(1)
-        asked = unsharpened(attention(6, 6, config).train(training))
+        asked = unsharpened(always_sampled(attention(6, 6, config)).train(training))
         query, memory = torch.randn(3, 2, 6, requires_grad=True), Memory(torch.randn(3, 7, 6), mask)
         prepared = asked.prepare(memory)
         if isinstance(asked, Attention):

@@ -34,7 +34,6 @@ PARTS = ("score", "window", "normalise", "read")
         ({"window": "local_p", "window_size": 0}, ["window_size = 0", "at least 1"]),
         ({"window": "local_m", "window_size": 0}, ["window_size = 0", "at least 1"]),
         ({"read": "hard", "read_decode": "best"}, ["'best'", "argmax"]),
-        ({"read": "hard", "read_soft": 1.0}, ["read_soft", "below 1"]),
         *(
             ({"score": score, "coverage": True}, [score, "additive", "see"])
             for score in ("dot", "general", "cosine", "location", "ffn", "scaled_dot")

@@ -89,7 +89,7 @@ def test_options_of_the_chosen_parts_are_shown() -> None:
         attention = dataclasses.replace(config.attention, score=score)
         unused = unused_settings(dataclasses.replace(config, attention=attention))
         assert f"model.attention.{shown}" not in unused
-        assert "model.attention.read_seed" in unused
+        assert "model.attention.read_gradient" in unused
     assert set(fields_of(ModelConfig)) > {"gate"} and "model.gate" in unused_settings(config)
 
 

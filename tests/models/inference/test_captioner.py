@@ -34,7 +34,7 @@ from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
 from models.losses.losses import AttentionLoss, LossSum
 from models.text.tokenizer import Tokenizer
-from tests.models.mechanisms import cannot_move
+from tests.models.mechanisms import always_sampled, cannot_move
 from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, reads_images, small_config
 
 SIZES = VocabularySizes(0, VOCABULARY, False)
@@ -55,7 +55,7 @@ def model_of(config: ModelConfig) -> EncoderDecoder:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
-    return model.eval()
+    return always_sampled(model).eval()
 
 
 # the decoder
@@ -103,7 +103,7 @@ def mechanisms() -> list[AttentionConfig]:
     for normalise, heads in itertools.product(names("normalise"), (1, 2)):
         found.append(AttentionConfig(normalise=normalise, heads=heads))
     found += [
-        dataclasses.replace(config, read="hard", read_soft=0.0)
+        dataclasses.replace(config, read="hard")
         for config in found
         if not cannot_move(config.window, config.normalise, "hard")
     ]
@@ -195,7 +195,7 @@ def test_the_doubly_stochastic_penalty_is_0_if_the_weights_of_every_cell_sum_to_
 
 def test_reinforce_equals_exact_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mean of many draws against the sum over all 9 ways to draw twice among 3 cells."""
-    attention = AttentionConfig(score="general", read="hard", read_soft=0.0)
+    attention = AttentionConfig(score="general", read="hard")
     model = model_of(with_attention(attention)).train()
     few = pairs([3], [2])
     one = few._replace(source=imaged(few.source))

@@ -14,7 +14,7 @@ from attncli.data.images.index import open_images
 from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
 from attncli.jobs.compared.shared_files import fingerprints, write_tables
 from attncli.tasks.caption.training.data import read_parts, split_dev
-from attncli.tasks.caption.training.demo import demo_scenes, images_tar, tables
+from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_tar, tables
 from attncli.training.settings.config import DataConfig
 from models.base.errors import ModelError
 from models.base.files import write_bytes
@@ -61,7 +61,7 @@ def as_table(images: Iterable[Captioned]) -> str:
 
 def drawn(data: DataConfig, seed: int, folder: Path) -> ComparedData:
     """Draw scenes for training, dev and test to files that all runs share."""
-    parts = demo_scenes(data.demo_scenes, seed)
+    parts = demo_scenes(data.demo_size or DEMO_SIZE, seed)
     train, dev, test = write_tables(folder, tables(parts))
     images = (folder / "images.tar").absolute()
     if not images.exists():

@@ -30,7 +30,7 @@ class ComparedImages(ComparedSource):
     )
     budget = (
         *("train.batch_tokens=512", "train.steps=2000", "train.evaluate_every=500"),
-        *("train.patience=0", "train.metric=loss", "data.demo_scenes=1500"),
+        *("train.patience=0", "train.metric=loss", "data.demo_size=1500"),
     )
     scoring = "attncli.tasks.caption.comparison.scores:image_scores"
 

@@ -116,7 +116,6 @@ def caption_examples(
 def reward_settings(train: TrainConfig, search: SearchConfig) -> RewardSettings:
     """Return the settings of self-critical training."""
     return RewardSettings(
-        train.self_critical_samples,
         search.max_caption,
         train.self_critical_bleu,
         train.self_critical_likelihood,

@@ -12,13 +12,14 @@ from attncli.embedded import scenes
 from attncli.training.settings.config import DataConfig
 from models.base.files import write_bytes, write_text
 
+DEMO_SIZE = 2000  # scenes in train
 DEV_SCENES = 200  # in dev and in test
 
 
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     """Write scenes and captions to the run folder; return settings that name the files."""
     if not (folder / "data").exists():  # data/ is written after these files
-        write_scenes(data.demo_scenes, seed, folder)
+        write_scenes(data.demo_size or DEMO_SIZE, seed, folder)
     return replace(
         data,
         images=str(folder / "images.tar"),

@@ -1,8 +1,7 @@
 """Self-critical training: raise the probability of sampled captions that beat a baseline.
 
-    gradient = -(r(w^k) - b_k) d log p(w^k),   w^k sampled, k = 1 ... K
-    b_k = r(w^), w^ the greedy caption, where K = 1                      Rennie et al. 2017, eq. 7
-    b_k = the mean of r(w^j) over j != k                                 Luo 2020
+    gradient = -(r(w^k) - b_k) d log p(w^k),   w^k sampled, k = 1 ... K  Rennie et al. 2017, eq. 7
+    b_k = the mean of r(w^j) over j != k, in place of a greedy caption   Luo 2020
     loss = (1 - g) loss of the reward + g NLL of the references          Paulus et al. 2018, eq. 16
 Both losses are means per token; g is train.self_critical_likelihood. (The paper's is 1 - g.)
 The reward r is CIDEr-D over the training captions, plus weighted BLEU-4 if configured.
@@ -31,6 +30,7 @@ from models.inference.search.batching import pad, teacher_forcing_batch
 from models.inference.search.beam import search
 from models.text.tokenizer import END, Tokenizer
 
+SAMPLES = 5  # K, captions sampled per image; at most as many as a batch has of it, at least 2
 END_WORD = "endofcaption"  # word that represents the end mark in rewards
 
 CaptionIds = list[list[tuple[int, ...]]]  # token ids of every caption of each image
@@ -41,13 +41,12 @@ class Sampled(NamedTuple):
 
     captions: CaptionIds
     reward: Tensor  # (P, K)
-    baseline: Tensor  # (P, K), or (P, 1)
+    baseline: Tensor  # (P, K)
 
 
 class RewardSettings(NamedTuple):
-    """Number and length of the samples, and the weights of the reward."""
+    """Length of the samples, and the weights of the reward."""
 
-    samples: int  # K, captions sampled per image; at most as many as a batch has of it
     most: int  # maximum length of a caption in tokens, end mark included
     bleu_weight: float = 0.0  # of BLEU-4, which is added to CIDEr-D
     likelihood: float = 0.0  # g, weight of the likelihood of the reference captions
@@ -85,7 +84,7 @@ class SelfCritical:
         memory = model.encode(batch.source, batch.source_mask)
         model.encoder.eval()
         images = self.images[numbers[first_of(batch)]].tolist()  # P of them
-        count = min(self.settings.samples, -(-len(numbers) // len(images)))  # K
+        count = max(2, min(SAMPLES, -(-len(numbers) // len(images))))  # K
         with torch.no_grad():
             sampled, reward, baseline = self.sample(model, memory, images, count)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
@@ -106,10 +105,7 @@ class SelfCritical:
         seed = int(torch.randint(2**31, ()))
         sampled = self.decode(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
         reward = self.rewards(sampled, images).to(memory.mask.device)
-        if count > 1:
-            return Sampled(sampled, reward, (reward.sum(1, keepdim=True) - reward) / (count - 1))
-        greedy = self.decode(model, memory, SearchConfig(method="greedy"))
-        return Sampled(sampled, reward, self.rewards(greedy, images).to(reward.device))
+        return Sampled(sampled, reward, (reward.sum(1, keepdim=True) - reward) / (count - 1))
 
     def decode(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> CaptionIds:
         """Return the token ids of the captions found for each image, without the end mark."""

@@ -33,6 +33,7 @@ from models.text.labels import LabelTokenizer, read_tokenizer
 from models.text.normalise import normalise
 from models.text.tokenizer import train as train_tokenizer
 
+DEMO_SIZE = 8000  # sentences of the embedded grammar, train
 DEV_SENTENCES = 500  # of the embedded grammar, dev and test each
 
 
@@ -80,7 +81,7 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
 
 def demo_rows(data: DataConfig, seed: int) -> TenseSplits:
     """Return labelled sentences of the embedded grammar."""
-    return split_tenses(data.demo_pairs, DEV_SENTENCES, seed=seed)
+    return split_tenses(data.demo_size or DEMO_SIZE, DEV_SENTENCES, seed=seed)
 
 
 def as_table(rows: Iterable[tuple[str, str]]) -> str:

@@ -33,6 +33,7 @@ from models.config.tables import TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
 
+DEMO_SIZE = 8000  # pairs of the embedded grammar, train
 DEV_PAIRS = 500  # of the embedded grammar, dev and test each
 
 
@@ -82,7 +83,7 @@ def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
 
 def sample_grammar(data: DataConfig, seed: int) -> grammar.PairSplits:
     """Sample a training set and two held-out sets from the embedded grammar."""
-    return grammar.split(data.demo_pairs, DEV_PAIRS, DEV_PAIRS, seed=seed)
+    return grammar.split(data.demo_size or DEMO_SIZE, DEV_PAIRS, DEV_PAIRS, seed=seed)
 
 
 def as_tsv(pairs: Iterable[grammar.Pair]) -> str:

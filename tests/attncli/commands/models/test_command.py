@@ -102,8 +102,8 @@ def test_a_part_is_shown_with_its_options_defaults_and_docs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = shown(capsys, "show", "hard")
-    assert "model.attention.read_soft = 0.5 " in text and "Options:" not in text
-    assert fields_of(AttentionConfig)["read_soft"].metadata["doc"] in text
+    assert "model.attention.read_gradient = reinforce " in text and "Options:" not in text
+    assert fields_of(AttentionConfig)["read_gradient"].metadata["doc"] in text
     assert "model.attention.coverage = false " in shown(capsys, "show", "additive")
     assert " = " not in shown(capsys, "show", "dot").partition("Source:")[2]
     [hard] = [e for e in json.loads(shown(capsys, "--json"))["reads"] if e["name"] == "hard"]

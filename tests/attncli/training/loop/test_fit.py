@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
+from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Scores, Stepped
+from attncli.training.interfaces import UpdateBatch
 from attncli.training.loop.fit import due, judged, limit_reached
 from attncli.training.loop.log_means import add_update, interval_record
 from attncli.training.run.run import fresh_state
@@ -52,34 +54,23 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
     return make
 
 
-def joined(one: Batch, other: Batch) -> Batch:
-    """Return the sentences of two batches in one."""
-    parts = []
-    for left, right in zip(one[:5], other[:5], strict=True):
-        width = max(left.shape[1], right.shape[1])
-        parts.append(
-            torch.cat(
-                [
-                    torch.nn.functional.pad(part, (0, width - part.shape[1]))
-                    for part in (left, right)
-                ]
-            )
-        )
-    return Batch(*parts)
-
-
-def test_accumulated_batches_are_one_large_batch(fresh: Fresh) -> None:
-    steps, gradients = [], []
-    for together in (False, True):
-        state, config, batches = fresh("train.clip=0")
-        group = [joined(*batches[:2])] if together else batches[:2]
-        steps.append(Stepper(state, config, torch.float32).update(group, 0.5))
-        gradients.append([state.optimiser.state[p]["exp_avg"] for p in state.model.parameters()])
-    assert steps[0].tokens == steps[1].tokens
-    assert steps[0].loss == pytest.approx(steps[1].loss, rel=1e-5)
-    assert steps[0].norm == pytest.approx(steps[1].norm, rel=1e-4)
-    for apart, one in zip(*gradients, strict=True):
-        assert torch.allclose(apart, one, rtol=1e-4, atol=1e-7)
+@pytest.mark.parametrize("shards", [1, 3])
+def test_shards_are_one_large_batch(shards: int, tmp_path: Path) -> None:
+    unchanging = ("model.dropout=0", "train.clip=0", f"train.shards={shards}")
+    config = small_config(write_texts(tmp_path), *unchanging)
+    prepared = training_source("transformer").load(config, tmp_path, lambda *now: None).prepared
+    numbers = epoch_plan(prepared.examples, 200, seed=1, epoch=0)[0]
+    updates, moments = [], []
+    for kind in (Stepper, ShardedStepper):
+        state = fresh_state(config, prepared, CPU)
+        stepper = kind(state, config.train, torch.float32)
+        updates.append(stepper.train_on(UpdateBatch(prepared.examples, numbers), 0.5))
+        moments.append([state.optimiser.state[p]["exp_avg"] for p in state.model.parameters()])
+    assert updates[0].tokens == updates[1].tokens
+    assert updates[0].loss == pytest.approx(updates[1].loss, rel=1e-5)
+    assert updates[0].norm == pytest.approx(updates[1].norm, rel=1e-4)
+    for whole, parts in zip(*moments, strict=True):
+        assert torch.allclose(whole, parts, rtol=1e-4, atol=1e-7)
 
 
 def test_the_loss_in_bf16_is_near_that_in_fp32(fresh: Fresh) -> None:
@@ -87,14 +78,14 @@ def test_the_loss_in_bf16_is_near_that_in_fp32(fresh: Fresh) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         state, config, batches = fresh()
         stepper = Stepper(state, config, dtype)
-        losses.append([stepper.update([batch], 0.0).nll for batch in batches[:5]])
+        losses.append([stepper.update(batch, 0.0).nll for batch in batches[:5]])
     assert losses[0] == pytest.approx(losses[1], rel=0.01)
     assert losses[0] != losses[1]
 
 
 def test_the_first_loss_is_that_of_knowing_nothing(fresh: Fresh) -> None:
     state, config, batches = fresh()
-    step = Stepper(state, config, torch.float32).update(batches[:1], 0.0)
+    step = Stepper(state, config, torch.float32).update(batches[0], 0.0)
     assert abs(step.nll - math.log(len(state.model.output.weight))) < 1
 
 
@@ -103,7 +94,7 @@ def test_the_moving_average_follows_its_formula(fresh: Fresh) -> None:
     average = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
     stepper = Stepper(state, config, torch.float32)
     for step, batch in enumerate(batches[:6], 1):
-        stepper.update([batch], 0.0)
+        stepper.update(batch, 0.0)
         decay = min(0.5, (1 + step) / (10 + step))
         for name, tensor in weights_of(state.model).items():
             average[name] = decay * average[name] + (1 - decay) * tensor
@@ -144,7 +135,7 @@ def test_clipping_bounds_the_gradient(fresh: Fresh) -> None:
     for clip in (0.0, 1e-3):
         state, config, batches = fresh(f"train.clip={clip}")
         before = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
-        norm = Stepper(state, config, torch.float32).update(batches[:1], 0.0).norm
+        norm = Stepper(state, config, torch.float32).update(batches[0], 0.0).norm
         moments = [state.optimiser.state[p]["exp_avg"] for p in state.model.parameters()]
         size = math.sqrt(sum(float((moment / 0.1).square().sum()) for moment in moments))
         assert size == pytest.approx(min(norm, clip) if clip else norm, rel=1e-3)
@@ -158,7 +149,7 @@ def test_a_loss_that_is_no_number_ends_the_run_with_advice(fresh: Fresh, value: 
     with torch.no_grad():
         next(iter(state.model.parameters())).fill_(value)
     with pytest.raises(ModelError, match="lower train.lr"):
-        Stepper(state, config, torch.float32).update(batches[:1], 0.0)
+        Stepper(state, config, torch.float32).update(batches[0], 0.0)
 
 
 # schedule
@@ -315,6 +306,6 @@ def test_keeping_memory_changes_no_number(fresh: Fresh) -> None:
             retain_freed_memory()
         state, config, batches = fresh()
         stepper = Stepper(state, config, torch.float32)
-        updates = [stepper.update([batch], 0.0) for batch in batches]
+        updates = [stepper.update(batch, 0.0) for batch in batches]
         found.append([update._replace(seconds=0.0, elapsed=0.0) for update in updates])
     assert found[0] == found[1]

@@ -222,9 +222,10 @@ def test_a_folder_is_held_by_one_and_free_afterwards(tmp_path: Path) -> None:
     ],
 )
 def test_exhausted_memory_says_what_to_lower(error: Exception) -> None:
-    explained = out_of_memory(error, TrainConfig(batch_tokens=777, accumulate=2))
+    explained = out_of_memory(error, TrainConfig(batch_tokens=777, shards=2))
     assert isinstance(explained, ModelError)
     assert "lower train.batch_tokens (now 777)" in str(explained) and "-o" in str(explained)
+    assert "raise train.shards (now 2)" in str(explained)
 
 
 def test_other_errors_stay_what_they_are() -> None:

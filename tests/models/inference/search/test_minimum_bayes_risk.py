@@ -45,10 +45,6 @@ def test_two_similar_outputs_outweigh_a_more_probable_one() -> None:
     assert chosen(OTHER, *ALIKE) in [one.text for one in ALIKE]
 
 
-def test_a_large_scale_leaves_the_most_probable_output() -> None:
-    assert chosen(OTHER, *ALIKE, search=dataclasses.replace(MBR, mbr_scale=50)) == OTHER.text
-
-
 def test_weights_are_scaled_probabilities_and_those_of_samples_equal() -> None:
     given = [candidate("a", 0.4), candidate("b", 0.1)]
     assert weights(given, MBR) == pytest.approx([2 / 3, 1 / 3])  # by square roots
