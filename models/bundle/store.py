@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from safetensors.torch import save as to_bytes
@@ -40,6 +41,7 @@ from models.storage.weights import (
     without_shared,
 )
 from models.text.labels import read_tokenizer
+from models.text.output_tokens import OutputTokens, checked
 from models.text.tokenizer import Tokenizer
 
 
@@ -52,6 +54,7 @@ class Bundle(NamedTuple):
     search: SearchConfig
     alignment: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
+    output_tokens: OutputTokens = MappingProxyType({})
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -143,7 +146,10 @@ def settings_of(bundle: Bundle) -> dict[str, Any]:
         "tokenizer": to_dict(bundle.tokenizer_config),
         "search": to_dict(bundle.search),
         "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
-        **_given(alignment=to_dict(bundle.alignment) if chosen else {}),
+        **_given(
+            alignment=to_dict(bundle.alignment) if chosen else {},
+            output_tokens=dict(bundle.output_tokens),
+        ),
     }
 
 
@@ -178,4 +184,5 @@ def read(folder: Path) -> Bundle:
         from_dict(SearchConfig, settings["search"], where="search"),
         from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
         read_statistical(folder),
+        checked(settings.get("output_tokens", {}), tokenizer_config.languages, folder),
     )

@@ -79,6 +79,7 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
 
     def evaluation(model: EncoderDecoder) -> DividedEvaluation:
         bundle = Bundle(model, data.prepared.tokenizer, config.tokenizer, config.search)
+        bundle = bundle._replace(output_tokens=data.prepared.output_tokens)
         assert data.dev is not None
         return DividedEvaluation(bundle, data.dev, config.train)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -205,6 +205,15 @@ def _misfit(name: str) -> DamagedError:
         f"the weights of the model do not fit its config.json (first at {name})",
         "the weights and the configuration of one model",
     )
+
+
+def vocabulary_map(tokens: Mapping[str, Sequence[int]]) -> dict[str, bytes]:
+    """Return the map of the tokens of outputs, by the first token of a source; "" for any source.
+
+    CTranslate2 computes the probabilities of these tokens alone. No file if there are none.
+    """
+    lines = [f"{first}\t{' '.join(map(str, ids))}\n" for first, ids in tokens.items()]
+    return {"vmap.txt": "".join(lines).encode()} if lines else {}
 
 
 def text_files(

@@ -36,6 +36,7 @@ from models.inference.text_translator import EncodedText, TextTranslator
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, read_settings
 from models.text.languages import control_tokens
+from models.text.output_tokens import allowed, checked, count
 from models.text.tokenizer import END, NEVER_OUTPUT, Tokenizer
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ class CTranslate2Translator(TextTranslator):
             raise DamagedError(
                 f"the tokenizer in {folder} does not fit its config.json", "those of one model"
             )
+        translator.output_tokens = checked(
+            settings.get("output_tokens", {}), translator.languages, folder
+        )
         translator.torch = TorchTranslator(folder, threads)
         translator.workers = threads or min(MOST_WORKERS, processors())
         translator.positions = table_size(translator.config, translator.search)
@@ -111,13 +115,19 @@ class CTranslate2Translator(TextTranslator):
 
     def _converted(self, folder: Path, precision: str) -> dict[str, bytes]:
         """Return the files of the converted model. Only this imports numpy."""
-        from models.inference.ctranslate2.convert import converted
+        from models.inference.ctranslate2.convert import converted, vocabulary_map
         from models.inference.ctranslate2.weights import read_weights
 
-        weights = read_weights(folder / WEIGHTS)
-        return converted(
+        weights, size = read_weights(folder / WEIGHTS), len(self.tokenizer.target)
+        files = converted(
             weights, self.config, self._sizes, positions=self.positions, precision=precision
         )
+        by_first_token = {
+            str(self.tokenizer.language_id(language)) if language else "": ids
+            for language in self.output_tokens
+            if (ids := allowed(self.output_tokens, language, size))
+        }
+        return {**files, **vocabulary_map(by_first_token)}
 
     @cached_property
     def _forbidden(self) -> frozenset[int]:
@@ -130,13 +140,16 @@ class CTranslate2Translator(TextTranslator):
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         check_search(config)
         width = beam_width(config)
-        if config.method == "sample" or 2 * width > len(self.tokenizer.target):
+        target = sources[0].to
+        tokens = count(self.output_tokens, target, len(self.tokenizer.target))
+        if config.method == "sample" or 2 * width > tokens:
             return self.torch.search(sources, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
         translate = partial(
             self.engine.translate_batch,
             [[*map(str, each.ids)] for each in sources],
             **_options(width),
+            use_vmap=target in self.output_tokens,
             max_batch_size=self._batch_size(len(sources)),
             max_decoding_length=max(1, min(self.positions, max(limits))),
         )
