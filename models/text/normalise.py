@@ -25,6 +25,7 @@ ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]
 # joiners and skin tones
 EMOJI_PARTS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
+MARKS = re.compile(r"(?:[#>*+-]+[ \t]+)+")  # of a heading, an item or a quotation in plain text
 SPACED_WORD = re.compile("[!-\u058f]+")  # ASCII to Armenian: alphabets of words between spaces
 
 
@@ -74,9 +75,14 @@ def outer_spaces(text: str) -> tuple[str, str]:
 
 
 def outer_symbols(text: str) -> tuple[str, str]:
-    """Return the emoji and white space before and after a text that has other characters."""
+    """Return the emoji and white space before and after a text that has other characters.
+
+    Marks of headings, lists and quotations, as in "## " and "- ", belong to what is before it.
+    """
     start = next(n for n, sign in enumerate(text) if not is_outer(sign))
     end = len(text) - next(n for n, sign in enumerate(reversed(text)) if not is_outer(sign))
+    if (marks := MARKS.match(text, start)) and marks.end() < end:
+        start = marks.end()
     return text[:start], text[end:]
 
 

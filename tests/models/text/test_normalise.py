@@ -37,10 +37,10 @@ def test_outer_spaces_are_those_before_and_after() -> None:
     assert outer_spaces("a") == ("", "")
 
 
-@pytest.mark.parametrize("before", ["", " ", "👍🏽 ", "❤️", "▪ "])
+@pytest.mark.parametrize("before", ["", " ", "👍🏽 ", "❤️", "▪ ", "## ", " - ", "> * "])
 @pytest.mark.parametrize("after", ["", "  ", " 😀😀 ", "👩‍🚀"])
 def test_outer_symbols_are_emoji_and_spaces_before_and_after(before: str, after: str) -> None:
-    for inner in ("I ❤️ you!", "`a`", "5 €"):
+    for inner in ("I ❤️ you!", "`a`", "5 €", "#1", "-5", "*a* - b"):
         assert outer_symbols(before + inner + after) == (before, after)
 
 
