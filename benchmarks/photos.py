@@ -31,9 +31,11 @@ from typing import Any, NamedTuple
 
 from average import average
 from flickr8k import attn
+from PIL import Image
 
 SETS = ("flickr8k", "coco")
 DEV_IMAGES = 300  # of each set, for early stopping
+VIEWS = 3  # of each training image, beside itself
 
 
 class Stage(NamedTuple):
@@ -41,6 +43,7 @@ class Stage(NamedTuple):
 
     start: str  # a preset, or another model of this file
     settings: tuple[str, ...]
+    views: bool = False  # train on mirrored and cropped images too
 
 
 class Mean(NamedTuple):
@@ -65,6 +68,11 @@ MIXED = (  # rewards and likelihood: captions stay English
     *("train.ema=0.995", "train.lr=0.001", "train.warmup=20", "train.schedule=linear"),
     *("train.epochs=0", "train.evaluate_every=150", "train.self_critical_from=1"),
     *("train.self_critical_bleu=2", "train.noun_swap=0.5"),
+)
+VIEWED = (  # rewards and likelihood again, of every image in four views
+    *("train.ema=0.998", "train.lr=0.001", "train.warmup=20", "train.schedule=linear"),
+    *("train.epochs=0", "train.self_critical_from=1", "train.self_critical_bleu=2"),
+    *("train.self_critical_lr=0.0003", "train.noun_swap=0.5", "train.metric=cider"),
 )
 LABELS = (
     *("model.image.labels=5", "model.image.dropout=0.3"),
@@ -141,6 +149,22 @@ STAGES = {
             *("train.self_critical_likelihood=0.4", "train.metric=cider"),
         ),
     ),
+    "viewed": Stage(
+        "third",
+        (
+            *(*LABELS, *VIEWED, "train.steps=1500", "train.evaluate_every=300"),
+            "train.self_critical_likelihood=0.4",
+        ),
+        views=True,
+    ),
+    "viewed-longer": Stage(
+        "viewed",
+        (
+            *(*LABELS, *VIEWED, "train.steps=1300", "train.evaluate_every=325"),
+            *("train.self_critical_likelihood=0.3", "train.seed=2"),
+        ),
+        views=True,
+    ),
     "photos-hard": Stage(
         "photos",
         (
@@ -154,7 +178,8 @@ STAGES = {
 MEANS = {
     "averaged": Mean(("rewarded", "hard-rewarded"), (0.6, 0.4), 1.0),
     "mean": Mean(("softened", "named"), (1, 1), 0.2),
-    "photos": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
+    "third": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
+    "photos": Mean(("viewed-longer", "viewed"), (1, 1), 0.2),
 }
 LABELLED = {"labelled": "averaged", "refitted": "longer"}  # by name: the captioner before
 
@@ -179,6 +204,7 @@ def main() -> None:
         table(options)
         return
     join(options.data, options.work)
+    add_views(options.work)
     for name in ("photos", "photos-hard"):
         make(name, options)
 
@@ -217,6 +243,46 @@ def join(data: Path, work: Path) -> None:
     (work / "dev.tsv").write_text("".join(dev), encoding="utf-8")
 
 
+def add_views(work: Path) -> None:
+    """Write the images with VIEWS random views of each training image, and their captions."""
+    folder, rng = work / "views", random.Random(3)
+    if (folder / "train.tsv").exists():
+        return
+    folder.mkdir(exist_ok=True)
+    captions = lines(work / "train.tsv")
+    names = {line.partition("\t")[0] for line in captions}
+    with (
+        tarfile.open(work / "images.tar") as images,
+        tarfile.open(folder / "images.tar", "w") as archive,
+    ):
+        for member in images:
+            content = images.extractfile(member).read()  # type: ignore[union-attr]
+            archive.addfile(member, io.BytesIO(content))
+            for view in range(VIEWS if member.name in names else 0):
+                changed = viewed(content, rng, mirrored=view != 1)
+                entry = tarfile.TarInfo(f"v{view}-{member.name}")
+                entry.size = len(changed)
+                archive.addfile(entry, io.BytesIO(changed))
+    prefixes = ("", *(f"v{view}-" for view in range(VIEWS)))
+    text = "".join(prefix + line for prefix in prefixes for line in captions)
+    (folder / "train.tsv").write_text(text, encoding="utf-8")
+
+
+def viewed(content: bytes, rng: random.Random, *, mirrored: bool) -> bytes:
+    """Return an image with at least three quarters of its area, mirrored if wanted, as JPEG."""
+    image = Image.open(io.BytesIO(content)).convert("RGB")
+    across = rng.uniform(0.75, 1) ** 0.5
+    down = min(1, across * rng.uniform(0.95, 1.05))
+    left, top = image.width * rng.uniform(0, 1 - across), image.height * rng.uniform(0, 1 - down)
+    box = left, top, left + image.width * across, top + image.height * down
+    part = image.resize((224, 224), Image.Resampling.BICUBIC, box=box)
+    if mirrored:
+        part = part.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    stream = io.BytesIO()
+    part.save(stream, "JPEG", quality=92)
+    return stream.getvalue()
+
+
 def lines(path: Path) -> list[str]:
     """Return the lines of a file, with their ends."""
     return path.read_text("utf-8").splitlines(keepends=True)
@@ -238,7 +304,8 @@ def train(name: str, options: argparse.Namespace) -> None:
     else:
         weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
         start = ["--preset", stage.start, "-s", f"model.image.weights={weights}"]
-    arguments = ["--images", work / "images.tar", "--captions", work / "train.tsv"]
+    place = work / "views" if stage.views else work
+    arguments = ["--images", place / "images.tar", "--captions", place / "train.tsv"]
     arguments += ["--dev", work / "dev.tsv", *start, "-o", work / name]
     settings = [*EACH, *stage.settings, f"data.features={work / 'features'}"]
     words = [word for setting in settings for word in ("-s", setting)]

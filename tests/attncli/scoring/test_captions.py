@@ -17,7 +17,8 @@ import sacrebleu
 from attncli.scoring import meteor
 from attncli.scoring.caption_words import words
 from attncli.scoring.captions import bleu4, caption_scores, cider
-from attncli.scoring.reward import Reward
+from attncli.scoring.cider_d import DocumentFrequency
+from attncli.scoring.reward import Reward, repeated
 from models.base.errors import ModelError
 
 OUTPUTS = [
@@ -108,6 +109,24 @@ def test_the_reward_of_each_caption_is_that_of_the_coco_tools() -> None:
     assert weighted([OUTPUTS[3]], 3) == pytest.approx([tools[3] + 2 * bleu / 100])
     several = reward([OUTPUTS[0], OUTPUTS[3], OUTPUTS[0]], 3)
     assert several[1] == pytest.approx(tools[3]) and several[0] == several[2] != several[1]
+
+
+@pytest.mark.parametrize(
+    ("caption", "times"),
+    [
+        ("a sink and a sink", 1),
+        ("a white and white penguin on a penguin", 2),
+        ("a dog and a dog with a cat", 0),  # as a reference has it
+        ("a dog, a dog and a dog", 1),
+        ("in the front of the front", 0),  # no content word
+    ],
+)
+def test_a_repeated_content_word_lowers_the_reward(caption: str, times: int) -> None:
+    references = [["a dog and a dog", "two dogs"], ["a cat"]]
+    known = [[words(text) for text in of_one] for of_one in references]
+    assert repeated(words(caption), known[0]) == times
+    cider = DocumentFrequency(known).scores([words(caption)], known[0])[0]
+    assert Reward(references)([caption], 0) == [pytest.approx(cider - 0.5 * times)]
 
 
 def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:
