@@ -36,7 +36,7 @@ from models.inference.text_translator import EncodedText, TextTranslator
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, read_settings
 from models.text.languages import control_tokens
-from models.text.output_tokens import allowed, checked, count
+from models.text.output_tokens import checked, count
 from models.text.tokenizer import END, NEVER_OUTPUT, Tokenizer
 
 if TYPE_CHECKING:
@@ -122,12 +122,13 @@ class CTranslate2Translator(TextTranslator):
         files = converted(
             weights, self.config, self._sizes, positions=self.positions, precision=precision
         )
-        by_first_token = {
-            str(self.tokenizer.language_id(language)) if language else "": ids
-            for language in self.output_tokens
-            if (ids := allowed(self.output_tokens, language, size))
-        }
-        return {**files, **vocabulary_map(by_first_token)}
+        mapped = vocabulary_map(
+            self.output_tokens,
+            size,
+            first=lambda language: str(self.tokenizer.language_id(language)),
+            name=str,
+        )
+        return {**files, **mapped}
 
     @cached_property
     def _forbidden(self) -> frozenset[int]:

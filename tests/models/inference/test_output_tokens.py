@@ -11,12 +11,15 @@ import torch
 
 pytest.importorskip("ctranslate2")
 
+import ctranslate2
+
 from attncli.embedded.grammar import Pair, generate
 from models.base.errors import DamagedError
 from models.base.types import Translation
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import model_config
 from models.config.tables import SearchConfig, TokenizerConfig
+from models.inference.ctranslate2.export import export
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.search.batching import pad_pairs
 from models.inference.text_translator import TextTranslator
@@ -38,6 +41,7 @@ def folder(tiny_pairs: list[Pair], tmp_path_factory: pytest.TempPathFactory) -> 
         model = build(model_config("transformer-nano"), sizes_of(tokenizer, "transformer")).eval()
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
+        model.output.bias[:END] -= 20  # CTranslate2 alone would write these
         model.output.bias[END] += 3  # so that outputs end
     size = len(tokenizer.target)
     german = {"de": encoded(range(0, size, 3), size)}
@@ -121,6 +125,17 @@ def test_a_bundle_keeps_its_tokens(folder: Path, tmp_path: Path) -> None:
     assert read(tmp_path).output_tokens == bundle.output_tokens != {}
     save(bundle._replace(output_tokens={}), tmp_path)
     assert "output_tokens" not in json.loads((tmp_path / "config.json").read_text("utf-8"))
+
+
+def test_an_exported_model_has_the_tokens(folder: Path, engines: Engines, tmp_path: Path) -> None:
+    export(folder, tmp_path / "out")
+    processor = engines[0].tokenizer.source
+    engine = ctranslate2.Translator(str(tmp_path / "out"), intra_threads=1)
+    pieces = [["<2de>", *processor.encode(text, out_type=str)] for text in SENTENCES]
+    found = engine.translate_batch(pieces, beam_size=1, use_vmap=True)
+    for one, other in zip(found, translated(engines[1], "de", beam=1), strict=True):
+        tokens = other.hypotheses[0].tokens  # cut at the length limit of attn
+        assert tokens and tuple(one.hypotheses[0][: len(tokens)]) == tokens
 
 
 @pytest.mark.parametrize(
