@@ -8,15 +8,13 @@ align(load("runs/en-de"), [("A dog runs.", "Ein Hund läuft.")])[0].links
 from models.alignment.align import (
     Alignment,
     align,
-    align_translation,
     align_translations,
     head_weights,
     translation_head_weights,
 )
-from models.alignment.joint_hmm import agreed_links
+from models.alignment.diagonal import diagonal
 from models.alignment.links import Links
 from models.alignment.mutual_head import choose_head
-from models.alignment.score import diagonal, error_rate
 from models.alignment.symmetrise import symmetrise
 from models.base.types import Link
 from models.config.tables import AlignConfig
@@ -26,13 +24,10 @@ __all__ = [
     "Alignment",
     "Link",
     "Links",
-    "agreed_links",
     "align",
-    "align_translation",
     "align_translations",
     "choose_head",
     "diagonal",
-    "error_rate",
     "head_weights",
     "symmetrise",
     "translation_head_weights",

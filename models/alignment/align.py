@@ -172,13 +172,6 @@ def statistical_aligner(translator: Translator, config: AlignConfig) -> Statisti
     return {target: aligner, source: turned(aligner)}.get(translator.to)
 
 
-def align_translation(
-    translator: Translator, translation: Translation, *, config: AlignConfig | None = None
-) -> Alignment:
-    """Align the best output of a translation with its source, using the tokens of the model."""
-    return align_translations(translator, [translation], config=config)[0]
-
-
 def align_translations(
     translator: Translator,
     translations: Iterable[Translation],

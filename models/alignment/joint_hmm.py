@@ -27,21 +27,14 @@ LEAST = 0.3  # probability of a link in one direction
 ReportStage = Callable[[str, int, int], None]  # stage, done, total
 
 
-def agreed_links(
-    pairs: Sequence[tuple[str, str]], progress: ReportStage = lambda stage, done, total: None
-) -> list[Links]:
-    """Return the word links of sentence pairs, learned from these pairs alone.
-
-    Words are separated by spaces; case is ignored. The links of both directions are symmetrised
-    by grow-diag. A pair with an empty side, or more than MAX_WORDS words, has no links.
-    """
-    return trained(pairs, progress).links(len(pairs))
-
-
 def trained(
     pairs: Sequence[tuple[str, str]], progress: ReportStage = lambda stage, done, total: None
 ) -> JointHmm:
-    """Return the models of both directions, trained on sentence pairs."""
+    """Return the models of both directions, trained on sentence pairs.
+
+    Words are separated by spaces; case is ignored. A pair with an empty side, or more than
+    MAX_WORDS words, is left out, and has no links.
+    """
     joint = JointHmm(pairs)
     for done in range(MODEL1 + HMM):
         progress("statistical alignment", done, MODEL1 + HMM)
@@ -81,7 +74,7 @@ class JointHmm:
         return forward, reverse
 
     def links(self, count: int) -> list[Links]:
-        """Return the symmetrised links of `count` sentence pairs."""
+        """Return the links of `count` sentence pairs, symmetrised by grow-diag."""
         found: list[Links] = [frozenset()] * count
         for group in self.table.groups:
             both = self.posteriors(group, MODEL1 + HMM)

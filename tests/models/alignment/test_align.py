@@ -10,7 +10,6 @@ import torch
 from models.alignment import (
     AlignConfig,
     align,
-    align_translation,
     align_translations,
     head_weights,
     symmetrise,
@@ -114,7 +113,7 @@ def test_a_pair_that_cannot_be_aligned_says_why(tiny_translator: Translator) -> 
 
 def test_the_score_is_that_of_the_search(tiny_translator: Translator) -> None:
     [translation] = tiny_translator.translate(["The dog sees a house."])
-    found = align_translation(tiny_translator, translation)
+    [found] = align_translations(tiny_translator, [translation])
     best = translation.hypotheses[0]
     assert found.target == tuple(translation.text.split())
     assert found.score == pytest.approx(best.log_prob / (len(best.ids) + 1), abs=1e-5)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import torch
 
+from attncli.data.alignments.links import PairLinks
 from attncli.embedded.grammar import generate
-from models.alignment import agreed_links, diagonal, error_rate
-from models.alignment.joint_hmm import HMM, MODEL1, JointHmm
+from attncli.scoring.alignments import score_alignments
+from models.alignment import diagonal
+from models.alignment.joint_hmm import HMM, MODEL1, JointHmm, trained
 from models.alignment.word_pairs import normalised, word_pairs
 from models.storage.statistical import MAX_WORDS
 
@@ -15,11 +17,11 @@ TEXTS = [(pair.source, pair.target) for pair in PAIRS]
 
 
 def test_links_are_close_to_the_true_ones() -> None:
-    gold = [frozenset(pair.links) for pair in PAIRS]
-    floor = [diagonal(len(source.split()), len(target.split())) for source, target in TEXTS]
-    found = error_rate(agreed_links(TEXTS), gold)
+    gold = [PairLinks(frozenset(pair.links)) for pair in PAIRS]
+    floor = [frozenset(diagonal(len(a.split()), len(b.split()))) for a, b in TEXTS]
+    found = score_alignments("", trained(TEXTS).links(len(TEXTS)), gold).error_rate
     assert found < 0.15
-    assert found < 0.3 * error_rate(floor, gold)
+    assert found < 0.3 * score_alignments("", floor, gold).error_rate
 
 
 def test_both_directions_are_treated_alike() -> None:
@@ -37,13 +39,13 @@ def test_both_directions_are_treated_alike() -> None:
 def test_pairs_without_words_or_with_too_many_have_no_links() -> None:
     long = " ".join(["a"] * (MAX_WORDS + 1))
     texts = [*TEXTS[:20], ("", "x"), (long, "x"), ("x", " ")]
-    assert agreed_links(texts)[20:] == [frozenset()] * 3
-    assert agreed_links([]) == []
+    assert trained(texts).links(23)[20:] == [frozenset()] * 3
+    assert trained([]).links(0) == []
 
 
 def test_progress_names_every_iteration() -> None:
     seen: list[tuple[int, int]] = []
-    agreed_links(TEXTS[:5], lambda stage, done, total: seen.append((done, total)))
+    trained(TEXTS[:5], lambda stage, done, total: seen.append((done, total)))
     assert seen == [(n, MODEL1 + HMM) for n in range(MODEL1 + HMM)]
 
 

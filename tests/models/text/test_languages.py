@@ -10,7 +10,7 @@ import torch
 
 from attncli.embedded.grammar import Pair
 from models import load_translator
-from models.alignment import align, align_translation
+from models.alignment import align, align_translations
 from models.base.errors import ModelError
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
@@ -92,9 +92,9 @@ def test_a_fixed_direction_equals_a_given_one(translator: Translator) -> None:
 
 def test_forced_decoding_reads_the_token_but_does_not_link_it(translator: Translator) -> None:
     fixed = translator.for_direction("de")
-    found = fixed.translate(["He ran."])[0]
-    one = align_translation(translator, found)  # the translation knows its language
-    assert one.links == align_translation(fixed, found).links
+    found = fixed.translate(["He ran."])
+    [one] = align_translations(translator, found)  # the translation knows its language
+    assert one.links == align_translations(fixed, found)[0].links
     [pair] = align(fixed, [("He ran.", "Er lief.")])
     assert pair.source == ("He", "ran.") and pair.weights.shape == (2, 2)
     assert align(translator.for_direction("fr"), [("He ran.", "Er lief.")])[0].score != pair.score

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attncli.data.training_samples import ShownExample
 from attncli.training.sources.heat_map import heat_map
-from models.alignment import align_translation
+from models.alignment import align_translations
 from models.base.types import Translation
 from models.inference.translator import Translator
 
@@ -27,7 +27,7 @@ def text_samples(
 
 def alignment_map(translator: Translator, translation: Translation) -> str:
     """Return the heat map of a translation; "" if it has no words, or too many."""
-    found = align_translation(translator, translation)
+    [found] = align_translations(translator, [translation])
     if found.note:
         return ""
     return heat_map(found.source, found.target, found.weights.float().cpu().numpy(), found.links)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from attncli.data.alignments.links import PairLinks
 from attncli.embedded.grammar import Pair
+from attncli.scoring.alignments import score_alignments
 from attncli.shell import app
-from models.alignment import align, error_rate
+from models.alignment import align
 from models.inference.translator import Translator
 
 TEXTS = "a b c ||| x y\n\nd ||| z\n".replace("\n\n", "\n ||| \n")
@@ -89,7 +91,8 @@ def test_a_model_is_scored_by_its_own_links(
     assert status == 0, err
     [scores] = json.loads(out)["alignments"]
     found = align(tiny_translator, [(pair.source, pair.target) for pair in pairs])
-    wanted = error_rate([one.links for one in found], [set(pair.links) for pair in pairs])
-    assert scores["error_rate"] == pytest.approx(wanted) and "layer" in scores["note"]
+    wanted = [PairLinks(frozenset(pair.links)) for pair in pairs]
+    rate = score_alignments("", [one.links for one in found], wanted).error_rate
+    assert scores["error_rate"] == pytest.approx(rate) and "layer" in scores["note"]
     status, _, err = run(capsys, "--gold", links, *model)
     assert status == 2 and "source and target" in err
