@@ -6,7 +6,7 @@ torch is imported when a function is called, so commands call these after all ch
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attncli.jobs.device import choose_device, use_threads
-from attncli.options.overrides import SearchOverrides
 from attncli.terminal.messages import Messages, Silent
 from models import load_captioner, load_classifier, load_ensemble, load_translator
 from models.base.errors import ConfigurationError, ModelError
 from models.base.memory import retain_freed_memory
+from models.base.settings import merged
 from models.catalogue.installed import chosen_model, find_model
 from models.sources.rows import columns_of
 from models.storage.settings import read_settings, task_of
@@ -42,7 +42,7 @@ class OpenOptions:
     device: str = "auto"  # auto, cpu, cuda or mps
     threads: int = 0  # processor threads; 0: torch decides
     read_mode: str | None = None  # argmax, sample or expected; None: as saved with the model
-    search: SearchOverrides = field(default_factory=SearchOverrides)
+    search: Mapping[str, Any] = field(default_factory=dict)  # replace the saved ones
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
@@ -224,7 +224,7 @@ def retain_memory() -> None:
 
 def _configured(model: M, options: OpenOptions) -> M:
     """Apply search settings and read mode; report the read mode of hard attention."""
-    model = model.with_search(options.search.apply(model.search))
+    model = model.with_search(merged(model.search, options.search))
     kind, _, saved = model.read_mode.partition(" ")
     if options.read_mode or kind == "hard":
         model = model.with_read_mode(options.read_mode or saved, seed=model.search.seed)

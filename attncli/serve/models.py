@@ -18,7 +18,6 @@ from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.options.overrides import AlignOverrides
 from attncli.tasks.align.pairs import Aligner, align_chunks, aligner_of
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.writers import CaptionedImage
@@ -177,4 +176,4 @@ def _directed(translator: Any, languages: tuple[str, str]) -> Any:
 
 def _aligner(model: ServedModel, languages: tuple[str, str], heads: bool) -> Aligner:
     translator = _directed(model.with_weights, languages)
-    return aligner_of(translator, AlignOverrides({"units": "word"}), heads=heads)
+    return aligner_of(translator, {"units": "word"}, heads=heads)

@@ -18,7 +18,6 @@ from attncli.options.evaluation import (
     check_save,
     folders_of,
 )
-from attncli.options.overrides import SearchOverrides
 from attncli.options.search import Beam, check_search
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, Threads, To
@@ -106,7 +105,7 @@ def evaluate(
             device,
             threads,
             tables.attention.read_decode or None,
-            SearchOverrides(given.of("search")),
+            given.of("search"),
             to,
             source_language,
             mixed=len(folders) > 1,

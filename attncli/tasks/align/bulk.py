@@ -13,7 +13,6 @@ from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
 from attncli.jobs import loading
-from attncli.options.overrides import AlignOverrides
 from attncli.render.alignment.lines import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
 from attncli.tasks.align.command import align_options, align_settings
@@ -53,7 +52,7 @@ class AlignTask(LineTask[AlignedPair]):
         )
         self.aligner = aligner_of(
             loading.open_aligner(model, options),
-            AlignOverrides(given.of("align")),
+            given.of("align"),
             reverse=loading.open_reverse(reverse[0], options) if reverse else None,
             max_batch_tokens=tables.compute.batch_tokens,
         )

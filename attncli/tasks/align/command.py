@@ -12,7 +12,6 @@ import typer
 from attncli.data.streams import check_inputs, check_output
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output
-from attncli.options.overrides import AlignOverrides
 from attncli.options.pictures import check_drawing
 from attncli.options.settings import GivenSettings, SetOption, read_settings
 from attncli.options.shared import MODEL, Device, From, Threads, To
@@ -113,7 +112,7 @@ def align(
     chosen = ChosenModels(
         models,
         reverse_model,
-        AlignOverrides(given.of("align")),
+        given.of("align"),
         tables.compute.batch_tokens,
         align_options(tables, source, to=to, device=device, threads=threads),
     )

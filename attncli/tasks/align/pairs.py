@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,8 +10,8 @@ from attncli.data.alignments.external import ExternalAlignments, read_external_a
 from attncli.data.alignments.links import Index
 from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair, Panel
-from attncli.options.overrides import AlignOverrides
 from models.base.errors import ModelError
+from models.base.settings import merged
 from models.config.tables import MAX_BATCH_TOKENS
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class Aligner(NamedTuple):
     max_batch_tokens: int = MAX_BATCH_TOKENS
 
 
-def aligner_of(translator: Translator, overrides: AlignOverrides, **options: Any) -> Aligner:
+def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
     """Return an aligner with the settings saved in the model; overrides replace them."""
-    return Aligner(translator, overrides.apply(translator.alignment), **options)
+    return Aligner(translator, merged(translator.alignment, overrides), **options)
 
 
 def align_chunks(chunks: Iterable[list[PairLine]], aligner: Aligner) -> Iterator[list[AlignedPair]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncli.data.alignments.links import Index
 from attncli.data.alignments.pairs import PairLine, pairs_of_files, pairs_of_lines
@@ -18,7 +18,6 @@ from attncli.data.streams import open_input, open_output
 from attncli.data.typed import typed_chunks
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
-from attncli.options.overrides import AlignOverrides
 from attncli.options.pictures import Drawing, Picture
 from attncli.render.alignment.writers import FORMATS, Style, written
 from attncli.tasks.align.pairs import (
@@ -39,7 +38,7 @@ class ChosenModels(NamedTuple):
 
     models: list[Path]
     reverse: Path | None
-    overrides: AlignOverrides
+    overrides: Mapping[str, Any]
     max_batch_tokens: int
     options: OpenOptions
 

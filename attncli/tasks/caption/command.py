@@ -23,7 +23,6 @@ from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
-from attncli.options.overrides import SearchOverrides
 from attncli.options.search import Beam, Nbest, check_search
 from attncli.options.settings import GivenSettings, SetOption, read_settings
 from attncli.options.shared import Device, Models, Threads
@@ -146,8 +145,7 @@ def caption_settings(
 def caption_options(given: GivenSettings[CaptionTables], device: str, threads: int) -> OpenOptions:
     """Return how the models are opened."""
     read_mode = given.tables.attention.read_decode or None
-    overrides = SearchOverrides(given.of("search"))
-    return OpenOptions(device, threads, read_mode, overrides, messages=console)
+    return OpenOptions(device, threads, read_mode, given.of("search"), messages=console)
 
 
 class Sinks(NamedTuple):

@@ -10,7 +10,6 @@ import typer
 from attncli.data.streams import open_output
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
-from attncli.options.overrides import SearchOverrides
 from attncli.options.search import Beam, check_search
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, Threads
@@ -88,7 +87,7 @@ def captions(
             device,
             threads,
             given.tables.attention.read_decode or None,
-            SearchOverrides(given.of("search")),
+            given.of("search"),
             messages=console,
         ),
     )

@@ -15,7 +15,6 @@ from attncli.data.typed import typed_chunks
 from attncli.jobs.loading import OpenOptions, row_inputs
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, byte_progress, is_away, open_source
-from attncli.options.overrides import AlignOverrides, SearchOverrides
 from attncli.options.pictures import Picture, check_drawing
 from attncli.options.search import Beam, Nbest, check_search
 from attncli.options.settings import GivenSettings, SetOption, read_settings
@@ -187,7 +186,7 @@ def translate(
             chunks = progress.read(typed_chunks(stream) if typed else read_chunks(stream))
             outcomes = run(chunks, on_batch=progress.show_share)
             if aligned:
-                overrides = AlignOverrides(given.of("align"))
+                overrides = given.of("align")
                 outcomes = with_attention(
                     outcomes, work, translator, overrides, heads=drawing.heads
                 )
@@ -216,7 +215,7 @@ def translate_options(
         device,
         threads,
         given.tables.attention.read_decode or None,
-        SearchOverrides(given.of("search")),
+        given.of("search"),
         to,
         "" if source == AUTO else source,
         messages=console,

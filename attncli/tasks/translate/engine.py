@@ -11,7 +11,7 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from models.base.errors import ConfigurationError, DamagedError
 from models.base.memory import retain_freed_memory
-from models.base.settings import from_dict
+from models.base.settings import from_dict, merged
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
 from models.inference.ctranslate2.engines import ComputePrecision, obstacle
@@ -97,7 +97,7 @@ def _reason(path: Path, options: OpenOptions) -> str:
     if options.read_mode:
         return "attention.read_decode"
     saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
-    return obstacle(path, options.search.apply(saved), options.device)
+    return obstacle(path, merged(saved, options.search), options.device)
 
 
 def _refuse_int8(engine: EngineOptions, reason: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ from attncli.documents.document import Document
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.line_streams import ByteProgress, write_chunks
-from attncli.options.overrides import AlignOverrides
 from attncli.options.pictures import Picture
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.document_run import Translate, needs_attention
@@ -141,7 +140,7 @@ def with_attention(
     outcomes: Iterable[list[TranslatedLine]],
     work: TranslateWork,
     translator: TextTranslator,
-    overrides: AlignOverrides,
+    overrides: Mapping[str, Any],
     *,
     heads: bool,
 ) -> Iterator[list[TranslatedLine]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from attncli.data.lines import Line
-from attncli.options.overrides import AlignOverrides
 from attncli.shell import app
 from attncli.tasks.align.pairs import aligner_of
 from attncli.tasks.translate.alignment import with_alignments
@@ -79,7 +78,7 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
         search = SearchConfig()
 
     outcomes = translate_lines([[line]], Short(), search=Short.search)
-    [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, AlignOverrides())])
+    [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, {})])
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments
     assert pair.source == tuple(line.text.split())
