@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.data.streams import open_output
+from attncli.data.streams import write_stdout
 from attncli.jobs import runs as job
 from attncli.jobs.runs import RunSummary
 from attncli.render.columns import columns, size
@@ -50,9 +50,9 @@ def list_runs(paths: Paths = None, *, json: Json = False) -> None:
     found = job.list_runs(paths or [])
     if json:
         text = json_format.dumps([_record(run) for run in found], indent=2, ensure_ascii=False)
-        _write(f"{text}\n")
+        write_stdout(f"{text}\n")
     elif found:
-        _write(columns([HEAD, *map(_row, found)], left=len(HEAD) - 3))
+        write_stdout(columns([HEAD, *map(_row, found)], left=len(HEAD) - 3))
         _say_freeable(found)
     else:
         console.say("no runs in ./runs; `attn train` makes one")
@@ -84,7 +84,7 @@ def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> No
         console.say("nothing to remove: no finished run has checkpoints or caches")
         return
     rows = [[str(run.path), size(run.freeable), f"of {size(run.bytes)}"] for run in chosen]
-    _write(columns([*rows, ["total", size(sum(run.freeable for run in chosen)), ""]]))
+    write_stdout(columns([*rows, ["total", size(sum(run.freeable for run in chosen)), ""]]))
     if dry_run or not (yes or _confirmed()):
         return
     freed = sum(map(job.prune, [run.path for run in chosen]))
@@ -119,8 +119,3 @@ def _say_freeable(found: list[RunSummary]) -> None:
     freeable = sum(run.freeable for run in found)
     if freeable:
         console.say(f"`attn runs prune` frees {size(freeable)} of finished runs")
-
-
-def _write(text: str) -> None:
-    with open_output(None) as write:
-        write(text.encode("utf-8", "replace"))

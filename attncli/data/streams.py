@@ -100,6 +100,12 @@ def open_output(path: Path | None) -> Iterator[Write]:
             yield _writer(file, path)
 
 
+def write_stdout(text: str) -> None:
+    """Write a text to standard output; a character that UTF-8 lacks becomes a question mark."""
+    with open_output(None) as write:
+        write(text.encode("utf-8", "replace"))
+
+
 def _target(path: Path) -> Path:
     """Return the file that a symbolic link leads to; a ModelError for links in a circle."""
     if not os.path.islink(path):

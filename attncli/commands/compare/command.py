@@ -33,7 +33,7 @@ from attncli.commands.train.options import (
     Set,
     StartFrom,
 )
-from attncli.data.streams import check_files, open_output
+from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles
@@ -121,8 +121,7 @@ def compare(
         return
     work = prepare(options)
     rows, failed = run(work, best, output, where)
-    with open_output(None) as write:
-        write(WRITERS["txt"](rows).encode())
+    write_stdout(WRITERS["txt"](rows))
     if failed:
         raise typer.Exit(1)
 

@@ -10,7 +10,7 @@ import typer
 from attncli.commands.train.display import Display
 from attncli.commands.train.memory import memory_advice
 from attncli.commands.train.stop import Stop, stopping
-from attncli.data.streams import open_output
+from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles, Sets
@@ -68,8 +68,7 @@ def show_remaining(work: Work, best: int, output: Path) -> None:
     further = sorted((one.further for one in left), reverse=True)
     total = sum(one.runs for one in left) + sum(further[:best])
     table = [["variant", "runs"], *map(_row, left), ["total", str(total)]]
-    with open_output(None) as write:
-        write(columns(table).encode())
+    write_stdout(columns(table))
     if any(further):
         console.say(
             f"the best {counted(best, 'variant')} on the dev set will get the further seeds"

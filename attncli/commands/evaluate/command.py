@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from attncli.commands.evaluate.settings import EvaluateTables
-from attncli.data.streams import open_output
+from attncli.data.streams import write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import (
     Json,
@@ -24,7 +24,7 @@ from attncli.options.shared import Device, From, Threads, To
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import Evaluation, LengthRanges, Scoring
 from attncli.tasks.translate.evaluation import evaluate_texts
-from attncli.tasks.translate.output.scores import WRITERS
+from attncli.tasks.translate.output.scores import scores_as_json, scores_as_text
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 
@@ -116,9 +116,8 @@ def evaluate(
     )
     if plot:
         bleu_by_length(plot, *_curves(scores.evaluations))
-    write_table = WRITERS["json" if json else "text"]
-    with open_output(None) as write:
-        write(write_table(scores.evaluations, len(scores.test_set.references)).encode())
+    write_table = scores_as_json if json else scores_as_text
+    write_stdout(write_table(scores.evaluations, len(scores.test_set.references)))
 
 
 def _check_source(folders: list[Path], source: Path | None, lengths: LengthRanges | None) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.data.streams import open_output
+from attncli.data.streams import write_stdout
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, listed
 from attncli.jobs.models import Entry, Shown
@@ -53,9 +53,9 @@ def list_models(*, json: Json = False) -> None:
     """
     found, entries = list(listed()), zoo.catalogue()
     if json:
-        _write(_list_as_json(found, entries))
+        write_stdout(_list_as_json(found, entries))
     else:
-        _write(_for_terminal(_models(found) + _names(entries)))
+        write_stdout(_for_terminal(_models(found) + _names(entries)))
 
 
 def show(
@@ -78,23 +78,18 @@ def show(
     """
     if name in KINDS:
         entries = [entry for entry in zoo.catalogue() if entry.kind == KINDS[name]]
-        return _write(_for_terminal(_summaries(entries)))
+        return write_stdout(_for_terminal(_summaries(entries)))
     shown = zoo.show(name, set or [])
     if isinstance(shown, Shown):
-        _write(_model(shown))
+        write_stdout(_model(shown))
     else:
-        _write(_for_terminal("\n".join(map(_part, shown))))
+        write_stdout(_for_terminal("\n".join(map(_part, shown))))
 
 
 def _for_terminal(table: str) -> str:
     """Return a table with long lines wrapped if it is shown on a terminal."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     return wrapped(table, current_screen().width) if is_terminal else table
-
-
-def _write(text: str) -> None:
-    with open_output(None) as write:
-        write(text.encode())
 
 
 def _models(found: list[Listed]) -> str:

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from attncli.data.alignments.links import Index
-from attncli.data.streams import open_output
+from attncli.data.streams import write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, Threads, To
 from attncli.tasks.align.evaluation import evaluate_alignments
-from attncli.tasks.align.score_writers import WRITERS
+from attncli.tasks.align.score_writers import alignment_scores_as_json, alignment_scores_as_text
 from attncli.tasks.align.settings import ScoredLinkTables
 from attncli.terminal import console
 
@@ -86,5 +86,5 @@ def alignments(
             messages=console,
         ),
     )
-    with open_output(None) as write:
-        write(WRITERS["json" if json else "text"](scores, reference).encode())
+    write_table = alignment_scores_as_json if json else alignment_scores_as_text
+    write_stdout(write_table(scores, reference))

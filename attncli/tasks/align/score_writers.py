@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from attncli.render.columns import columns
 from attncli.render.json import as_json
@@ -27,13 +26,3 @@ def alignment_scores_as_json(rows: Sequence[AlignmentScores], gold: GoldSummary)
     """Return an object with one entry for each alignment; scores from 0 to 1."""
     record = {"gold": gold._asdict(), "alignments": [row._asdict() for row in rows]}
     return as_json(record)
-
-
-class Writer(Protocol):
-    """Function that writes alignment scores in one format."""
-
-    def __call__(self, rows: Sequence[AlignmentScores], gold: GoldSummary) -> str:
-        """Return the text of the scores."""
-
-
-WRITERS: dict[str, Writer] = {"text": alignment_scores_as_text, "json": alignment_scores_as_json}

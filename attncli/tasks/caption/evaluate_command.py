@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from attncli.data.streams import open_output
+from attncli.data.streams import write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
 from attncli.options.search import Beam, check_search
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, Threads
 from attncli.tasks.caption.evaluation import evaluate_captions
-from attncli.tasks.caption.score_writers import WRITERS
+from attncli.tasks.caption.score_writers import caption_scores_as_json, caption_scores_as_text
 from attncli.tasks.caption.settings import ScoredCaptionTables
 from attncli.terminal import console
 
@@ -91,5 +91,5 @@ def captions(
             messages=console,
         ),
     )
-    with open_output(None) as write:
-        write(WRITERS["json" if json else "text"](evaluations, test_set).encode())
+    write_table = caption_scores_as_json if json else caption_scores_as_text
+    write_stdout(write_table(evaluations, test_set))

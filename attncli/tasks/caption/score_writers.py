@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from attncli.render.columns import columns
 from attncli.render.json import as_json
@@ -99,13 +98,3 @@ def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
         record["seconds"] = round(system.seconds, 3)
         record["images_per_second"] = round(len(system.captions) / system.seconds, 3)
     return record
-
-
-class Writer(Protocol):
-    """Function that writes caption scores in one format."""
-
-    def __call__(self, evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
-        """Return the text of the scores."""
-
-
-WRITERS: dict[str, Writer] = {"text": caption_scores_as_text, "json": caption_scores_as_json}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.data.streams import open_output
+from attncli.data.streams import write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Save, check_folder, check_save
 from attncli.options.settings import SetOption, read_settings
@@ -15,7 +15,7 @@ from attncli.options.shared import Device, Threads
 from attncli.options.tables import ReadSettings
 from attncli.render.plots import check_picture, confusion_matrices
 from attncli.tasks.classify.evaluation import evaluate_labels
-from attncli.tasks.classify.score_writers import WRITERS
+from attncli.tasks.classify.score_writers import label_scores_as_json, label_scores_as_text
 from attncli.terminal import console
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
@@ -76,5 +76,5 @@ def labels(
     )
     if plot:
         confusion_matrices(plot, evaluations)
-    with open_output(None) as write:
-        write(WRITERS["json" if json else "text"](evaluations).encode())
+    write_table = label_scores_as_json if json else label_scores_as_text
+    write_stdout(write_table(evaluations))

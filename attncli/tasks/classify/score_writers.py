@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from attncli.render.columns import columns
 from attncli.render.json import as_json
@@ -75,9 +75,3 @@ def _record(scores: LabelScores) -> dict[str, object]:
         ],
         "confusion": scores.confusion,
     }
-
-
-WRITERS: dict[str, Callable[[Sequence[LabelEvaluation]], str]] = {
-    "text": label_scores_as_text,
-    "json": label_scores_as_json,
-}

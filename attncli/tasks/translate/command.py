@@ -186,10 +186,8 @@ def translate(
             chunks = progress.read(typed_chunks(stream) if typed else read_chunks(stream))
             outcomes = run(chunks, on_batch=progress.show_share)
             if aligned:
-                overrides = given.of("align")
-                outcomes = with_attention(
-                    outcomes, work, translator, overrides, heads=drawing.heads
-                )
+                align = given.of("align")
+                outcomes = with_attention(outcomes, work, translator, align, heads=drawing.heads)
             refused = write_all(outcomes, shown, write, progress, console)
         shown.picture.draw()
     report(languages, console)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from attncli.render.columns import columns
 from attncli.render.json import as_json
@@ -96,13 +95,3 @@ def _score_record(score: MetricScore) -> dict[str, object]:
         "p_value": score.p_value,
     }
     return {name: value for name, value in record.items() if value is not None}
-
-
-class Writer(Protocol):
-    """Function that writes translation scores in one format."""
-
-    def __call__(self, evaluations: Sequence[Evaluation], references: int) -> str:
-        """Return the text of the scores; references: number of references per sentence."""
-
-
-WRITERS: dict[str, Writer] = {"text": scores_as_text, "json": scores_as_json}
