@@ -10,21 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-
-class Method(NamedTuple):
-    """A method of explanation."""
-
-    place: str  # module:function, called with a subject
-    about: str
-
-
-METHODS = {
-    "attention": Method("models.explain.attention:attention", "attention weights"),
-    "rollout": Method("models.explain.rollout:rollout", "attention through all layers"),
-    "values": Method("models.explain.values:weighted_values", "norms of weighted values"),
-    "gradient": Method("models.explain.gradients:gradient_times_input", "gradient times input"),
-    "integrated": Method("models.explain.integrated:integrated_gradients", "integrated gradients"),
-    "erasure": Method("models.explain.erasure:erasure", "loss if a unit is erased"),
+METHODS = {  # places of functions that are called with a subject
+    "attention": "models.explain.attention:attention",
+    "rollout": "models.explain.rollout:rollout",
+    "values": "models.explain.values:weighted_values",
+    "gradient": "models.explain.gradients:gradient_times_input",
+    "integrated": "models.explain.integrated:integrated_gradients",
+    "erasure": "models.explain.erasure:erasure",
 }
 
 

@@ -147,7 +147,7 @@ def _explained(
     found, unsupported = {}, {}
     for name in options.methods:
         try:
-            found[name] = imported(METHODS[name].place)(subject)  # (J, I)
+            found[name] = imported(METHODS[name])(subject)  # (J, I)
         except UnsupportedMethodError as error:
             unsupported[name] = str(error)
     every = torch.ones(1, subject.units, dtype=torch.bool)

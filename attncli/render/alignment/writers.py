@@ -28,7 +28,6 @@ class Style(NamedTuple):
 class Format(NamedTuple):
     """A format of alignments, written either by line or as one document."""
 
-    about: str
     suffixes: tuple[str, ...] = ()
     line: Callable[[AlignedPair, Style], str] | None = None
     document: Callable[[Sequence[AlignedPair]], bytes] | None = None
@@ -48,25 +47,16 @@ def _line(write: Callable[[AlignedPair, bool], str]) -> Callable[[AlignedPair, S
 
 
 FORMATS: dict[str, Format] = {
-    "pharaoh": Format("0-0 1-2", (".pharaoh", ".align", ".txt"), _line(lines.pharaoh)),
-    "talp": Format("the same, counted from 1", (".talp",), _line(lines.talp)),
-    "naacl": Format("sentence source target S, from 1", (".naacl", ".wa"), _line(lines.naacl)),
-    "jsonl": Format(
-        "units, weights, links, score", (".jsonl", ".json"), lambda pair, style: lines.jsonl(pair)
-    ),
-    "npz": Format("NumPy arrays", (".npz",), document=arrays.npz, heads=True),
-    "terminal": Format("heat maps", line=lambda pair, style: heat_maps(pair, style.screen)),
-    "svg": Format("a picture", (".svg",), document=svg.svg, picture=True, most=20),
-    "png": Format("a picture", (".png",), None, partial(_png, kind="png"), True, 20),
-    "pdf": Format("a picture", (".pdf",), None, partial(_png, kind="pdf"), True, 20),
-    "html": Format(
-        "a page to explore",
-        (".html", ".htm"),
-        document=html.html,
-        picture=True,
-        most=500,
-        heads=True,
-    ),
+    "pharaoh": Format((".pharaoh", ".align", ".txt"), _line(lines.pharaoh)),
+    "talp": Format((".talp",), _line(lines.talp)),
+    "naacl": Format((".naacl", ".wa"), _line(lines.naacl)),
+    "jsonl": Format((".jsonl", ".json"), lambda pair, style: lines.jsonl(pair)),
+    "npz": Format((".npz",), document=arrays.npz, heads=True),
+    "terminal": Format(line=lambda pair, style: heat_maps(pair, style.screen)),
+    "svg": Format((".svg",), document=svg.svg, picture=True, most=20),
+    "png": Format((".png",), None, partial(_png, kind="png"), True, 20),
+    "pdf": Format((".pdf",), None, partial(_png, kind="pdf"), True, 20),
+    "html": Format((".html", ".htm"), document=html.html, picture=True, most=500, heads=True),
 }
 
 if TYPE_CHECKING:

@@ -177,7 +177,7 @@ def test_each_family_has_shares_or_refuses(preset: str, name: str) -> None:
     subject = subject_of(preset)
     is_transformer = "transformer" in subject.model.config.family
     try:
-        found = imported(METHODS[name].place)(subject)
+        found = imported(METHODS[name])(subject)
     except UnsupportedMethodError as error:
         assert "expected" in str(error)
         assert (name == "rollout" and not is_transformer) or not subject.model.decoder.attends
