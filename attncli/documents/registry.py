@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions
 from models.base.places import imported
@@ -35,11 +35,6 @@ PACKED = {  # archives of several files; `read` takes bytes
     "epub": Row("attncli.documents.packed.epub:read", (".epub",)),
 }
 
-if TYPE_CHECKING:
-    DocumentFormat = str
-else:  # for the command line
-    DocumentFormat = Literal[(TEXT, *FORMATS, *PACKED)]
-
 
 def format_of(path: Path | None) -> str:
     """Return the format of a file by its name; "text" for other names."""
@@ -61,19 +56,10 @@ def suffixes() -> list[str]:
     return [end for row in (FORMATS | PACKED).values() for end in row.suffixes] + [".txt"]
 
 
-def read_packed(content: bytes, name: str, options: DocumentOptions) -> Document:
-    """Return the segments of an archive in a format of the table PACKED.
+def read_document(content: str | bytes, name: str, options: DocumentOptions) -> Document:
+    """Return the segments of a content; of bytes, in a format of the table PACKED.
 
-    Raises ModelError if it is damaged or too large.
+    Raises ModelError for options that do not fit, and an archive that is damaged or too large.
     """
-    read: Callable[[bytes, DocumentOptions], Document] = imported(PACKED[name].read)
-    return read(content, options)
-
-
-def read_document(content: str, name: str, options: DocumentOptions) -> Document:
-    """Return the segments of a content in a format of the table.
-
-    Raises ModelError for options that do not fit the content.
-    """
-    read: Callable[[str, DocumentOptions], Document] = imported(FORMATS[name].read)
+    read: Callable[[Any, DocumentOptions], Document] = imported((FORMATS | PACKED)[name].read)
     return read(content, options)

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
 from attncli.render.columns import columns
 from attncli.render.comparison_tables import Table, latex, markdown, page
@@ -144,8 +144,3 @@ WRITERS: dict[str, Callable[[Sequence[RunScores]], str]] = {  # by format, which
     "tex": _from_table(latex),
     "html": _from_table(page),
 }
-
-if TYPE_CHECKING:
-    Format = str
-else:  # for the command line
-    Format = Literal[tuple(WRITERS)]

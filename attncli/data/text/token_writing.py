@@ -6,8 +6,8 @@ Pairs are encoded in chunks, by as many threads as torch uses.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -16,6 +16,7 @@ import torch
 
 from attncli.data.text.tokens import Dropped
 from models.base.files import write_errors
+from models.inference.search.batching import windows
 from models.text.tokenizer import Tokenizer
 
 CHUNK = 10_000  # pairs encoded at a time
@@ -58,7 +59,7 @@ def write_pairs(
     with write_errors(folder):
         source, target = (SideWriter(folder, side, kind) for side in ("source", "target"))
         empty = long = done = 0
-        for chunk in _chunks(pairs):
+        for chunk in windows(pairs, CHUNK):
             sources, targets = _encoded(chunk, tokenizer)
             is_empty = np.minimum(sources.lengths, targets.lengths) < 2
             is_long = ~is_empty & (np.maximum(sources.lengths, targets.lengths) > max_length)
@@ -86,12 +87,6 @@ def _encoded(chunk: list[tuple[str, str]], tokenizer: Tokenizer) -> tuple[TokenR
         TokenRows.of(tokenizer.encode_sources(sources, threads)),
         TokenRows.of(tokenizer.encode_targets(targets, threads)),
     )
-
-
-def _chunks(pairs: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    iterator = iter(pairs)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk
 
 
 class SideWriter:

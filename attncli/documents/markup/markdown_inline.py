@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attncli.documents.inline import Piece, PieceKind
 
@@ -31,17 +31,6 @@ class Unmatched(Exception):
     """A token that is not found at its place in the text."""
 
 
-class Mark(NamedTuple):
-    """A piece of a paragraph with its span there."""
-
-    kind: PieceKind
-    start: int
-    end: int
-    raw: str
-    text: str = ""
-    name: str = ""
-
-
 def keep_rule(state: StateInline, silent: bool) -> bool:
     """Parse a formula or another mark that is kept; a rule of markdown-it."""
     found = KEPT.match(state.src, state.pos, state.posMax)
@@ -53,8 +42,8 @@ def keep_rule(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def marks(text: str, tokens: Sequence[Token]) -> list[Mark]:
-    """Return the pieces of the text of a paragraph; raise Unmatched where a token is not found."""
+def marks(text: str, tokens: Sequence[Token]) -> list[Piece]:
+    """Return the pieces of a paragraph; raise Unmatched where a token is not in its text."""
     matching = _Matching(text)
     matching.take(tokens)
     if matching.at != len(text):
@@ -62,11 +51,11 @@ def marks(text: str, tokens: Sequence[Token]) -> list[Mark]:
     return matching.found
 
 
-def on_content(marks: Sequence[Mark], at: Sequence[int]) -> Iterator[Piece]:
+def on_content(marks: Sequence[Piece], at: Sequence[int]) -> Iterator[Piece]:
     """Yield pieces of the content. at: for each character of the paragraph, its position there."""
     starts = [at[mark.start] for mark in marks]
     for mark, start, end in zip(marks, starts, [*starts[1:], at[-1]], strict=True):
-        yield Piece(mark.kind, start, end, mark.raw, mark.text, mark.name)
+        yield mark._replace(start=start, end=end)
 
 
 class _Matching:
@@ -74,7 +63,7 @@ class _Matching:
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
-        self.found: list[Mark] = []
+        self.found: list[Piece] = []
         self.labels: list[int] = []  # where the texts of the open links begin
         self.in_address = False  # True inside <https://...>
 
@@ -98,7 +87,7 @@ class _Matching:
             raise Unmatched
         end = self.at + len(raw)
         if raw:
-            self.found.append(Mark(kind, self.at, end, out or raw, text, name))
+            self.found.append(Piece(kind, self.at, end, out or raw, text, name))
         self.at = end
 
     def _match(self, pattern: str) -> str:

@@ -22,6 +22,7 @@ from attncli.tasks.translate.settings import InputSettings
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError
 from models.base.limits import FILE_BYTES
+from models.inference.search.batching import windows
 
 Columns = Annotated[
     list[str] | None,
@@ -120,7 +121,6 @@ def _outcomes(
     lines: list[Line], translate: Translate, messages: Messages, *, shown: bool
 ) -> list[TranslatedLine]:
     """Translate the texts of a document; report suspicious outputs with their line numbers."""
-    from attncli.tasks.translate import documents
 
     report = OutputReport()
     outcomes: list[TranslatedLine] = []
@@ -130,7 +130,7 @@ def _outcomes(
             current = min(CHUNK_LINES, len(lines) - len(outcomes))
             advance(len(outcomes) + current * done / total)
 
-        for chunk in translate(documents.chunks(lines), on_batch=show):
+        for chunk in translate(windows(lines, CHUNK_LINES), on_batch=show):
             outcomes += chunk
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 messages.warn(message)

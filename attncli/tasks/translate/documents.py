@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 
-from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
+from attncli.data.lines import Line, TranslatedLine
 from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
 from attncli.documents.plain_text import read_lines
-from attncli.documents.registry import PACKED, TEXT, read_document, read_packed
+from attncli.documents.registry import PACKED, TEXT, read_document
 from attncli.tags import parse
 from models.base.errors import InputError
 
@@ -39,7 +39,7 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     Raises ModelError for a damaged file, and for options that do not fit it.
     """
     if format in PACKED:
-        return read_packed(content, format, options)
+        return read_document(content, format, options)
     text = decoded(content)
     return read_lines(text) if format == TEXT else read_document(text, format, options)
 
@@ -59,13 +59,6 @@ def lines_of(document: Document) -> list[Line]:
         for segment in document.segments
         for text in segment.texts
     ]
-
-
-def chunks(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield the lines in chunks that are batched by length."""
-    rest = iter(lines)
-    while chunk := [*islice(rest, CHUNK_LINES)]:
-        yield chunk
 
 
 def needs_attention(document: Document) -> bool:

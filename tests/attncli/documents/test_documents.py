@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.data.lines import TranslatedLine
+from attncli.data.lines import CHUNK_LINES, TranslatedLine
 from attncli.documents import po
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import FORMATS, read_document
@@ -14,6 +14,7 @@ from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.types import Hypothesis, Translation
 from models.config.tables import SearchConfig
+from models.inference.search.batching import windows
 from tests.attncli.documents import generated
 from tests.upper_model import Upper
 
@@ -53,7 +54,7 @@ def read_again(name: str, content: str) -> Document:
 
 def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
     results = translate_lines(
-        documents.chunks(documents.lines_of(document)),
+        windows(documents.lines_of(document), CHUNK_LINES),
         model,
         search=SearchConfig(),
         options=LineOptions(same_end=True),

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-from attncli.data.lines import TranslatedLine
+from attncli.data.lines import CHUNK_LINES, TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.packed import archive
-from attncli.documents.registry import PACKED, format_of, read_packed
+from attncli.documents.registry import PACKED, format_of, read_document
 from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ModelError
 from models.config.tables import SearchConfig
+from models.inference.search.batching import windows
 from tests.attncli.documents.test_documents import Capitals, one_to_one
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -75,13 +76,13 @@ MADE: dict[str, Callable[[], bytes]] = {"docx": docx_file, "odt": odt_file, "epu
 
 
 def read(name: str) -> Document:
-    return read_packed(MADE[name](), name, DocumentOptions())
+    return read_document(MADE[name](), name, DocumentOptions())
 
 
 def in_capitals(document: Document) -> bytes:
     outcomes: list[TranslatedLine] = []
     for chunk in translate_lines(
-        documents.chunks(documents.lines_of(document)),
+        windows(documents.lines_of(document), CHUNK_LINES),
         Capitals(),
         search=SearchConfig(),
         options=LineOptions(same_end=True),
@@ -111,7 +112,7 @@ def test_every_format_has_a_file_here() -> None:
 @pytest.mark.parametrize("name", PACKED)
 def test_no_translation_changes_nothing(name: str) -> None:
     content = MADE[name]()
-    document = read_packed(content, name, DocumentOptions())
+    document = read_document(content, name, DocumentOptions())
     assert document.save and document.segments
     before, after = unpacked(content), unpacked(document.save([None] * len(document.segments)))
     assert list(before) == list(after)
@@ -144,7 +145,7 @@ def test_word_keeps_links_fields_and_notes_in_their_order() -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
         packed.writestr("word/document.xml", xml)
-    document = read_packed(buffer.getvalue(), "docx", DocumentOptions())
+    document = read_document(buffer.getvalue(), "docx", DocumentOptions())
     found = unpacked(in_capitals(document))["word/document.xml"].decode()
     assert (
         'w:anchor="x"><w:r><w:t xml:space="preserve">THE HOUSE</w:t></w:r></w:hyperlink>' in found
@@ -177,9 +178,11 @@ def test_damaged_files_are_refused(name: str) -> None:
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
         try:
             in_capitals(
-                read_packed(bytes(damaged[: rng.randrange(len(damaged))]), name, DocumentOptions())
+                read_document(
+                    bytes(damaged[: rng.randrange(len(damaged))]), name, DocumentOptions()
+                )
             )
-            in_capitals(read_packed(bytes(damaged), name, DocumentOptions()))
+            in_capitals(read_document(bytes(damaged), name, DocumentOptions()))
         except ModelError:
             pass
 
@@ -198,5 +201,5 @@ def test_entities_of_xml_are_not_read() -> None:
         packed.writestr(
             "word/document.xml", f'{entity}<w:document xmlns:w="{W}">{text}</w:document>'
         )
-    document: Any = read_packed(buffer.getvalue(), "docx", DocumentOptions())
+    document: Any = read_document(buffer.getvalue(), "docx", DocumentOptions())
     assert "root:" not in document.content
