@@ -60,14 +60,6 @@ class Entry(NamedTuple):
     settings: tuple[Setting, ...] = ()
 
 
-class Vocabulary(NamedTuple):
-    """Vocabulary sizes of source and target, in tokens."""
-
-    source: int
-    target: int
-    joint: bool
-
-
 class Shown(NamedTuple):
     """A model with its settings and size."""
 
@@ -75,7 +67,7 @@ class Shown(NamedTuple):
     family: Entry
     settings: str  # TOML
     parameters: int
-    vocabulary: Vocabulary
+    vocabulary: VocabularySizes
     facts: tuple[str, ...] = ()  # of a trained model
     card: str = ""
 
@@ -130,7 +122,7 @@ def show_preset(name: str, assignments: Sequence[str] = ()) -> Shown:
     """Describe a preset, with its size for its vocabulary."""
     config = run_config(name, assignments=assignments)
     joint, tokens = config.tokenizer.joint, config.tokenizer.size or USUAL_TOKENS
-    sizes = Vocabulary(*vocabulary_sizes(config.model.family, tokens, tokens, joint))
+    sizes = vocabulary_sizes(config.model.family, tokens, tokens, joint)
     return Shown(
         title=f"{name}: {zoo.preset(name).doc}",
         family=_part("family", config.model.family),
@@ -145,7 +137,7 @@ def show_bundle(folder: Path) -> Shown:
     settings = read_settings(folder)
     tables = {name: settings[name] for name in ("model", "tokenizer", "search")}
     config = from_dict(BundleConfig, tables)
-    sizes = Vocabulary(**settings["vocabulary"])
+    sizes = VocabularySizes(**settings["vocabulary"])
     return Shown(
         title=f"{folder}: a trained model",
         facts=tuple(_facts(folder, read_facts(folder))),
@@ -185,12 +177,12 @@ def presets_of(family: str) -> list[str]:
     return [name for name in zoo.PRESETS if zoo.model_config(name).family == family]
 
 
-def count_parameters(config: ModelConfig, vocabulary: Vocabulary) -> int:
+def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:
     """Return the number of parameters, shared ones once, without allocating them."""
     import torch
 
     with torch.device("meta"):
-        model = bundles.build(config, VocabularySizes(*vocabulary))
+        model = bundles.build(config, vocabulary)
     return sum(parameter.numel() for parameter in model.parameters())
 
 

@@ -18,7 +18,6 @@ from attncli.render.columns import columns, size, wrapped
 from attncli.terminal.screen import current_screen
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
-from models.base.types import VocabularySizes
 from models.catalogue.installed import Installed
 from models.storage.about import Facts
 
@@ -186,8 +185,7 @@ def _about(entry: Entry) -> list[str]:
 
 def _model(shown: Shown) -> str:
     """Return the settings as TOML; size, facts and card are comments above them."""
-    sizes = VocabularySizes(*shown.vocabulary)
-    tokens = training_source(shown.family.name).describe_vocabulary(sizes)
+    tokens = training_source(shown.family.name).describe_vocabulary(shown.vocabulary)
     about = [
         shown.title,
         *shown.facts,
