@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from models.base.errors import ModelError
 from models.base.files import write_folder
+from models.base.parsing import parse_json
 from models.storage.digests import check_digests, read_digests, write_digests
 
 
@@ -32,13 +35,22 @@ def _make(make: Callable[[Path], None], folder: Path) -> None:
     write_digests(folder)
 
 
-def damaged(error: Exception, subject: str) -> ModelError:
-    """Return the error for prepared data that cannot be read.
+@contextmanager
+def reading(subject: str) -> Iterator[None]:
+    """Report prepared data that cannot be read as a ModelError.
 
     subject: with its verb, such as "the tokenised corpus in runs/a/data is".
     """
-    return ModelError(
-        f"{subject} damaged ({error})",
-        "files written by `attn train`",
-        "remove the run folder to start again",
-    )
+    try:
+        yield
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{subject} damaged ({error})",
+            "files written by `attn train`",
+            "remove the run folder to start again",
+        ) from None
+
+
+def read_made(folder: Path) -> Any:
+    """Return the content of `made.json`: what was left out of the prepared data."""
+    return parse_json((folder / "made.json").read_text("utf-8"))

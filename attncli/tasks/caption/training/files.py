@@ -22,9 +22,9 @@ from attncli.data.images.captions import Captioned, read_captions, styled
 from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.data.text.tokens import Dropped, Side, read_side
 from attncli.training.settings.config import DataConfig
+from attncli.training.storage.prepared_folder import read_made, reading
 from models.base.errors import ModelError
 from models.base.files import write_errors, write_text
-from models.base.parsing import parse_json
 from models.text.tokenizer import Tokenizer
 
 
@@ -47,10 +47,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 def read_manifest(folder: Path) -> Manifest:
     """Return the content of `made.json`; raise a ModelError if it is damaged."""
-    try:
-        return Manifest(**parse_json((folder / "made.json").read_text("utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise _damaged(folder, error) from None
+    with reading(f"the prepared captions in {folder} are"):
+        return Manifest(**read_made(folder))
 
 
 def write_captions(
@@ -119,17 +117,7 @@ class PreparedCaptions(NamedTuple):
 
 def read_prepared_captions(folder: Path) -> PreparedCaptions:
     """Return the memory-mapped captions of a run."""
-    try:
+    with reading(f"the prepared captions in {folder} are"):
         links = read_side(folder, "links") if (folder / "links.ids").exists() else None
         images = np.load(folder / "pictures.npy", allow_pickle=False)
         return PreparedCaptions(read_side(folder, "target"), images, links)
-    except (OSError, ValueError) as error:
-        raise _damaged(folder, error) from None
-
-
-def _damaged(folder: Path, error: Exception) -> ModelError:
-    return ModelError(
-        f"the prepared captions in {folder} are damaged ({error})",
-        "files written by `attn train`",
-        "remove the run folder to start again",
-    )

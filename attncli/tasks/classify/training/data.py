@@ -24,10 +24,9 @@ from attncli.training.sources.vocabulary import (
     learned_vocabulary,
     size_for,
 )
-from attncli.training.storage.prepared_folder import damaged
+from attncli.training.storage.prepared_folder import read_made, reading
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_folder, write_text
-from models.base.parsing import parse_json
 from models.config.tables import TokenizerConfig
 from models.text.labels import LabelTokenizer, read_tokenizer
 from models.text.normalise import normalise
@@ -52,11 +51,8 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     rows, place = read_rows(data, seed), folder / "data"
     if not place.exists():
         write_folder(place, lambda part: prepare(settings, rows, part, progress))
-    try:
-        made = parse_json((place / "made.json").read_text("utf-8"))
-        dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(place)
-    except (OSError, ValueError, TypeError) as error:
-        raise damaged(error, f"the tokenised texts in {place} are") from None
+    with reading(f"the tokenised texts in {place} are"):
+        dropped, pairs = tokens.Dropped(**read_made(place)), tokens.read_pairs(place)
     dev = dev_labels(rows.dev) if rows.dev else None
     remarks: tuple[str, ...] = ()
     if dev and not data.dev_labels:

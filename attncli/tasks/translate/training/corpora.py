@@ -24,9 +24,8 @@ from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.settings.preparation import Preparation
 from attncli.training.sources.vocabulary import MOST_LINES
-from attncli.training.storage.prepared_folder import damaged, prepare_folder
+from attncli.training.storage.prepared_folder import prepare_folder, read_made, reading
 from models.base.files import write_text
-from models.base.parsing import parse_json
 from models.text.languages import BACK_TRANSLATED
 from models.text.tokenizer import Tokenizer
 
@@ -74,12 +73,9 @@ def prepare(
 ) -> Prepared:
     """Return tokenizer and examples; they are made once, then read."""
     prepare_folder(folder, lambda part: _make(settings, part, progress))
-    try:
-        made = parse_json((folder / "made.json").read_text("utf-8"))
-        dropped = [tokens.Dropped(**record) for record in made]
+    with reading(f"the tokenised corpora in {folder} are"):
+        dropped = [tokens.Dropped(**record) for record in read_made(folder)]
         stored = [tokens.read_pairs(folder / str(n)) for n in range(len(dropped))]
-    except (OSError, ValueError, TypeError) as error:
-        raise damaged(error, f"the tokenised corpora in {folder} are") from None
     tokenizer = Tokenizer.read(folder)
     directions = directions_in(settings.data.corpora, stored, tokenizer)
     empty, long = (sum(column) for column in zip(*dropped, strict=True))

@@ -25,10 +25,9 @@ from attncli.training.sources.vocabulary import (
     learned_vocabulary,
     size_for,
 )
-from attncli.training.storage.prepared_folder import damaged, prepare_folder
+from attncli.training.storage.prepared_folder import prepare_folder, read_made, reading
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_text
-from models.base.parsing import parse_json
 from models.config.tables import TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
@@ -108,11 +107,8 @@ def prepare(
     held: sources to leave out, because they are the dev set.
     """
     prepare_folder(folder, lambda part: _make(settings, part, progress, held))
-    try:
-        made = parse_json((folder / "made.json").read_text("utf-8"))
-        dropped, pairs = tokens.Dropped(**made), tokens.read_pairs(folder)
-    except (OSError, ValueError, TypeError) as error:
-        raise damaged(error, f"the tokenised corpus in {folder} is") from None
+    with reading(f"the tokenised corpus in {folder} is"):
+        dropped, pairs = tokens.Dropped(**read_made(folder)), tokens.read_pairs(folder)
     tokenizer = Tokenizer.read(folder)
     return Prepared(tokenizer, varied(pairs, tokenizer, variation), dropped)
 

@@ -25,9 +25,8 @@ from attncli.tasks.translate.training.row_images import RowImages
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.preparation import Preparation
 from attncli.training.sources.vocabulary import MOST_LINES
-from attncli.training.storage.prepared_folder import damaged, prepare_folder
+from attncli.training.storage.prepared_folder import prepare_folder, read_made, reading
 from models.base.files import write_text
-from models.base.parsing import parse_json
 from models.base.types import Batch
 from models.sources.rows import TAB, RowColumns
 from models.text.rows import RowTokenizer
@@ -128,12 +127,9 @@ def prepare(
 ) -> Prepared:
     """Return tokenizer and examples; they are made once, then read."""
     prepare_folder(folder, lambda part: _make(settings, table, part, images, progress))
-    try:
-        dropped = tokens.Dropped(**parse_json((folder / "made.json").read_text("utf-8")))
-        pairs = tokens.read_pairs(folder)
+    with reading(f"the tokenised rows in {folder} are"):
+        dropped, pairs = tokens.Dropped(**read_made(folder)), tokens.read_pairs(folder)
         stored = (folder / IMAGES).read_text("utf-8").splitlines() if images else []
-    except (OSError, ValueError, TypeError) as error:
-        raise damaged(error, f"the tokenised rows in {folder} are") from None
     tokenizer = RowTokenizer(Tokenizer.read(folder), table.columns.texts)
     if images is None:
         return Prepared(tokenizer, pairs, dropped)
