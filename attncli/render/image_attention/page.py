@@ -11,7 +11,7 @@ import base64
 import html
 import io
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -67,8 +67,9 @@ def figure(attention: AttentionMaps, others: Sequence[Other] = ()) -> str:
     words = " ".join(_word(attention, number) for number in range(len(attention.words)))
     rest = "".join(f"<br>{_text(text)} <i>{score:.4f}</i>" for text, score in others)
     others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""
+    image = jpeg_url(attention.image.resize((SIDE, SIDE)), 85)
     return (
-        f'<figure><img src="{_jpeg(attention)}" alt="{_text(attention.caption)}">\n'
+        f'<figure><img src="{image}" alt="{_text(attention.caption)}">\n'
         f'<figcaption><div class="words">{words}</div>\n{others_said}'
         f'<div class="name">{_text(attention.name)}<br>{_text(explained(attention))}</div>'
         "</figcaption></figure>\n"
@@ -97,9 +98,10 @@ def _shade(attention: AttentionMaps, word: int) -> str:
     return _url("image/png", buffer)
 
 
-def _jpeg(attention: AttentionMaps) -> str:
+def jpeg_url(image: Any, quality: int) -> str:
+    """Return an image as a data URL of a JPEG file."""
     buffer = io.BytesIO()
-    attention.image.resize((SIDE, SIDE)).save(buffer, "JPEG", quality=85)
+    image.save(buffer, "JPEG", quality=quality)
     return _url("image/jpeg", buffer)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import io
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from attncli.render.image_attention.page import jpeg_url
 from attncli.serve.catalogue import CAPTION
 from attncli.serve.errors import RequestError, invalid
 from attncli.serve.handlers import json_form
@@ -29,7 +29,8 @@ async def caption(request: Request) -> Response:
     outcome = await captioned(service, _image(given), given.text("model", ""), job, request)
     answer = json_form.caption(outcome)
     if outcome.attention and given.flag("image"):
-        answer["image"] = await asyncio.to_thread(_square, outcome.attention.image)
+        square = outcome.attention.image  # as the model read it; its maps lie over it
+        answer["image"] = await asyncio.to_thread(jpeg_url, square, 88)
     return JSONResponse(answer)
 
 
@@ -55,13 +56,6 @@ def check_pixels(image: bytes, most: int) -> None:
         return
     if width * height > most:
         raise RequestError(413, f"The image has {width:,} x {height:,} pixels: at most {most:,}")
-
-
-def _square(image: Any) -> str:
-    """Return the square that the model read, over which its maps lie, as a data URL."""
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=88)
-    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def _image(given: Parameters) -> bytes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import secrets
 import time
 from collections.abc import AsyncIterator
@@ -208,16 +207,12 @@ async def _stream(done: Completion) -> AsyncIterator[bytes]:
         for number, part in enumerate(parts):
             delta = {"content": part} if number else {"role": "assistant", "content": part}
             choice = {"index": index, "delta": delta, "finish_reason": None}
-            yield _event({**head, "choices": [choice]})
+            yield json_form.event({**head, "choices": [choice]})
         choice = {"index": index, "delta": {}, "finish_reason": "stop"}
-        yield _event({**head, "choices": [choice]})
+        yield json_form.event({**head, "choices": [choice]})
     yield b"data: [DONE]\n\n"
 
 
 def _head(model: str, kind: str) -> dict[str, Any]:
     name = f"chatcmpl-{secrets.token_hex(12)}"
     return {"id": name, "object": kind, "created": int(time.time()), "model": model}
-
-
-def _event(record: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(record)}\n\n".encode()

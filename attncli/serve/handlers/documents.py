@@ -7,13 +7,12 @@ the end {"translatedFileUrl": ...} or {"error": ...}.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -24,7 +23,7 @@ from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import TEXT, format_of, named_delimiter, suffixes
 from attncli.serve.catalogue import ServedDirection
 from attncli.serve.errors import RequestError, invalid
-from attncli.serve.handlers import markup
+from attncli.serve.handlers import json_form, markup
 from attncli.serve.handlers.detect import AUTO, detected
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, in_time, while_connected
@@ -114,19 +113,15 @@ async def _events(service: Service, upload: Upload, request: Request) -> AsyncIt
     total = len(jobs.lines_of(upload.document))
     outcomes: list[TranslatedLine] = []
     try:
-        yield _event({"done": 0, "total": total})
+        yield json_form.event({"done": 0, "total": total})
         async for piece in markup.outcomes(service, upload.document, upload.direction):
             outcomes += piece
-            yield _event({"done": len(outcomes), "total": total})
+            yield json_form.event({"done": len(outcomes), "total": total})
         url = await _kept(upload, outcomes, request)
         left = [*jobs.untranslated(upload.document, outcomes)]
-        yield _event({"translatedFileUrl": url, "name": upload.name, "notes": left})
+        yield json_form.event({"translatedFileUrl": url, "name": upload.name, "notes": left})
     except RequestError as error:
-        yield _event({"error": error.message})
-
-
-def _event(record: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(record)}\n\n".encode()
+        yield json_form.event({"error": error.message})
 
 
 async def _upload(service: Service, given: Parameters, request: Request) -> Upload:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from attncli.data.lines import ClassifiedLine, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.serve.errors import RequestError
 from attncli.tasks.caption.writers import CaptionedImage
+
+
+def event(record: dict[str, Any]) -> bytes:
+    """Return an event of a stream."""
+    return f"data: {json.dumps(record)}\n\n".encode()
 
 
 def output(outcome: TranslatedLine, rank: int = 0) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attncli.data.images.index import open_images
 from attncli.data.training_samples import ShownExample
 from attncli.render.image_attention.maps import attention_maps
-from attncli.render.image_attention.page import figure
+from attncli.render.image_attention.page import figure, jpeg_url
 from models.base.errors import ModelError
 from models.config.tables import ImageConfig
 from models.images.opening import open_image, to_square
@@ -45,7 +43,7 @@ def image_samples(
             maps = attention_maps(example.name, image, caption.attention)
             sample = sample._replace(attention=figure(maps))
         elif image:
-            sample = sample._replace(image=small_copy(image))
+            sample = sample._replace(image=jpeg_url(image.resize((SIDE, SIDE)), 80))
         samples.append(sample)
     return samples
 
@@ -58,10 +56,3 @@ def shown_image(images: str, name: str, config: ImageConfig) -> Image | None:
         return to_square(open_image(place.read()), config) if place else None
     except ModelError:
         return None
-
-
-def small_copy(image: Image) -> str:
-    """Return a small copy of an image as a data URL."""
-    buffer = io.BytesIO()
-    image.resize((SIDE, SIDE)).save(buffer, "JPEG", quality=80)
-    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"
