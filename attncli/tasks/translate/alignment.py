@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair, Panel
 from attncli.tasks.align.pairs import Aligner, every_head_of_translations, side_by_side
+from attncli.tasks.translate.tags import by_rank
 from models.base.types import Translation
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def with_alignments(
     translated in parts is aligned in parts.
     """
     for outcomes in results:
-        asked = [(n, parts) for n, outcome in enumerate(outcomes) for parts in _parts_of(outcome)]
+        asked = [
+            (n, parts) for n, outcome in enumerate(outcomes) for parts in by_rank(outcome.parts)
+        ]
         of_models = [_aligned(outcomes, asked, aligner) for aligner in aligners]
         aligned: dict[int, list[AlignedPair]] = {}
         for (n, _), pairs in zip(asked, zip(*of_models, strict=True), strict=True):
@@ -52,18 +55,6 @@ def _aligned(
     heads = every_head_of_translations(aligner, flat)
     each = zip(found, heads, strict=True)
     return [_whole(outcomes[n], [next(each) for _ in parts], aligner.name) for n, parts in asked]
-
-
-def _parts_of(outcome: TranslatedLine) -> list[tuple[Translation, ...]]:
-    """Return the parts of each hypothesis; none for a line that is empty or not translated."""
-    ranks = zip(*(part.hypotheses for part in outcome.parts), strict=False)
-    return [
-        tuple(
-            part._replace(hypotheses=(hypothesis,))
-            for part, hypothesis in zip(outcome.parts, rank, strict=True)
-        )
-        for rank in ranks
-    ]
 
 
 def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: str) -> AlignedPair:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.tags import PartWeights, TaggedLine, TokenWeights, project_tags, word_weights, words
-from models.base.types import EMPTY, Hypothesis, Translation
+from models.base.types import EMPTY, Translation
 from models.text.tokenizer import END
 
 if TYPE_CHECKING:
@@ -29,10 +29,20 @@ def with_tags(lines: Sequence[InParts], align: AlignTranslations) -> Iterator[Tr
 
     Only lines with tags are aligned, all at once. A line without words is returned unchanged.
     """
-    asked = [single for line in lines if line.tagged.tags for single in _singles(line)]
+    tagged = (line.parts for line in lines if line.tagged.tags)
+    asked = [part for parts in tagged for rank in by_rank(parts) for part in rank]
     found = iter(align(asked) if asked else [])
     for line in lines:
         yield _carried(line, found if line.tagged.tags else None)
+
+
+def by_rank(parts: Sequence[Translation]) -> list[tuple[Translation, ...]]:
+    """Return the parts with one output each: the best ones, the second ones, and so on."""
+    ranks = zip(*(part.hypotheses for part in parts), strict=False)
+    return [
+        tuple(part._replace(hypotheses=(one,)) for part, one in zip(parts, rank, strict=True))
+        for rank in ranks
+    ]
 
 
 def token_weights(translator: Translator, translations: list[Translation]) -> list[TokenWeights]:
@@ -68,25 +78,13 @@ def _in_order(source: str, target: str) -> TokenWeights:
     return TokenWeights(spans, target_spans, rows)
 
 
-def _ranks(line: InParts) -> list[tuple[Hypothesis, ...]]:
-    """Return the outputs of all parts by rank: the best ones, the second ones, and so on."""
-    return list(zip(*(part.hypotheses for part in line.parts), strict=False))
-
-
-def _singles(line: InParts) -> Iterator[Translation]:
-    """Yield each output of each part separately."""
-    for rank in _ranks(line):
-        for part, hypothesis in zip(line.parts, rank, strict=True):
-            yield part._replace(hypotheses=(hypothesis,))
-
-
 def _carried(line: InParts, found: Iterator[TokenWeights] | None) -> Translation:
     tagged, source = line.tagged, line.joined.source
     if not line.parts:
         return Translation(source, (EMPTY._replace(text=tagged.line),))
     source_words = words(tagged.text)
     hypotheses = []
-    for rank, whole in zip(_ranks(line), line.joined.hypotheses, strict=True):
+    for rank, whole in zip(by_rank(line.parts), line.joined.hypotheses, strict=True):
         parts = _placed(line, rank, found) if found else []
         weights = word_weights(parts, source_words, words(whole.text))
         hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, weights)))
@@ -94,14 +92,14 @@ def _carried(line: InParts, found: Iterator[TokenWeights] | None) -> Translation
 
 
 def _placed(
-    line: InParts, rank: Sequence[Hypothesis], found: Iterator[TokenWeights]
+    line: InParts, rank: Sequence[Translation], found: Iterator[TokenWeights]
 ) -> list[PartWeights]:
     """Return the weights of each part, with its start in the source and in the translation."""
     placed = []
     start = target_start = 0
-    for part, hypothesis in zip(line.parts, rank, strict=True):
+    for part in rank:
         start = line.tagged.text.index(part.source, start)
         placed.append(PartWeights(start, target_start, next(found)))
         start += len(part.source)
-        target_start += len(hypothesis.text) + bool(hypothesis.text)  # and a space
+        target_start += len(part.text) + bool(part.text)  # and a space
     return placed
