@@ -13,6 +13,8 @@ from attncli.data.images.captions import Captioned, has_part, read_captions
 from attncli.data.images.index import open_images
 from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
 from attncli.jobs.compared.shared_files import fingerprints, write_tables
+from attncli.tasks.caption.evaluation import find_images
+from attncli.tasks.caption.systems import CaptionSet
 from attncli.tasks.caption.training.data import read_parts, split_dev
 from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_tar, tables
 from attncli.training.settings.config import DataConfig
@@ -75,18 +77,7 @@ def compared_captions(data: DataConfig, test: Path | None) -> ComparedData:
     dev = read_captions(data.dev_captions, part="dev")
     tested = read_captions(test, part="test") if test else None
     if test and tested:
-        check_found(test, tested, data.images)
+        names = [image.image for image in tested]
+        find_images(CaptionSet(str(test), names, []), open_images(data.images))
     marks = fingerprints([[path] for path in (data.dev_captions, test) if path])
     return ComparedData(data, Sets(dev, tested, hashlib.sha256(f"{marks}".encode()).hexdigest()))
-
-
-def check_found(path: Path, captions: list[Captioned], images: str) -> None:
-    """Raise a ModelError if an image of the test set does not exist."""
-    index = open_images(images)
-    missing = [image.image for image in captions if index.find(image.image) is None]
-    if missing:
-        raise ModelError(
-            f"{len(missing):,} of {len(captions):,} images of {path} are not in {images}, "
-            f"{missing[0]} first",
-            "each of them",
-        )
