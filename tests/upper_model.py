@@ -12,6 +12,7 @@ from pathlib import Path
 
 from attncli.jobs.loading import OpenOptions
 from attncli.tasks.translate.engine import EngineOptions
+from models.base.settings import merged
 from models.base.types import Hypothesis, Translation
 from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
 
@@ -67,7 +68,7 @@ class Upper:
 def opened(path: Path, options: OpenOptions) -> Upper:
     """Stand in for `open_translator`."""
     model = Upper()
-    model.search = options.search.apply(model.search)
+    model.search = merged(model.search, options.search)
     return model
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from attncli.data.streams import check_output
 from attncli.options.shared import MODEL
-from models.base.errors import ModelError
 from models.catalogue.installed import no_model_given
 
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
@@ -55,13 +55,7 @@ def check_save(folders: list[Path], save: Path | None) -> None:
         raise typer.BadParameter(
             f"one file for several models; put {MODEL_NAME} into its name", param_hint="'--save'"
         )
-    check_folder(save)
-
-
-def check_folder(path: Path | None) -> None:
-    """Raise ModelError if the folder of a file to write does not exist."""
-    if path and not path.parent.is_dir():
-        raise ModelError(f"cannot write {path}: no folder {path.parent}")
+    check_output(save)
 
 
 def path_for(save: Path, name: str) -> Path:

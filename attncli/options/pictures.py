@@ -10,9 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from attncli.data.streams import open_output
+from attncli.data.streams import check_output, open_output
 from attncli.terminal import console
-from models.base.errors import ConfigurationError, ModelError
+from models.base.errors import ConfigurationError
 
 ALIGNMENTS = "attncli.render.alignment.writers"
 WEIGHTED_TEXTS = "attncli.render.weighted_text.writers"
@@ -101,8 +101,7 @@ def check_drawing(path: Path | None, lines: str, *, drawn: bool = True) -> Drawi
     from attncli.render.alignment.writers import format_of
 
     name = format_of(path, pictures=True)
-    if not path.parent.is_dir():
-        raise ModelError(f"cannot write {path}: no folder {path.parent}")
+    check_output(path)
     return Drawing(path, name, chosen)
 
 

@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from attncli.commands.evaluate.settings import EvaluateTables
-from attncli.data.streams import write_stdout
+from attncli.data.streams import check_output, write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import (
     Json,
     Models,
     Save,
-    check_folder,
     check_save,
     folders_of,
 )
@@ -92,7 +91,7 @@ def evaluate(
     check_save(folders, save)
     if plot:
         check_picture(plot)
-        check_folder(plot)
+        check_output(plot)
     scores = evaluate_texts(
         files,
         models=folders,

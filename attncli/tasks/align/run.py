@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 from attncli.data.alignments.links import Index
 from attncli.data.alignments.pairs import PairLine, pairs_of_files, pairs_of_lines
-from attncli.data.lines import read_chunks
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_input, open_output
-from attncli.data.typed import typed_chunks
+from attncli.data.typed import input_chunks
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.pictures import Drawing, Picture
@@ -112,9 +111,7 @@ def pair_source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
         yield pairs_of_files(*files)
         return
     with open_input(files[0] if files else None) as stream:
-        typed = stream.isatty()
-        lines = typed_chunks(stream, "source ||| target") if typed else read_chunks(stream)
-        yield pairs_of_lines(lines)
+        yield pairs_of_lines(input_chunks(stream, "source ||| target"))
 
 
 def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.data.images.named import STDIN
-from attncli.data.streams import open_output
+from attncli.data.streams import check_output, open_output
 from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, closing, opening, rendered
 from attncli.terminal.plurals import counted
 from models.base.errors import ModelError
@@ -134,5 +134,4 @@ def _check_folder(pattern: Path, *, create: bool) -> None:
             folder.mkdir(parents=True)
         except OSError as error:
             raise ModelError(f"cannot make the folder {folder}: {error.strerror}") from None
-    if not folder.is_dir():
-        raise ModelError(f"cannot write {pattern}: no folder {folder}")
+    check_output(pattern)

@@ -9,9 +9,9 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from attncli.data.lines import ClassifiedLine, read_chunks
+from attncli.data.lines import ClassifiedLine
 from attncli.data.streams import Write, check_output, open_output
-from attncli.data.typed import typed_chunks
+from attncli.data.typed import input_chunks
 from attncli.data.weighted_text import weighted_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
@@ -95,7 +95,7 @@ def classify(
         classifier = loading.open_classifiers(model, options)
         typed = stream.isatty()
         outcomes = classify_lines(
-            typed_chunks(stream) if typed else read_chunks(stream),
+            input_chunks(stream),
             classifier,
             nbest=nbest,
             attention=show or picture is not None or format == "jsonl",

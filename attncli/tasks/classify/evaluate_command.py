@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from attncli.data.streams import write_stdout
+from attncli.data.streams import check_output, write_stdout
 from attncli.jobs.loading import OpenOptions
-from attncli.options.evaluation import Json, Save, check_folder, check_save
+from attncli.options.evaluation import Json, Save, check_save
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, Threads
 from attncli.options.tables import ReadSettings
@@ -64,7 +64,7 @@ def labels(
     check_save(model or [], save)
     if plot:
         check_picture(plot)
-        check_folder(plot)
+        check_output(plot)
     evaluations = evaluate_labels(
         file,
         models=model or [],

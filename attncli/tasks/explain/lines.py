@@ -10,8 +10,8 @@ import torch
 
 from attncli.data.alignments.pairs import pair_of
 from attncli.data.images.named import ImageFile, listed_images
-from attncli.data.lines import Line, read_chunks
-from attncli.data.typed import typed_chunks
+from attncli.data.lines import Line
+from attncli.data.typed import input_chunks
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.render.image_attention.maps import AttentionMaps
@@ -58,13 +58,13 @@ def open_explainer(folder: Path, opening: OpenOptions, options: ExplainOptions) 
     if task == "classify":
         _check_languages(opening, folder)
         classifier = loading.open_classifier(folder, opening)
-        return Explainer(_guarded(lambda line: of_label(classifier, line, options)), text_lines)
+        return Explainer(_guarded(lambda line: of_label(classifier, line, options)), input_chunks)
     if task == "caption":
         _check_languages(opening, folder)
         captioner = loading.open_captioner(folder, opening)
         return Explainer(_guarded(lambda line: of_caption(captioner, line, options)), image_lines)
     translator = loading.open_translator(folder, opening)
-    return Explainer(_guarded(lambda line: of_pair(translator, line, options)), text_lines)
+    return Explainer(_guarded(lambda line: of_pair(translator, line, options)), input_chunks)
 
 
 def of_pair(translator: Translator, line: Line, options: ExplainOptions) -> ExplainedLine:
@@ -113,11 +113,6 @@ def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> 
     grid = captioner.encoder.grid
     drawn = shares.unflatten(1, grid).numpy()
     return AttentionMaps(name, image, words, drawn, None, entropy.numpy(), captioner.read_mode)
-
-
-def text_lines(stream: BinaryIO) -> Iterator[list[Line]]:
-    """Yield the lines of a stream; those that are typed one by one."""
-    return typed_chunks(stream) if stream.isatty() else read_chunks(stream)
 
 
 def image_lines(stream: BinaryIO) -> Iterator[list[Line]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.streams import Write, open_output
+from attncli.data.streams import Write, check_output, open_output
 from attncli.options.pictures import Drawing, Picture, check_drawing
 from attncli.render.image_attention import writer_of
 from attncli.tasks.explain.lines import ExplainedLine
@@ -35,8 +35,7 @@ def layout_of(
     if not is_image or picture is None:
         return Layout(format, screen, check_drawing(picture, lines, drawn=False), show)
     writer_of(picture)
-    if not picture.parent.is_dir():
-        raise ModelError(f"cannot write {picture}: no folder {picture.parent}")
+    check_output(picture)
     return Layout(format, screen, check_drawing(None, lines, drawn=False), show, picture)
 
 

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.glossary import read_glossary
-from attncli.data.typed import typed_chunks
+from attncli.data.typed import input_chunks
 from attncli.jobs.loading import OpenOptions, row_inputs
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, byte_progress, is_away, open_source
@@ -183,11 +182,12 @@ def translate(
             open_output(output) as write,
             byte_progress("translating", stream, shown=is_away(output) and not typed) as progress,
         ):
-            chunks = progress.read(typed_chunks(stream) if typed else read_chunks(stream))
+            chunks = progress.read(input_chunks(stream))
             outcomes = run(chunks, on_batch=progress.show_share)
             if aligned:
-                align = given.of("align")
-                outcomes = with_attention(outcomes, work, translator, align, heads=drawing.heads)
+                outcomes = with_attention(
+                    outcomes, work, translator, given.of("align"), heads=drawing.heads
+                )
             refused = write_all(outcomes, shown, write, progress, console)
         shown.picture.draw()
     report(languages, console)

@@ -10,9 +10,8 @@ from typing import BinaryIO
 
 import typer
 
-from attncli.data.lines import read_chunks
 from attncli.data.streams import open_output
-from attncli.data.typed import typed_chunks
+from attncli.data.typed import input_chunks
 from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.options.line_streams import byte_progress, is_away, open_source, write_chunks
 from attncli.tasks.translate.document_run import DocumentChoice, read_input, translate_document
@@ -68,7 +67,7 @@ def _translate_stream(
         open_output(output) as write,
         byte_progress("translating", stream, shown=shown) as progress,
     ):
-        chunks = progress.read(typed_chunks(stream) if typed else read_chunks(stream))
+        chunks = progress.read(input_chunks(stream))
         results = translator.lines(chunks, on_batch=progress.show_share)
         for outcomes in write_chunks(results, partial(rendered, layout=layout), write, progress):
             refused += sum(outcome.translation is None for outcome in outcomes)

@@ -24,7 +24,7 @@ class TrainingSource:
     demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
     embedded: ClassVar[str]  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
-    example_input: ClassVar[str]  # shell text that precedes `-m MODEL` in an example; see `example`
+    example_input: ClassVar[str]  # text of the default `example`
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if the settings name training files of this kind."""

@@ -25,15 +25,10 @@ class ImageTraining(TrainingSource):
     demo_name = "scenes"
     embedded = "embedded scenes"
     default_preset = "show-attend-tell-soft-small"
-    example_input = "attn caption IMAGE"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if images or a file of captions are named."""
         return bool(data.images or data.captions)
-
-    def dev_option(self, data: DataConfig) -> str:
-        """Return the option that names captions of dev images."""
-        return "--dev"
 
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the captions."""

@@ -24,15 +24,10 @@ class LabelTraining(TrainingSource):
     demo_name = "tenses"
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
-    example_input = "attn classify TEXT"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if a file of labelled texts is named."""
         return bool(data.labels)
-
-    def dev_option(self, data: DataConfig) -> str:
-        """Return the option that names labelled texts for evaluation."""
-        return "--dev"
 
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the labelled texts."""

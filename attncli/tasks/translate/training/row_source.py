@@ -25,7 +25,6 @@ class RowTraining(TextTraining):
     demo_name = "rows"
     embedded = "no data"
     default_preset = "multi-source-small"
-    example_input = "attn translate -i TABLE"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return False, because the option that names a table of rows also names sentence pairs."""

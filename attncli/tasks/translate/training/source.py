@@ -29,7 +29,6 @@ class TextTraining(TrainingSource):
     demo_name = "demo"
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
-    example_input = "attn translate TEXT"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if training files are named."""
