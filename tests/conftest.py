@@ -16,6 +16,7 @@ import pytest
 import torch
 from PIL import Image
 
+from attncli.bulk.engines import local
 from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
@@ -31,7 +32,10 @@ from models.inference.search.batching import pad
 from models.inference.translator import Translator
 from models.losses.losses import LossSum
 from models.text.tokenizer import END, PAD, START, Tokenizer, train
+from tests.attncli.bulk import in_process
 from tests.attncli.labels import write_toy
+from tests.attncli.training.small import Texts, write_texts
+from tests.attncli.training.small_captions import Files, write_images
 
 SEED_VARIABLE = "ATTN_TEST_SEED"
 SEED = int(os.environ.get(SEED_VARIABLE, "1"))
@@ -80,6 +84,31 @@ def seeded(request: pytest.FixtureRequest) -> None:
     numpy.random.seed(SEED)
     torch.manual_seed(SEED)
     request.node.add_report_section("setup", "random seed", f"{SEED} ({SEED_VARIABLE} sets it)")
+
+
+@pytest.fixture
+def no_gradients() -> Iterator[None]:
+    """Compute without gradients."""
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `attn bulk` process its shards itself; tests/attncli/bulk starts worker processes."""
+    monkeypatch.setattr(local, "process", in_process.process)
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Texts:
+    """Return data for a short run."""
+    return write_texts(tmp_path)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """Images and captions of a minute run."""
+    return write_images(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,6 @@ from typing import NamedTuple
 
 import pytest
 
-from attncli.bulk.engines import local
-from tests.attncli.bulk import in_process
 from tests.docs import shell
 from tests.docs.pages import ROOT, TUTORIALS, blocks, lines_of, require_models
 from tests.docs.workplace import SMALL
@@ -75,12 +73,6 @@ EXAMPLES = [
     if needs != "onnx"  # tests/models/onnx/test_export.py
 ]
 TABLES = [(page.name, text) for page in PAGES for _, text in blocks(page, "toml")]
-
-
-@pytest.fixture
-def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `attn bulk` process its shards itself; tests/attncli/bulk starts worker processes."""
-    monkeypatch.setattr(local, "process", in_process.process)
 
 
 @pytest.mark.usefixtures("no_workers")

@@ -14,17 +14,11 @@ import pytest
 
 from attncli.shell import app
 from attncli.training.run.command_line import settings
-from tests.attncli.training.small import SMALL, Texts, assert_same, outcome, run, write_texts
+from tests.attncli.training.small import SMALL, Texts, assert_same, outcome, run
 from tests.forks import Program
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 LONG = ("-s", "train.steps=100000", "-s", "train.patience=0", "-s", "train.evaluate_every=50")
-
-
-@pytest.fixture
-def texts(tmp_path: Path) -> Texts:
-    """Return data for a short run."""
-    return write_texts(tmp_path)
 
 
 def arguments(texts: Texts, folder: Path, *more: str) -> list[str]:

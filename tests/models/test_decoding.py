@@ -25,16 +25,11 @@ from tests.models.small import (
     small_model,
 )
 
+pytestmark = pytest.mark.usefixtures("no_gradients")
 every_preset = pytest.mark.parametrize("preset", TEXT_PRESETS)
 LENGTHS = [4, 7, 2]
 PAIRS = pairs(LENGTHS, [5, 3, 6])
 CLOSE = 1e-4
-
-
-@pytest.fixture(autouse=True)
-def no_gradients() -> Any:
-    with torch.no_grad():
-        yield
 
 
 def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:

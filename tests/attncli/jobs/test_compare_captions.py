@@ -26,18 +26,12 @@ from models.base.errors import ModelError
 from models.bundle import read
 from tests.attncli.training.small import after
 from tests.attncli.training.small import run as train
-from tests.attncli.training.small_captions import SMALL, Files, small_config, write_images
+from tests.attncli.training.small_captions import SMALL, Files, small_config
 
 NANO = "show-attend-tell-soft-nano"
 STEPS = 4
 TIMES = ("seconds", "tokens_per_second")
 CSV = ("variant", "seed", "dev_cider", "dev_bleu4", "dev_rouge_l", "test_cider", "perplexity")
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    """Images and captions; those of dev are used as the test set."""
-    return write_images(tmp_path)
 
 
 @pytest.fixture

@@ -30,7 +30,6 @@ from tests.attncli.training.small_captions import (
     Files,
     as_tar,
     small_config,
-    write_images,
 )
 
 HARD = "show-attend-tell-hard-nano"
@@ -52,12 +51,6 @@ VARIANTS = {
         [*PRETRAINED, "train.optimiser=muon", "train.encoder_from=2", "train.epochs=3"],
     ),
 }
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    """Images and captions of a minute run."""
-    return write_images(tmp_path)
 
 
 @pytest.fixture(autouse=True)

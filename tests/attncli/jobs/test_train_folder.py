@@ -29,6 +29,7 @@ from tests.attncli.training.small import (
     run,
     small_config,
 )
+from tests.models.test_bundle_files import flip
 
 
 def refusal(texts: Texts, folder: Path, *changes: str) -> str:
@@ -106,12 +107,6 @@ def step_of(checkpoint: Path) -> int:
 
 def checkpoints(folder: Path) -> list[Path]:
     return [RunFolder(folder).checkpoint, RunFolder(folder).previous]
-
-
-def flip(path: Path, at: float) -> None:
-    content = bytearray(path.read_bytes())
-    content[int(len(content) * at)] ^= 1
-    path.write_bytes(content)
 
 
 def test_damaged_checkpoints_are_refused(texts: Texts, tmp_path: Path) -> None:

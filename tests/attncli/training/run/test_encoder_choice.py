@@ -19,16 +19,10 @@ from models.config.tables import ImageConfig, ModelConfig
 from models.encoders import shipped
 from models.encoders.image import ImageEncoder
 from models.inference.captioner import Captioner
-from tests.attncli.training.small_captions import Files, small_config, write_images
+from tests.attncli.training.small_captions import Files, small_config
 
 SHIPPED = BOX / DEFAULTS["caption"]
 with_photos = pytest.mark.skipif(not SHIPPED.exists(), reason="photos is not in the box")
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    """Images and captions."""
-    return write_images(tmp_path)
 
 
 def chosen(files: Files, preset: str, encoder: str = "", *changes: str) -> RunConfig:

@@ -32,6 +32,7 @@ from tests.models.small import (
     sources,
 )
 
+pytestmark = pytest.mark.usefixtures("no_gradients")
 every_preset = pytest.mark.parametrize("preset", TEXT_PRESETS)
 one_of_each_family = pytest.mark.parametrize(
     "preset",
@@ -47,12 +48,6 @@ one_of_each_family = pytest.mark.parametrize(
 WORDS = 3  # of the tiny vocabulary
 
 METHODS = limits_of(SearchConfig, "method").choices
-
-
-@pytest.fixture(autouse=True)
-def no_gradients() -> Any:
-    with torch.no_grad():
-        yield
 
 
 def memory_of(model: EncoderDecoder, *lengths: int) -> Memory:

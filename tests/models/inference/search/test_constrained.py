@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-import torch
 
 from models.base.errors import ConfigurationError
 from models.config.tables import SearchConfig
@@ -29,13 +26,8 @@ from tests.models.inference.search.test_beam import (
 )
 from tests.models.small import FIRST_WORD, small_model
 
+pytestmark = pytest.mark.usefixtures("no_gradients")
 A, B, C = range(FIRST_WORD, FIRST_WORD + WORDS)
-
-
-@pytest.fixture(autouse=True)
-def no_gradients() -> Any:
-    with torch.no_grad():
-        yield
 
 
 def constrained(

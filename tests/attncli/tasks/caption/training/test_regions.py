@@ -11,15 +11,10 @@ from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
 from models.inference.captioner import Captioner
 from tests.attncli.training.small import run
-from tests.attncli.training.small_captions import Files, small_config, write_images
+from tests.attncli.training.small_captions import Files, small_config
 
 CELL = 5  # of 4 x 4
 WORDS = 7  # of each caption, the stop included
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return write_images(tmp_path)
 
 
 def with_regions(files: Files, lines: list[str], *more: str) -> RunConfig:
