@@ -22,14 +22,14 @@ from attncli.render.rows import RowFormat
 from attncli.tasks.translate.document_run import (
     Columns,
     Fields,
-    check_plain_output,
     document_choice,
     read_input,
+    refuse_given,
     translate_document,
 )
 from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.output.writers import TranslationLayout
-from attncli.tasks.translate.remote import check_remote, translate_remotely
+from attncli.tasks.translate.remote import translate_remotely
 from attncli.tasks.translate.run import (
     ShownLines,
     TranslateWork,
@@ -145,7 +145,8 @@ def translate(
     choice = document_choice(tables.input, named, columns=column, fields=field)
     if choice:
         several = tables.search.nbest > 1
-        check_plain_output(align=aligned, scores=scores, format=format != "text", nbest=several)
+        unfit = {"align": aligned, "scores": scores, "format": format != "text", "nbest": several}
+        refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
     if server and not model:
         plain = TranslationLayout(format, False, False, "", False)
         unfit = {"scores": scores, "align": aligned, "keep-tags": keep_tags, "set": bool(set)}
@@ -154,7 +155,9 @@ def translate(
             "beam": beam is not None,
             "nbest": nbest is not None,
         }
-        check_remote(unfit, to)
+        refuse_given(unfit, "is not for --server")
+        if not to:
+            raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
         incomplete = translate_remotely(
             server, (source or AUTO, to), (text, input, output), choice, plain, console
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, BinaryIO, NamedTuple, Protocol
 
@@ -12,11 +12,7 @@ from attncli.data.compression import decompressed_stream
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.registry import (
-    TEXT,
-    format_of,
-    named_delimiter,
-)
+from attncli.documents.registry import TEXT, format_of, named_delimiter
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.settings import InputSettings
 from attncli.terminal.messages import Messages
@@ -81,13 +77,10 @@ def document_choice(
     return DocumentChoice(name, options)
 
 
-def check_plain_output(**given: bool) -> None:
-    """Raise a usage error for options of lines of text that were given with a document."""
-    for option in (name for name, is_given in given.items() if is_given):
-        raise typer.BadParameter(
-            "is for lines of text; a document has one output, in its own format",
-            param_hint=f"'--{option}'",
-        )
+def refuse_given(options: Mapping[str, bool], why: str) -> None:
+    """Raise a usage error for the first option that was given: whose value is True."""
+    for name in (name for name, is_given in options.items() if is_given):
+        raise typer.BadParameter(why, param_hint=f"'--{name}'")
 
 
 def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:

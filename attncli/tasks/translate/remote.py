@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
-
-import typer
 
 from attncli.data.streams import open_output
 from attncli.data.typed import input_chunks
@@ -17,17 +14,6 @@ from attncli.options.line_streams import byte_progress, is_away, open_source, wr
 from attncli.tasks.translate.document_run import DocumentChoice, read_input, translate_document
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.terminal.messages import Messages
-
-
-def check_remote(unfit: Mapping[str, bool], target: str) -> None:
-    """Refuse options that a server does not have, and a missing target language.
-
-    unfit: names of such options, and True for those that were given.
-    """
-    for option in (name for name, is_given in unfit.items() if is_given):
-        raise typer.BadParameter("is not for --server", param_hint=f"'--{option}'")
-    if not target:
-        raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
 
 
 def translate_remotely(
