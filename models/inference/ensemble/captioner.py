@@ -43,10 +43,8 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         names = names or member_names(len(members))
         check_vocabularies([member.tokenizer for member in members], names)
         first = members[0]
-        self.model = first.model
-        self.tokenizer = first.tokenizer
-        self.search = first.search
-        self.device = first.device
+        self.model, self.device = first.model, first.device
+        self.tokenizer, self.search = first.tokenizer, first.search
         self.members = tuple(members)
         self.first_equal = tuple(equal_networks(self.members))
 
