@@ -304,11 +304,7 @@ def linked(
 
 
 def by_input(
-    found: Alignment,
-    names: Sequence[str],
-    pair: Encoded,
-    sides: tuple[Units, Units],
-    cells: Tensor,
+    found: Alignment, names: Sequence[str], pair: Encoded, sides: tuple[Units, Units], cells: Tensor
 ) -> Alignment:
     """Return the alignment of a row of several inputs with the input of each source unit.
 

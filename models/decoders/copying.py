@@ -106,12 +106,7 @@ class CopyReader(nn.Module):
         raise NotImplementedError
 
     def forward(
-        self,
-        advanced: DecoderOutput,
-        tokens: Tensor,
-        state: Any,
-        prepared: Any,
-        embedding: Tensor,
+        self, advanced: DecoderOutput, tokens: Tensor, state: Any, prepared: Any, embedding: Tensor
     ) -> tuple[Tensor, Copying | JointCopying, Tensor | None]:
         """Return features (R, T, D), what can be copied, and the state after tokens (R, T)."""
         raise NotImplementedError

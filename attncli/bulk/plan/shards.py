@@ -46,11 +46,7 @@ def shard_from_bytes(data: bytes) -> Shard:
 def part_to_bytes(part: Part) -> bytes:
     """Return a part as a line of JSON and its body."""
     return _packed(
-        part.body,
-        number=part.number,
-        size=part.size,
-        errors=part.errors,
-        warnings=part.warnings,
+        part.body, number=part.number, size=part.size, errors=part.errors, warnings=part.warnings
     )
 
 

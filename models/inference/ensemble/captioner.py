@@ -10,12 +10,7 @@ from torch import Tensor, nn
 from models.base.types import Memory
 from models.config.tables import SearchConfig
 from models.encoders.image import equal_features
-from models.inference.captioner import (
-    Captioner,
-    CaptionerInput,
-    ImageAttention,
-    ImageInput,
-)
+from models.inference.captioner import Captioner, CaptionerInput, ImageAttention, ImageInput
 from models.inference.ensemble.mean import (
     EnsembleBackend,
     MemberMemories,
