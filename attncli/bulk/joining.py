@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from attncli.bulk.inputs import InputKind
 from attncli.bulk.parts import PartFolder
 from attncli.bulk.plan.shards import Part, RecordNote
 from attncli.bulk.sources import BulkSource
@@ -32,11 +31,7 @@ class _NoteFiles(NamedTuple):
 
 
 def join_parts(
-    sources: Sequence[BulkSource],
-    names: Sequence[Sequence[str]],
-    parts: PartFolder,
-    kind: InputKind,
-    state: Path,
+    sources: Sequence[BulkSource], names: Sequence[Sequence[str]], parts: PartFolder, state: Path
 ) -> JoinedCounts:
     """Write the output of each input from its parts, and the notes of all records.
 
@@ -53,7 +48,7 @@ def join_parts(
                 source.out.parent.mkdir(parents=True, exist_ok=True)
             joined = _Joined(source, notes)
             with replacing(source.out) as file, write_errors(source.out):
-                kind.join(joined.bodies(_read(parts, part_names)), file)
+                file.writelines(joined.bodies(_read(parts, part_names)))
             total = JoinedCounts(*map(sum, zip(total, joined.counts, strict=True)))
     return total
 

@@ -90,7 +90,7 @@ def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
         names: list[list[str]] = [[] for _ in plan.sources]
         for shard in listed:
             names[shard.source].append(shard.part)
-        counts = join_parts(plan.sources, names, parts, input_kind(plan.job.input), state)
+        counts = join_parts(plan.sources, names, parts, state)
         _finish(state, plan, listed, counts)
         yield BulkSummary(counts, state)
 

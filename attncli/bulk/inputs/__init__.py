@@ -1,14 +1,13 @@
 """Kinds of input of `attn bulk`: one file each, which cuts shards and writes their results.
 
-A kind cuts an input into shards where the job is started, reads a shard where it is processed, and
-joins the results of all shards where the job was started.
+A kind cuts an input into shards where the job is started, and reads a shard where it is processed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import RecordNote, Shard
@@ -47,9 +46,6 @@ class InputKind(Protocol):
 
     def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the records of a shard, as the task takes them."""
-
-    def join(self, bodies: Iterable[bytes], file: BinaryIO) -> None:
-        """Write the bodies of all parts, in order, as one file."""
 
 
 def input_kind(name: str) -> InputKind:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
 
 from attncli.bulk.inputs import Cut, ShardReading, rows_of
 from attncli.bulk.plan.job import BulkJob
@@ -35,10 +34,6 @@ class Images:
         lines = shard.content.decode("utf-8", "surrogateescape").splitlines()
         numbers = range(shard.first, shard.first + shard.size)
         return ShardReading(list(map(_file, lines)), numbers, rows_of)
-
-    def join(self, bodies: Iterable[bytes], file: BinaryIO) -> None:
-        """Write the rows of all parts."""
-        file.writelines(bodies)
 
 
 def _line(image: ImageFile) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 from attncli.bulk.inputs import Cut, ShardReading, rows_of
 from attncli.bulk.plan.job import BulkJob
@@ -32,10 +31,6 @@ class Lines:
         """Return the lines of a shard; their results are rows."""
         lines = lines_of(shard)
         return ShardReading(lines, [line.number for line in lines], rows_of)
-
-    def join(self, bodies: Iterable[bytes], file: BinaryIO) -> None:
-        """Write the rows of all parts."""
-        file.writelines(bodies)
 
 
 def lines_of(shard: Shard) -> list[Line]:

@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
     number: int  # of the shard
     size: int  # records
-    body: bytes  # what the shard adds to the output, as the input format joins it
+    body: bytes  # what the shard adds to the output, one after another
     errors: tuple[RecordNote, ...] = ()  # records without a result
     warnings: tuple[RecordNote, ...] = ()
 
