@@ -213,11 +213,9 @@ def fit(model: EncoderDecoder, tokenizer: Tokenizer, pairs: list[Pair]) -> None:
     for step, batch in enumerate(plan):
         for group in optimiser.param_groups:
             group["lr"] = 0.005 * min(1, (step + 1) / 30) * (1 - step / len(plan))
-        features = model.teacher_force(batch).features[batch.target_mask]  # (N, D)
-        target = batch.target_out[batch.target_mask]
-        loss, _ = loss_sum(features, target, model.output.weight, model.output.bias)
+        found = loss_sum.of_batch(model.teacher_force(batch), batch, model.output)
         optimiser.zero_grad()
-        (loss / len(target)).backward()
+        (found.loss / len(found.nll)).backward()
         optimiser.step()
 
 

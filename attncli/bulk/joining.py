@@ -31,10 +31,7 @@ class _NoteFiles(NamedTuple):
 
 
 def join_parts(
-    sources: Sequence[BulkSource],
-    names: Sequence[Sequence[str]],
-    parts: PartFolder,
-    state: Path,
+    sources: Sequence[BulkSource], names: Sequence[Sequence[str]], parts: PartFolder, state: Path
 ) -> JoinedCounts:
     """Write the output of each input from its parts, and the notes of all records.
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.images.named import SUFFIXES, TAR
+from attncli.documents.registry import COMPRESSED
 from models.base.errors import InputError, NotFoundError
-
-COMPRESSED = (".gz", ".xz", ".zst")
 
 
 class BulkSource(NamedTuple):

@@ -27,7 +27,6 @@ NOT_IN_BULK = (  # parameters of commands
     *("text", "images", "files", "input", "output", "recursive", "column", "field", "sidecar"),
     *("align", "show", "picture", "hypotheses", "quiet", "server"),
 )
-ELSEWHERE = ("model", "reverse_model", "device", "threads")  # in fields of BulkJob
 
 
 class _Parsed(NamedTuple):

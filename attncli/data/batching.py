@@ -32,10 +32,15 @@ class Examples(Protocol):
 
     @property
     def shared(self) -> np.ndarray | None:
-        """Group id of each example, (N,). Examples of one group are batched together."""
+        """Group id of each example, (N,). Examples of one group are batched together.
+
+        None: every example has a source of its own.
+        """
+        return None
 
     def at(self, epoch: int) -> Examples:
         """Return the examples of an epoch, counted from 0; each epoch may have other ones."""
+        return self
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return some examples, padded."""

@@ -18,12 +18,7 @@ from attncli.documents.document import DocumentSegment, Texts, has_letters
 from attncli.documents.wrap import Width
 
 PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
-NEUTRAL = {
-    "open": "<g{}>",
-    "close": "</g{}>",
-    "void": "<x{}/>",
-    "break": "<br\x1fid={}/>",
-}
+NEUTRAL = {"open": "<g{}>", "close": "</g{}>", "void": "<x{}/>", "break": "<br\x1fid={}/>"}
 LineLayout = Callable[[str, Width], str]
 OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
 SPACES = re.compile(r"[ \t\r\n]+")
@@ -54,10 +49,7 @@ def on_one_line(line: str, width: Width) -> str:
 
 
 def inline_segment(
-    pieces: Sequence[Piece],
-    *,
-    encode: Callable[[str], str] = str,
-    layout: LineLayout = on_one_line,
+    pieces: Sequence[Piece], *, encode: Callable[[str], str] = str, layout: LineLayout = on_one_line
 ) -> DocumentSegment | None:
     """Return the segment of some adjacent pieces; None if they have no letters.
 

@@ -13,7 +13,6 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attncli.jobs.device import choose_device, use_threads
 from attncli.terminal.messages import Messages, Silent
 from models import load_captioner, load_classifier, load_ensemble, load_translator
 from models.base.errors import ConfigurationError, ModelError
@@ -208,9 +207,25 @@ def readable(path: Path) -> Path:
 
 
 def open_device(options: OpenOptions) -> str:
-    """Set the number of threads and return the name of the device."""
-    use_threads(options.threads)
-    return choose_device(options.device)
+    """Set the number of threads and return the name of the device. Imports torch."""
+    import torch
+
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    there = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    usable = [device for device, is_there in there.items() if is_there]
+    if options.device == "auto":
+        return usable[0]
+    if options.device not in usable:
+        raise ModelError(
+            f"device '{options.device}', which this machine does not have",
+            f"auto or {', '.join(usable)}",
+        )
+    return options.device
 
 
 def retain_memory() -> None:

@@ -17,7 +17,7 @@ from attncli.data.lines import Line, TranslatedLine
 from models.base.errors import InputError, ModelError, ResourceError
 from models.base.types import EMPTY, Translation
 
-SERVER, KEY = "ATTN_SERVER", "ATTN_API_KEY"
+KEY = "ATTN_API_KEY"
 TEXTS = 50  # of one request
 CHARACTERS = 20_000  # of one request, unless a single line has more
 SECONDS = 300.0  # in which the server must answer

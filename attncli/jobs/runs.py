@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from attncli.documents.registry import COMPRESSED
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources import training_source
 from attncli.training.sources.base import TrainingSource
@@ -33,7 +34,6 @@ RunState = Literal["training", "finished", "stopped", "damaged"]
 DEPTH = 4  # levels of folders below ./runs that are searched: runs/compare/dot/seed-1 has 3
 MOST_SEARCHED = 5000  # folders without a run that are searched below one path
 MANY = 100e6  # bytes that `prune` would free of one run from which on it is offered
-PACKED = (".gz", ".xz", ".zst")
 
 
 class RunSummary(NamedTuple):
@@ -225,7 +225,7 @@ def _languages(source: TrainingSource, languages: tuple[str, ...], data: DataCon
 
 
 def _suffix(path: Path) -> str:
-    path = path.with_suffix("") if path.suffix in PACKED else path
+    path = path.with_suffix("") if path.suffix in COMPRESSED else path
     return path.suffix.removeprefix(".")
 
 

@@ -81,10 +81,7 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     If a step was logged twice (by a run that was killed and resumed), the last record counts.
     """
     records = list(history)
-    loss = [
-        _curve("training", records, "train", "nll"),
-        _curve("dev", records, "dev", "loss"),
-    ]
+    loss = [_curve("training", records, "train", "nll"), _curve("dev", records, "dev", "loss")]
     scores = {name: _curve("dev", records, "dev", key) for key, name in DEV_SCORES.items()}
     name, score = next(((n, c) for n, c in scores.items() if c.x), ("", Curve("", (), ())))
     figure = _figure(width=10.0 if score.x else 6.4)
@@ -199,11 +196,7 @@ def _behind(axes: Axes, bars: Sequence[Bar]) -> None:
 def _mark_best(axes: Axes, curve: Curve) -> None:
     value, step = max((y, -x) for x, y in zip(curve.x, curve.y, strict=True))
     axes.annotate(
-        f"{value:.2f}",
-        (-step, value),
-        textcoords="offset points",
-        xytext=(0, 6),
-        ha="center",
+        f"{value:.2f}", (-step, value), textcoords="offset points", xytext=(0, 6), ha="center"
     )
 
 

@@ -65,16 +65,12 @@ class ServedModel:
     @cached_property
     def captioner(self) -> Captioner:
         """The captioner."""
-        return loading.open_captioner(
-            self.folder, OpenOptions(self.device, self.threads, messages=console)
-        )
+        return loading.open_captioner(self.folder, self.options)
 
     @cached_property
     def classifier(self) -> Classifier:
         """The classifier."""
-        return loading.open_classifier(
-            self.folder, OpenOptions(self.device, self.threads, messages=console)
-        )
+        return loading.open_classifier(self.folder, self.options)
 
 
 class ModelJob(Protocol):

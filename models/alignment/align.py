@@ -297,11 +297,7 @@ def linked(
 
 
 def by_input(
-    found: Alignment,
-    names: Sequence[str],
-    pair: Encoded,
-    sides: tuple[Units, Units],
-    cells: Tensor,
+    found: Alignment, names: Sequence[str], pair: Encoded, sides: tuple[Units, Units], cells: Tensor
 ) -> Alignment:
     """Return the alignment of a row of several inputs with the input of each source unit.
 
@@ -318,9 +314,6 @@ def by_input(
 def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Alignment:
     """Return the alignment of a pair without weights: zeros, no links, and the reason as a note."""
     source, target = both_units(translator.tokenizer, pair, config)
-    weights, null = (
-        torch.zeros(len(target.texts), len(source.texts)),
-        torch.zeros(len(target.texts)),
-    )
-    note = why_unaligned(translator, pair)
+    weights = torch.zeros(len(target.texts), len(source.texts))
+    null, note = torch.zeros(len(target.texts)), why_unaligned(translator, pair)
     return Alignment(source.texts, target.texts, weights, NO_LINKS, 0.0, null, note)

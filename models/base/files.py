@@ -31,9 +31,12 @@ CANNOT_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # of a 
 SAME_FILE = os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file by one with the given content, or leave the old one unchanged."""
-    with replacing(path) as file, write_errors(path):
+def write_bytes(path: Path, content: bytes, old: Path | None = None) -> None:
+    """Replace a file by one with the given content, or leave the old one unchanged.
+
+    old: name in the same folder under which the replaced file is kept; None to remove it.
+    """
+    with replacing(path, old) as file, write_errors(path):
         file.write(content)
 
 
@@ -42,19 +45,13 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8"))
 
 
-def write_keeping_old(path: Path, content: bytes, old: Path) -> None:
-    """Replace a file as `write_bytes` does, and keep the file that it replaces as ``old``."""
-    with replacing(path, old) as file, write_errors(path):
-        file.write(content)
-
-
 @contextlib.contextmanager
 def replacing(path: Path, old: Path | None = None) -> Iterator[BinaryIO]:
     """Yield a binary file that replaces ``path`` when the block ends without an error.
 
-    old: name in the same folder under which the replaced file is kept; None to remove it. The new
-    file has the permissions of the old one. A symbolic link at ``path`` is replaced, not followed.
-    Raises ResourceError if the file cannot be created, flushed or renamed.
+    old: as of `write_bytes`. The new file has the permissions of the old one. A symbolic link at
+    ``path`` is replaced, not followed. Raises ResourceError if the file cannot be created, flushed
+    or renamed.
     """
     temporary = temporary_name(path, PART)
     try:

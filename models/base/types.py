@@ -6,7 +6,7 @@ H heads, and Q, K, V feature sizes. Batch first; a mask is True where a slot is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 Link = tuple[int, int]  # source unit, target unit, counted from 0
 Span = tuple[int, int]  # first character of a text, and the one after the last
+
+
+def selected(parts: Iterable[Any], rows: Tensor) -> Iterator[Any]:
+    """Yield the given rows of each tensor and of each part with `select`; others are unchanged."""
+    for part in parts:
+        if hasattr(part, "index_select"):
+            yield part.index_select(0, rows)
+        else:
+            yield part.select(rows) if hasattr(part, "select") else part
 
 
 class VocabularySizes(NamedTuple):
@@ -73,15 +82,7 @@ class Memory(NamedTuple):
 
     def select(self, rows: Tensor) -> Memory:
         """Return the memory of some sentences, in the given order."""
-        return self._replace(
-            values=self.values.index_select(0, rows),
-            mask=self.mask.index_select(0, rows),
-            final=None if self.final is None else self.final.index_select(0, rows),
-            key=None if self.key is None else self.key.index_select(0, rows),
-            tokens=None if self.tokens is None else self.tokens.select(rows),
-            ids=None if self.ids is None else self.ids.index_select(0, rows),
-            part=None if self.part is None else self.part.index_select(0, rows),
-        )
+        return Memory(*selected(self, rows))
 
 
 class AttentionOutput(NamedTuple):

@@ -142,8 +142,7 @@ class ImageConfig:
     """Image encoder of a captioner."""
 
     encoder: str = option(
-        "mobilenet-edgetpu",
-        "image network: a name from `attn models`, or a name of torchvision",
+        "mobilenet-edgetpu", "image network: a name from `attn models`, or a name of torchvision"
     )
     weights: str = option(
         "DEFAULT",
@@ -177,10 +176,7 @@ class ModelConfig:
         "transformer", "composition of encoder, attention and decoder", registry="family"
     )
     embedding: int = option(
-        128,
-        "size of a token's embedding; of the Transformer's model",
-        least=1,
-        at_most=MAX_SIZE,
+        128, "size of a token's embedding; of the Transformer's model", least=1, at_most=MAX_SIZE
     )
     hidden: int = option(
         256,
@@ -370,9 +366,7 @@ class AlignConfig:
     )
     threshold: float = option(0.3, "threshold, transport: minimum weight, or share, of a link")
     null_threshold: float = option(
-        1.0,
-        "a target unit with more weight than this on no source unit gets no link",
-        at_most=1,
+        1.0, "a target unit with more weight than this on no source unit gets no link", at_most=1
     )
     jump: float = option(
         0.0,

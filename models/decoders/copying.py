@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.base.types import Memory, TokenMemory
+from models.base.types import Memory, TokenMemory, selected
 from models.decoders.base import DecoderOutput
 from models.numerics.linear import Linear
 from models.text.tokenizer import PAD
@@ -106,12 +106,7 @@ class CopyReader(nn.Module):
         raise NotImplementedError
 
     def forward(
-        self,
-        advanced: DecoderOutput,
-        tokens: Tensor,
-        state: Any,
-        prepared: Any,
-        embedding: Tensor,
+        self, advanced: DecoderOutput, tokens: Tensor, state: Any, prepared: Any, embedding: Tensor
     ) -> tuple[Tensor, Copying | JointCopying, Tensor | None]:
         """Return features (R, T, D), what can be copied, and the state after tokens (R, T)."""
         raise NotImplementedError
@@ -126,8 +121,7 @@ class PreparedTokens(NamedTuple):
 
     def select(self, rows: Tensor) -> PreparedTokens:
         """Return those of some inputs."""
-        keys, values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
-        return PreparedTokens(keys, values, self.memory.select(rows))
+        return PreparedTokens(*selected(self, rows))
 
 
 class TokenReader(CopyReader):
@@ -203,8 +197,7 @@ class WithState(NamedTuple):
 
     def select(self, rows: Tensor) -> WithState:
         """Return those of some hypotheses."""
-        own = None if self.reader is None else self.reader.index_select(0, rows)
-        return WithState(self.decoder.select(rows), own)
+        return WithState(*selected(self, rows))
 
 
 class WithTokens(NamedTuple):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.base.registry import find
-from models.base.types import AttentionOutput, Memory
+from models.base.types import AttentionOutput, Memory, selected
 from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.numerics.dropout import Dropout
@@ -26,8 +26,7 @@ class Pooled(NamedTuple):
 
     def select(self, rows: Tensor) -> Pooled:
         """Return the pooled memory of some sentences, in the given order."""
-        parts = (None if part is None else part.index_select(0, rows) for part in self.found)
-        return Pooled(AttentionOutput._make(parts))
+        return Pooled(AttentionOutput(*selected(self.found, rows)))
 
 
 class Rows(NamedTuple):

@@ -17,7 +17,7 @@ from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
 from models.base.errors import ConfigurationError
 from models.base.registry import find
-from models.base.types import AttentionOutput, Memory
+from models.base.types import AttentionOutput, Memory, selected
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers.blocks import Embedding
@@ -35,11 +35,7 @@ class RecurrentMemory(NamedTuple):
 
     def select(self, rows: Tensor) -> RecurrentMemory:
         """Return the prepared memory of some sentences."""
-        return RecurrentMemory(
-            None if self.attention is None else self.attention.select(rows),
-            self.start.index_select(0, rows),
-            None if self.context is None else self.context.index_select(0, rows),
-        )
+        return RecurrentMemory(*selected(self, rows))
 
 
 class RecurrentState(NamedTuple):
@@ -52,12 +48,7 @@ class RecurrentState(NamedTuple):
 
     def select(self, rows: Tensor) -> RecurrentState:
         """Return the state of some hypotheses, in the given order."""
-        return RecurrentState(
-            self.recurrent.index_select(0, rows),
-            None if self.attentional is None else self.attentional.index_select(0, rows),
-            None if self.history is None else self.history.select(rows),
-            None if self.selected is None else self.selected.index_select(0, rows),
-        )
+        return RecurrentState(*selected(self, rows))
 
     @property
     def hidden(self) -> Tensor:

@@ -17,7 +17,7 @@ from models.attention.mixing import Cache, mixing
 from models.attention.multihead import HeadsOutput
 from models.attention.positions.base import position
 from models.attention.transformer import cross_attention
-from models.base.types import Memory
+from models.base.types import Memory, selected
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
@@ -36,12 +36,7 @@ class TransformerMemory(NamedTuple):
     def select(self, rows: Tensor) -> TransformerMemory:
         """Return the prepared memory of some sentences."""
         layers = tuple(layer.select(rows) for layer in self.layers)
-        mask, *others = (
-            None if part is None else part.index_select(0, rows)
-            for part in (self.mask, self.values, self.key)
-        )
-        assert mask is not None
-        return TransformerMemory(layers, mask, *others)
+        return TransformerMemory(layers, *selected(self[1:], rows))
 
 
 class TransformerState(NamedTuple):

@@ -22,7 +22,7 @@ from torch.nn.functional import conv2d, pad
 from models.base.errors import DamagedError, unknown_name
 from models.config.tables import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
-from models.encoders.shipped import shipped_network
+from models.encoders.shipped import PREFIX, shipped_tensors
 
 LAYERS = ("expand", "depthwise", "project")
 
@@ -216,7 +216,7 @@ def stages(architecture: Architecture) -> Iterator[str]:
 
 def load_shipped(network: MobileNetEdgeTpu) -> None:
     """Load the weights of the shipped captioner's network; layers after the grid are left out."""
-    stored = shipped_network()
+    stored = shipped_tensors(PREFIX)
     for name, parameter in network.named_parameters():
         if name not in stored or stored[name].shape != parameter.shape:
             raise DamagedError(

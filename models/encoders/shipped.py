@@ -28,13 +28,8 @@ def shipped_captioner() -> Path:
     return folder
 
 
-def shipped_network() -> dict[str, Tensor]:
-    """Return the weights of the shipped captioner's image network, restored to fp32."""
-    return shipped_tensors(PREFIX)
-
-
 def shipped_tensors(prefix: str) -> dict[str, Tensor]:
-    """Return the shipped captioner's weights whose names begin with a prefix, which is removed."""
+    """Return the shipped captioner's fp32 weights of a name prefix, which is removed."""
     folder = shipped_captioner()
     found = read_tensors(folder / WEIGHTS, lambda name: name.startswith(prefix))
     check_digests(folder, [WEIGHTS])

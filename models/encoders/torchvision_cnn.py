@@ -16,15 +16,7 @@ from models.config.tables import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation
 from models.encoders.torchvision_import import torchvision_models
 
-FAMILIES = (
-    "resnet",
-    "resnext",
-    "wide_resnet",
-    "vgg",
-    "mobilenet_v",
-    "efficientnet",
-    "convnext",
-)
+FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")
 
 
 class TorchvisionCnn(Cnn):

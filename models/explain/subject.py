@@ -57,7 +57,7 @@ class Subject:
 
     def log_probs(self, vectors: Tensor) -> Tensor:
         """Return f (N, J) of vectors (N, S, E), with gradients."""
-        tokens = token_log_probs(self.model, self.batch(vectors), self.memory(vectors))
+        tokens = self.model.target_log_probs(self.batch(vectors), self.memory(vectors))
         return tokens @ self.words.T
 
     def by_word(self, weights: Tensor) -> Tensor:
@@ -119,14 +119,8 @@ class TextSubject(Subject):
                 for row in part.tolist()
             ]
             batch = self.batch(*pad([row or [END] for row in rows], self.source.device))
-            found.append(token_log_probs(self.model, batch, self.model.encode_batch(batch)))
+            found.append(self.model.target_log_probs(batch))
         return (torch.cat(found) @ self.words.T).cpu()
-
-
-def token_log_probs(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
-    """Return the log-probabilities (N, T) of the target tokens of a batch, given its memory."""
-    log_probs = model.log_probs(model.teacher_force(batch, memory=memory))  # (N, T, Y)
-    return log_probs.gather(-1, batch.target_out[..., None]).squeeze(-1).float()
 
 
 @contextmanager

@@ -1,14 +1,18 @@
-"""Parts shared by several families: embeddings and the recurrent encoder."""
+"""Parts shared by several families: embeddings, the recurrent encoder, the recurrent captioner."""
 
 from __future__ import annotations
+
+from typing import Any, ClassVar
 
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.settings import limits_of, within
 from models.base.types import VocabularySizes
 from models.config.tables import RECURRENT_SCORE, ModelConfig
+from models.encoders.image import ImageEncoder
 from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
+from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers.blocks import Embedding
 
 SETTING = "model.encoder_attention"
@@ -64,3 +68,18 @@ def needs_equal_sizes(config: ModelConfig) -> bool:
     """
     score = find("score", config.attention.score or RECURRENT_SCORE)
     return bool(score.needs_equal_sizes) and config.attention.heads == 1
+
+
+class RecurrentCaptioner(EncoderDecoder):
+    """Captions by a recurrent decoder that attends to image cells."""
+
+    decoder_class: ClassVar[type[Any]]
+    feature_size: ClassVar[str] = "hidden"  # setting with the size of what the output layer reads
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        target = Embedding(sizes.target, config.embedding)
+        encoder = ImageEncoder(config)
+        decoder = self.decoder_class(target, config, value_size=encoder.value_size)
+        size = getattr(config, self.feature_size)
+        tied = target if config.tied and config.embedding == size else None
+        super().__init__(config, encoder, decoder, Output(sizes.target, size, tied))

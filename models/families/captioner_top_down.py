@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
 from models.decoders.top_down import TopDownDecoder
-from models.encoders.image import ImageEncoder
-from models.families.encoder_decoder import EncoderDecoder, Output
-from models.layers.blocks import Embedding
+from models.families.base import RecurrentCaptioner
 
 
-class CaptionerTopDown(EncoderDecoder):
+class CaptionerTopDown(RecurrentCaptioner):
     """Captions by top-down attention: one LSTM attends to cells, a second writes the words.
 
     h1_t = LSTM([h2_{t-1}; mean a; E y_{t-1}]);  z_t = Attention(h1_t, a);  h2_t = LSTM([z_t; h1_t])
@@ -21,10 +17,4 @@ class CaptionerTopDown(EncoderDecoder):
 
     source = "image"
     settings = ("cell", "attention", "image")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        target = Embedding(sizes.target, config.embedding)
-        encoder = ImageEncoder(config)
-        decoder = TopDownDecoder(target, config, value_size=encoder.value_size)
-        tied = target if config.tied and config.embedding == config.hidden else None
-        super().__init__(config, encoder, decoder, Output(sizes.target, config.hidden, tied))
+    decoder_class = TopDownDecoder

@@ -77,6 +77,4 @@ def token_log_probs(
     target, real = pad([[*ids, END]] * len(images), features.device)
     slots = torch.ones(features.shape[:2], dtype=torch.bool, device=features.device)
     batch = teacher_forcing_batch(features, slots, target, real)
-    model = captioner.model
-    log_probs = model.log_probs(model.teacher_force(batch))
-    return log_probs.gather(-1, target[..., None]).squeeze(-1).float().cpu()
+    return captioner.model.target_log_probs(batch).cpu()

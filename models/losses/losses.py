@@ -32,22 +32,11 @@ SMALLEST = 1e-9  # lower bound of a weight before the logarithm
 SLICE_ELEMENTS = 2**22  # logits computed at a time: 16 MB in fp32
 
 
-class LossSum(nn.Module):
+class LossSum:
     """Summed loss of a batch, and its negative log-likelihood without label smoothing."""
 
     def __init__(self, smoothing: float) -> None:
-        super().__init__()
         self.smoothing = smoothing
-
-    def forward(
-        self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Return smoothed loss and negative log-likelihood, both summed over N tokens, in nats.
-
-        features (N, D), target (N,), output weight (Y, D), bias (Y,) or None.
-        """
-        loss, nll = self.by_token(features, target, weight, bias)
-        return loss, nll.sum()
 
     def of_batch(self, forced: TeacherForcingOutput, batch: Batch, output: Output) -> BatchLoss:
         """Return the loss of a batch after teacher forcing."""
@@ -66,7 +55,10 @@ class LossSum(nn.Module):
     def by_token(
         self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Return the summed smoothed loss, and the negative log-likelihood of each token (N,)."""
+        """Return the summed smoothed loss, and each token's negative log-likelihood (N,), in nats.
+
+        features (N, D), target (N,), output weight (Y, D), bias (Y,) or None.
+        """
         if torch.is_autocast_enabled(features.device.type):
             features = features.to(torch.get_autocast_dtype(features.device.type))
         zero = weight.new_zeros(weight.shape[0]) if bias is None else bias

@@ -35,11 +35,15 @@ class Sizes(NamedTuple):
 class Graph(nn.Module):
     """A part of a model as a function of a tuple of tensors."""
 
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # their names; those of the model, if the graph begins with it
+
+    def __init__(self, model: EncoderDecoder, inputs: GraphInputs) -> None:
+        super().__init__()
+        self.model, self.reader, self.inputs = model, inputs, inputs.names
 
     def example(self, sizes: Sizes) -> tuple[Tensor, ...]:
         """Return inputs of these sizes."""
-        raise NotImplementedError
+        return self.reader.example(self.model.config, sizes.batch, sizes.length)
 
     def outputs(self, given: tuple[Tensor, ...]) -> dict[str, Tensor]:
         """Return the outputs by name."""
@@ -59,13 +63,8 @@ class EncoderGraph(Graph):
     def __init__(
         self, model: EncoderDecoder, inputs: GraphInputs, wanted: Sequence[str] | None = None
     ) -> None:
-        super().__init__()
-        self.model, self.reader, self.wanted = model, inputs, wanted
-        self.inputs = inputs.names
-
-    def example(self, sizes: Sizes) -> tuple[Tensor, ...]:
-        """Return inputs of these sizes."""
-        return self.reader.example(self.model.config, sizes.batch, sizes.length)
+        super().__init__(model, inputs)
+        self.wanted = wanted
 
     def outputs(self, given: tuple[Tensor, ...]) -> dict[str, Tensor]:
         """Return memory and state, named by their paths."""
@@ -79,8 +78,7 @@ class StepGraph(Graph):
     """One step of a decoder."""
 
     def __init__(self, model: EncoderDecoder, inputs: GraphInputs) -> None:
-        super().__init__()
-        self.model, self.reader = model, inputs
+        super().__init__(model, inputs)
         self.prepared, self.state = self._after(Sizes(batch=2, length=2, past=2))
         memory, state = named_tensors(self.prepared, MEMORY), named_tensors(self.state, STATE)
         self.inputs, self.parts = ("tokens", *memory, *state), len(memory)
@@ -102,7 +100,7 @@ class StepGraph(Graph):
 
     def _after(self, sizes: Sizes) -> tuple[Any, Any]:
         """Return memory and state after `past` tokens."""
-        given = self.reader.example(self.model.config, sizes.batch, sizes.length)
+        given = super().example(sizes)
         tokens = torch.full((sizes.batch,), START)
         prepared, state = self.model.start(self.reader.encode(self.model, *given))
         for _ in range(sizes.past):
@@ -112,15 +110,6 @@ class StepGraph(Graph):
 
 class WholeGraph(Graph):
     """A model of one step: its inputs to its only prediction."""
-
-    def __init__(self, model: EncoderDecoder, inputs: GraphInputs) -> None:
-        super().__init__()
-        self.model, self.reader = model, inputs
-        self.inputs = inputs.names
-
-    def example(self, sizes: Sizes) -> tuple[Tensor, ...]:
-        """Return inputs of these sizes."""
-        return self.reader.example(self.model.config, sizes.batch, sizes.length)
 
     def outputs(self, given: tuple[Tensor, ...]) -> dict[str, Tensor]:
         """Return logits (B, Y) and attention (B, S)."""

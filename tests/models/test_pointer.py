@@ -190,20 +190,16 @@ def test_the_loss_is_the_negative_logarithm_and_reaches_the_reader(preset: str, 
 
 
 @every_preset
+@pytest.mark.parametrize(
+    ("kind", "closed"), [("pointer", "reader.gate.bias"), ("copynet", "output.bias")]
+)
 @torch.no_grad()
-def test_a_closed_generator_outputs_source_tokens_alone(preset: str) -> None:
-    made = build(replace(config(preset), attention=AttentionConfig()), SIZES).eval()
-    made.get_parameter("reader.gate.bias").fill_(-50.0)
-    shares = made.log_probs(made.teacher_force(BATCH)).exp()  # (B, T, Y)
-    for row, found in zip(BATCH.source.tolist(), shares, strict=True):
-        torch.testing.assert_close(found[:, sorted({*row} - {PAD})].sum(-1), torch.ones(6))
-
-
-@every_preset
-@torch.no_grad()
-def test_tokens_with_low_logits_are_copied_by_the_joint_softmax_alone(preset: str) -> None:
-    made = build(config(preset, "copynet"), SIZES).eval()
-    made.output.bias.fill_(-50.0)
+def test_a_closed_generator_outputs_source_tokens_alone(
+    preset: str, kind: str, closed: str
+) -> None:
+    attention = AttentionConfig(null_slot=kind == "copynet")
+    made = build(replace(config(preset, kind), attention=attention), SIZES).eval()
+    made.get_parameter(closed).fill_(-50.0)
     shares = made.log_probs(made.teacher_force(BATCH)).exp()  # (B, T, Y)
     for row, found in zip(BATCH.source.tolist(), shares, strict=True):
         torch.testing.assert_close(found[:, sorted({*row} - {PAD})].sum(-1), torch.ones(6))

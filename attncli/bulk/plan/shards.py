@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
     number: int  # of the shard
     size: int  # records
-    body: bytes  # what the shard adds to the output, as the input format joins it
+    body: bytes  # what the shard adds to the output, one after another
     errors: tuple[RecordNote, ...] = ()  # records without a result
     warnings: tuple[RecordNote, ...] = ()
 
@@ -46,11 +46,7 @@ def shard_from_bytes(data: bytes) -> Shard:
 def part_to_bytes(part: Part) -> bytes:
     """Return a part as a line of JSON and its body."""
     return _packed(
-        part.body,
-        number=part.number,
-        size=part.size,
-        errors=part.errors,
-        warnings=part.warnings,
+        part.body, number=part.number, size=part.size, errors=part.errors, warnings=part.warnings
     )
 
 

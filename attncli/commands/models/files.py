@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from attncli.commands.models.settings import PackTables
 from attncli.jobs import installed as models
-from attncli.jobs.export import Program
-from attncli.jobs.export import export as write_export
 from attncli.jobs.installed import Packing
 from attncli.options.settings import SetOption, read_settings
 from attncli.render.columns import size
 from attncli.terminal import console
 from models.base.errors import ModelError
+from models.base.places import imported
 from models.catalogue.installed import find_model, installed
 from models.inference.ctranslate2.engines import ComputePrecision
 from models.storage.settings import WeightPrecision
 
+Program = Literal["ctranslate2", "onnx"]
+EXPORTERS: dict[Program, str] = {  # functions that write a bundle into a new folder
+    "ctranslate2": "models.inference.ctranslate2.export:export",
+    "onnx": "models.onnx.export:export",
+}
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
 Target = Annotated[
     Path,
@@ -88,7 +92,7 @@ def export(
       attn models export everyday everyday-ct2 --to ctranslate2 --precision int8
       attn models export photos photos-onnx --to onnx
     """
-    write_export(find_model(model), folder, to, precision)
+    imported(EXPORTERS[to])(find_model(model), folder, precision)
     console.say(f"wrote {folder}, a model for {to}")
 
 

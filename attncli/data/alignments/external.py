@@ -108,7 +108,7 @@ def _panel(path: Path, row: AlignmentLine, source: int, target: int) -> Panel:
         weights = _matrix(where, row.text, source, target)
         return Panel(path.name, _strongest(weights), weights)
     try:
-        links = frozenset(link for _, link, _, _ in parse_pharaoh(row.text))
+        links = frozenset(link for _, link, _ in parse_pharaoh(row.text))
     except ValueError as error:
         raise ModelError(
             f"{where}: {str(error)[:40]!r} is not an alignment", "links or weights"

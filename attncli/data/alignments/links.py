@@ -14,7 +14,7 @@ the user must give it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -28,7 +28,8 @@ Lengths = tuple[int | None, int | None]  # words of a source and of its target, 
 Index = Literal["0", "1"]
 
 NUMBER = rf"\d{{1,{DIGITS}}}"
-PHARAOH = re.compile(rf"({NUMBER})([-p?])({NUMBER})(?::([0-9.eE+-]+))?", re.ASCII)
+PROBABILITY = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+PHARAOH = re.compile(rf"({NUMBER})([-p?])({NUMBER})(?::{PROBABILITY})?", re.ASCII)
 NAACL = re.compile(
     rf"\s*({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+([SP]))?(?:\s+([0-9.]+))?\s*", re.ASCII
 )
@@ -41,7 +42,6 @@ class PairLinks(NamedTuple):
 
     sure: frozenset[Link]
     possible: frozenset[Link] = frozenset()  # the sure ones too
-    probabilities: Mapping[Link, float] = {}
 
 
 NO_LINKS = PairLinks(frozenset(), frozenset())
@@ -64,7 +64,6 @@ class RawLink(NamedTuple):
     text: str
     link: Link
     sure: bool = True
-    probability: float | None = None
 
 
 class ParsedLinks(NamedTuple):
@@ -128,8 +127,8 @@ def parse(path: Path, pairs: int | None = None) -> ParsedLinks:
     return ParsedLinks(links, count if pairs is None else pairs, style)
 
 
-def parse_pharaoh(text: str) -> Iterator[tuple[str, Link, bool, float | None]]:
-    """Yield the links of a line: text, indices, True if sure, probability.
+def parse_pharaoh(text: str) -> Iterator[tuple[str, Link, bool]]:
+    """Yield the links of a line: text, indices, True if sure.
 
     Raises ValueError with the text that is not a link.
     """
@@ -137,11 +136,7 @@ def parse_pharaoh(text: str) -> Iterator[tuple[str, Link, bool, float | None]]:
         match = PHARAOH.fullmatch(word)
         if not match:
             raise ValueError(word)
-        try:
-            probability = float(match[4]) if match[4] else None
-        except ValueError:
-            raise ValueError(word) from None
-        yield word, (int(match[1]), int(match[3])), match[2] == "-", probability
+        yield word, (int(match[1]), int(match[3])), match[2] == "-"
 
 
 def _style(texts: Iterable[str]) -> Literal["Pharaoh", "NAACL"]:
@@ -154,8 +149,8 @@ def _style(texts: Iterable[str]) -> Literal["Pharaoh", "NAACL"]:
 def _pharaoh(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
     for number, text in enumerate(texts, 1):
         try:
-            for word, link, sure, probability in parse_pharaoh(text):
-                yield RawLink(number, number - 1, word, link, sure, probability)
+            for word, link, sure in parse_pharaoh(text):
+                yield RawLink(number, number - 1, word, link, sure)
         except ValueError as error:
             raise ModelError(
                 f"{path}, line {number}: {str(error)[:40]!r} is not a link",
@@ -174,14 +169,14 @@ def _naacl(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
                 "sentence (from 1), source word, target word, and S or P",
             )
         try:
-            probability = float(match[5]) if match[5] else None
+            float(match[5] or 0)
         except ValueError:
             raise ModelError(
                 f"{path}, line {number}: {match[5]!r:.40} is not a probability"
             ) from None
         link = int(match[2]), int(match[3])
         text = " ".join(text.split())
-        yield RawLink(number, int(match[1]) - 1, text, link, match[4] != "P", probability)
+        yield RawLink(number, int(match[1]) - 1, text, link, match[4] != "P")
 
 
 def _counted_from(
@@ -238,9 +233,4 @@ def _row(links: list[RawLink], base: int) -> PairLinks:
     return PairLinks(
         frozenset(place for place, one in zip(places, links, strict=True) if one.sure),
         frozenset(places),
-        {
-            place: one.probability
-            for place, one in zip(places, links, strict=True)
-            if one.probability is not None
-        },
     )

@@ -36,7 +36,7 @@ def read_word_links(path: Path, total: int, unit: str = "pair") -> list[WordLink
 
 def _links(path: Path, number: int, text: str) -> WordLinks:
     try:
-        return tuple(link for _, link, _, _ in parse_pharaoh(text))
+        return tuple(link for _, link, _ in parse_pharaoh(text))
     except ValueError as error:
         raise ModelError(
             f"{path}, line {number}: {str(error)[:40]!r} is not a link", "links such as 0-0 1-2"

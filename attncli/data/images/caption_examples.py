@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from attncli.data.alignments.word_links import target_weights
+from attncli.data.batching import Examples
 from attncli.data.text.tokens import Side
 from models.base.types import Batch
 from models.inference.search.batching import teacher_forcing_batch
@@ -40,7 +41,7 @@ class ImageInputs:
 
 
 @dataclass(frozen=True)
-class CaptionExamples:
+class CaptionExamples(Examples):
     """Captions and the image inputs of their images."""
 
     target: Side
@@ -63,10 +64,6 @@ class CaptionExamples:
     def shared(self) -> np.ndarray | None:
         """Image of each caption, if captions of one image share a batch; otherwise None."""
         return self.rows if self.together else None
-
-    def at(self, epoch: int) -> CaptionExamples:
-        """Return the same examples in every epoch."""
-        return self
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some captions with their images."""

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from attncli.data.batching import Examples
 from attncli.data.text.noise import add_noise
 from attncli.data.text.tokens import Side
 from models.base.types import Batch
@@ -63,7 +64,7 @@ class Variation:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(Examples):
     """Examples of one epoch. `rows` (M, K): pair numbers of each example, padded with -1.
 
     Pairs are numbered through all directions. Without an epoch, every pair is one example.
@@ -87,10 +88,6 @@ class Mixture:
     def count(self) -> int:
         """Number of examples."""
         return len(self.rows)
-
-    @property
-    def shared(self) -> None:
-        """None: every example has a source of its own."""
 
     @cached_property
     def starts(self) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attncli.data.batching import Examples
 from models.base.types import Batch
 from models.inference.search.batching import teacher_forcing_batch
 from models.text.tokenizer import PAD
@@ -51,7 +52,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class TokenPairs:
+class TokenPairs(Examples):
     """A tokenised parallel corpus."""
 
     source: Side
@@ -66,14 +67,6 @@ class TokenPairs:
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths (N,) of every source and of every target, in tokens."""
         return self.source.lengths, self.target.lengths
-
-    @property
-    def shared(self) -> None:
-        """None: every pair has a source of its own."""
-
-    def at(self, epoch: int) -> TokenPairs:
-        """Return the same pairs in every epoch."""
-        return self
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some pairs."""

@@ -51,11 +51,7 @@ LANGUAGES = tuple(_LANGUAGES)
 
 
 def generate(
-    count: int,
-    *,
-    source: str = "en",
-    target: str = "de",
-    seed: int = 1,
+    count: int, *, source: str = "en", target: str = "de", seed: int = 1
 ) -> Iterator[Pair]:
     """Return random sentence pairs; one seed gives the same meanings in every language."""
     _check(source, target)
@@ -63,13 +59,7 @@ def generate(
 
 
 def split(
-    train: int,
-    dev: int,
-    test: int,
-    *,
-    source: str = "en",
-    target: str = "de",
-    seed: int = 1,
+    train: int, dev: int, test: int, *, source: str = "en", target: str = "de", seed: int = 1
 ) -> PairSplits:
     """Return sets of pairs; no held-out source sentence occurs twice or in the training pairs."""
     _check(source, target)

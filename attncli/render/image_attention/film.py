@@ -21,13 +21,7 @@ def gif(attention: AttentionMaps) -> bytes:
     times = [WORD] * (len(frames) - 1) + [LAST]
     buffer = io.BytesIO()
     frames[0].save(
-        buffer,
-        "GIF",
-        save_all=True,
-        append_images=frames[1:],
-        duration=times,
-        loop=0,
-        disposal=1,
+        buffer, "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, disposal=1
     )
     return buffer.getvalue()
 

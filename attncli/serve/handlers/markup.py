@@ -18,11 +18,7 @@ from attncli.tasks.translate.documents import translated as reassembled
 
 
 async def translated(
-    service: Service,
-    texts: Sequence[str],
-    direction: ServedDirection,
-    nbest: int,
-    request: Request,
+    service: Service, texts: Sequence[str], direction: ServedDirection, nbest: int, request: Request
 ) -> list[list[str]]:
     """Return the translations of texts in HTML, of each best first."""
     documents = [read_document(text, "html", DocumentOptions()) for text in texts]

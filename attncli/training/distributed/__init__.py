@@ -3,7 +3,7 @@
 rank       number of this process and of all, from the environment that `torchrun` sets
 shards     division of an update into a fixed number of parts
 tree       sum over these parts in a fixed order
-world      exchange of tensors between the processes; `Alone` for a single one
+world      exchange of tensors between the processes; `ALONE` for a single one
 order      what process 0 tells the others to do next
 evaluation evaluations that all processes compute together
 meeting    start and end of the processes' work together

@@ -1,6 +1,6 @@
 """The processes of a run, and the tensors they exchange.
 
-`Alone` is the world of a single process; `ProcessGroup` uses torch.distributed: gloo for tensors in
+`ALONE` is the world of a single process; `ProcessGroup` uses torch.distributed: gloo for tensors in
 main memory, NCCL for those on GPUs.
 """
 
@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -25,11 +25,14 @@ class ProcessLost(ResourceError):
     """Another process of the run ended, or did not answer in time."""
 
 
-class World(Protocol):
-    """The processes of a run, seen from one of them. A call that fails raises ProcessLost."""
+class World:
+    """The processes of a run, seen from one of them: here a single process.
 
-    number: int  # of this process, from 0
-    size: int  # number of processes
+    A call that fails raises ProcessLost.
+    """
+
+    number = 0  # of this process, from 0
+    size = 1  # number of processes
 
     def announce(self, order: Order) -> None:
         """Send an order from process 0 to all others."""
@@ -39,66 +42,36 @@ class World(Protocol):
 
     def share(self, content: bytes | None) -> bytes:
         """Return the bytes of process 0; the others give None."""
+        return content or b""
 
     def broadcast(self, values: Tensor) -> Tensor:
         """Replace the values by those of process 0, and return them."""
+        return values
 
     def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
         """Send one slice of the values to each process; return the slices received, in their order.
 
         values: slices of one length, one after another. counts: length received from each process.
         """
+        return values
 
     def collect(self, values: Tensor) -> Tensor:
         """Return the values (N,) of every process, one after another, (W * N,)."""
+        return values
 
     def gather(self, content: bytes) -> list[bytes]:
         """Return the bytes of every process."""
-
-    def add(self, values: Tensor) -> Tensor:
-        """Return the sum of the values of all processes, in any order."""
-
-
-class Alone:
-    """The world of a single process."""
-
-    number, size = 0, 1
-
-    def announce(self, order: Order) -> None:
-        """Do nothing, because there is no other process."""
-
-    def keep_waiting(self) -> None:
-        """Do nothing, because no other process waits."""
-
-    def share(self, content: bytes | None) -> bytes:
-        """Return the bytes."""
-        return content or b""
-
-    def broadcast(self, values: Tensor) -> Tensor:
-        """Return the values."""
-        return values
-
-    def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
-        """Return the values."""
-        return values
-
-    def collect(self, values: Tensor) -> Tensor:
-        """Return the values."""
-        return values
-
-    def gather(self, content: bytes) -> list[bytes]:
-        """Return the bytes."""
         return [content]
 
     def add(self, values: Tensor) -> Tensor:
-        """Return the values."""
+        """Return the sum of the values of all processes, in any order."""
         return values
 
 
-ALONE = Alone()
+ALONE = World()
 
 
-class ProcessGroup:
+class ProcessGroup(World):
     """Several processes, joined by torch.distributed."""
 
     def __init__(self, rank: Rank, store: Any, seconds: float, explain: Callable[[], str]) -> None:

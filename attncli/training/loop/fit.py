@@ -54,10 +54,7 @@ def fit(
 
 
 def fit_epoch(
-    stepper: Stepper,
-    epoch: Epoch,
-    evaluate: Evaluate | None,
-    reward_loss: RewardLoss | None,
+    stepper: Stepper, epoch: Epoch, evaluate: Evaluate | None, reward_loss: RewardLoss | None
 ) -> Iterator[Event]:
     """Train on the batches of an epoch that are left; yield the events.
 

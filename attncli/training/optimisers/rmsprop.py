@@ -16,8 +16,4 @@ def rmsprop(
     groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder
 ) -> Optimiser:
     """Return RMSProp; its decay is that of the second moment of Adam."""
-    return torch.optim.RMSprop(
-        [group.options() for group in groups],
-        config.lr,
-        alpha=BETAS[1],
-    )
+    return torch.optim.RMSprop([group.options() for group in groups], config.lr, alpha=BETAS[1])

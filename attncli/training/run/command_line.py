@@ -10,15 +10,8 @@ from typing import Any, NamedTuple
 
 from attncli.training.run.configuration import image_settings, run_config
 from attncli.training.run.encoder_choice import encoder_assignments
-from attncli.training.settings.config import (
-    DataConfig,
-    RunConfig,
-)
-from attncli.training.settings.corpora import (
-    CorpusConfig,
-    directions_of,
-    languages_of,
-)
+from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.corpora import CorpusConfig, directions_of, languages_of
 from attncli.training.settings.time_limit import with_time_limit
 from attncli.training.settings.toml import from_toml
 from attncli.training.sources import training_source, training_sources

@@ -7,11 +7,7 @@ import math
 import torch
 
 from attncli.render.plots import curves
-from attncli.training.distributed.evaluation import (
-    DividedEvaluation,
-    lead_evaluation,
-    send_weights,
-)
+from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation, send_weights
 from attncli.training.distributed.world import World
 from attncli.training.events import FinalModel
 from attncli.training.interfaces import Report

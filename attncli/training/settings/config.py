@@ -64,8 +64,7 @@ class DataConfig:
         choices=("words", "plain"),
     )
     features: str = option(
-        "",
-        "folder that caches the features of a frozen image encoder (empty: the user's cache)",
+        "", "folder that caches the features of a frozen image encoder (empty: the user's cache)"
     )
     corpora: tuple[CorpusConfig, ...] = option(
         (), "multilingual: a table [[data.corpora]] for each corpus, in place of train"

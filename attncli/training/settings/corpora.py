@@ -111,9 +111,6 @@ def languages_of(corpora: Iterable[CorpusConfig]) -> tuple[str, ...]:
 def with_absolute_paths(corpora: Iterable[CorpusConfig]) -> tuple[CorpusConfig, ...]:
     """Return the corpora with absolute paths, so that a run can be resumed from any folder."""
     return tuple(
-        replace(
-            corpus,
-            files=tuple(str(Path(path).absolute()) for path in corpus.files),
-        )
+        replace(corpus, files=tuple(str(Path(path).absolute()) for path in corpus.files))
         for corpus in corpora
     )

@@ -22,7 +22,7 @@ from attncli.training.storage.tensor_file import (
     read_tensors,
     to_bytes,
 )
-from models.base.files import write_keeping_old
+from models.base.files import write_bytes
 from models.base.parsing import parse_json
 from models.families.encoder_decoder import EncoderDecoder
 
@@ -120,7 +120,7 @@ def _fill(parameters: dict[str, nn.Parameter], weights: dict[str, Tensor]) -> No
 
 def save(state: State, path: Path, previous: Path) -> None:
     """Write a checkpoint atomically; keep the one that it replaces as `previous`."""
-    write_keeping_old(path, content(state), previous)
+    write_bytes(path, content(state), previous)
 
 
 def content(state: State) -> bytes:

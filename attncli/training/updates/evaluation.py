@@ -30,10 +30,7 @@ def dev_scores(bundle: Bundle, dev: DevSet, config: TrainConfig, report: Report)
 
 
 def dev_loss(
-    model: EncoderDecoder,
-    tokenizer: Tokenizer,
-    dev: DevSet,
-    report: Report = lambda share: None,
+    model: EncoderDecoder, tokenizer: Tokenizer, dev: DevSet, report: Report = lambda share: None
 ) -> float:
     """Return the negative log-likelihood per target token, in nats, without label smoothing."""
     total, tokens = 0.0, 0

@@ -7,10 +7,7 @@ import os
 import torch
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}  # values of train.precision
-CACHES = (
-    "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
-    "LRU_CACHE_CAPACITY",
-)  # oneDNN, ideep
+CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # oneDNN, ideep
 KERNELS = "64"  # kernels kept by each cache; its default is 1024
 
 

@@ -209,11 +209,7 @@ def _misfit(name: str) -> DamagedError:
 
 
 def vocabulary_map(
-    tokens: OutputTokens,
-    size: int,
-    *,
-    first: Callable[[str], str],
-    name: Callable[[int], str],
+    tokens: OutputTokens, size: int, *, first: Callable[[str], str], name: Callable[[int], str]
 ) -> dict[str, bytes]:
     """Return the file with the tokens of outputs by target language; none without such tokens.
 

@@ -10,12 +10,7 @@ from torch import Tensor, nn
 from models.base.types import Memory
 from models.config.tables import SearchConfig
 from models.encoders.image import equal_features
-from models.inference.captioner import (
-    Captioner,
-    CaptionerInput,
-    ImageAttention,
-    ImageInput,
-)
+from models.inference.captioner import Captioner, CaptionerInput, ImageAttention, ImageInput
 from models.inference.ensemble.mean import (
     EnsembleBackend,
     MemberMemories,
@@ -43,10 +38,8 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         names = names or member_names(len(members))
         check_vocabularies([member.tokenizer for member in members], names)
         first = members[0]
-        self.model = first.model
-        self.tokenizer = first.tokenizer
-        self.search = first.search
-        self.device = first.device
+        self.model, self.device = first.model, first.device
+        self.tokenizer, self.search = first.tokenizer, first.search
         self.members = tuple(members)
         self.first_equal = tuple(equal_networks(self.members))
 

@@ -101,10 +101,6 @@ class EnsembleBackend:
     def __init__(self, members: Sequence[Backend]) -> None:
         self.members = tuple(members)
 
-    def encode(self, source: Tensor, mask: Tensor) -> MemberMemories:
-        """Encode sources (B, S, ...) with every model; all read the same source vocabulary."""
-        return MemberMemories(tuple(member.encode(source, mask) for member in self.members))
-
     def start(self, memory: MemberMemories) -> tuple[MemberStates, MemberStates]:
         """Return the prepared memories and the states before the first token."""
         begun = [

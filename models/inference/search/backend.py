@@ -1,7 +1,7 @@
 """Interface between search and a model.
 
 `EncoderDecoder` (models/families/encoder_decoder.py) is the usual backend. Any object with these
-three methods can be searched: `EnsembleBackend` (models/inference/ensemble/mean.py) averages the
+two methods can be searched: `EnsembleBackend` (models/inference/ensemble/mean.py) averages the
 probabilities of several.
 """
 
@@ -33,10 +33,7 @@ class Step(Protocol):
 
 
 class Backend(Protocol):
-    """Model as search uses it: encode once, start once, then one step per output token."""
-
-    def encode(self, source: Tensor, mask: Tensor) -> Any:
-        """Return the memory of sources (B, S, ...) with mask (B, S)."""
+    """Model as search uses it: start once with a memory, then one step per output token."""
 
     def start(self, memory: Any) -> tuple[Any, Any]:
         """Return the prepared memory (B sentences) and the state before the first token (B rows).

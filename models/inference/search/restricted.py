@@ -29,10 +29,6 @@ class RestrictedBackend:
         self.excluded = torch.ones_like(model.output.bias, dtype=torch.bool)  # (Y,)
         self.excluded[list(allowed)] = False
 
-    def encode(self, source: Tensor, mask: Tensor) -> Any:
-        """Return the memory of sources; see `Backend`."""
-        return self.model.encode(source, mask)
-
     def start(self, memory: Any) -> tuple[Any, Any]:
         """Return the prepared memory and the first state; see `Backend`."""
         return self.model.start(memory)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.task_words import ELSEWHERE, NOT_IN_BULK, read_job
+from attncli.bulk.task_words import NOT_IN_BULK, read_job
 from attncli.bulk.tasks import bulk_task, open_task, parameters_of
 from attncli.shell import app
 from attncli.tasks.table import TASKS, bulk_places
 from models.base.places import imported
 
+ELSEWHERE = ("model", "reverse_model", "device", "threads")  # in fields of BulkJob
 REFUSED = (
     ["translate", "--show"],
     ["translate", "-o", "out"],

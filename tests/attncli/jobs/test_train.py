@@ -29,8 +29,8 @@ from tests.attncli.training.small import (
     Texts,
     after,
     assert_same,
+    assert_stops_change_nothing,
     run,
-    run_with_stops,
     small_config,
 )
 
@@ -65,10 +65,7 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     variant: str, texts: Texts, tmp_path: Path
 ) -> None:
     preset, changes = VARIANTS[variant]
-    config = small_config(texts, *changes, preset=preset)
-    run(config, tmp_path / "unbroken")
-    run_with_stops(config, tmp_path / "broken")
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+    assert_stops_change_nothing(small_config(texts, *changes, preset=preset), tmp_path)
 
 
 @pytest.mark.usefixtures("drawn")

@@ -23,7 +23,12 @@ from models.bundle import read
 from models.encoders.small_cnn import SmallCnn
 from models.images.opening import open_image
 from models.inference.captioner import Captioner
-from tests.attncli.training.small import after, assert_same, run, run_with_stops
+from tests.attncli.training.small import (
+    after,
+    assert_same,
+    assert_stops_change_nothing,
+    run,
+)
 from tests.attncli.training.small_captions import (
     PATCHES,
     PRETRAINED,
@@ -77,10 +82,7 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     variant: str, files: Files, tmp_path: Path
 ) -> None:
     preset, changes = VARIANTS[variant]
-    config = small_config(files, *changes, preset=preset)
-    run(config, tmp_path / "unbroken")
-    run_with_stops(config, tmp_path / "broken")
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+    assert_stops_change_nothing(small_config(files, *changes, preset=preset), tmp_path)
 
 
 def test_a_run_learns_and_leaves_a_captioner(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from attncli.data.text.labels import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar.tenses import split_tenses
 from attncli.tasks.classify.training.data import LabelSplits, learn
-from attncli.training.events import Evaluated, FinalModel, Interrupted, Started
+from attncli.training.events import Evaluated, FinalModel, Started
 from attncli.training.run.command_line import LabelFiles, settings
 from attncli.training.settings.config import RunConfig
 from models import load_classifier
@@ -18,7 +17,7 @@ from models.base.errors import ModelError
 from models.config.tables import TokenizerConfig
 from models.text.labels import LabelTokenizer
 from tests.attncli.labels import toy_rows, write_toy
-from tests.attncli.training.small import SMALL, assert_same, run
+from tests.attncli.training.small import SMALL, assert_stops_change_nothing, run
 
 TINY = [s for s in SMALL if not s.startswith(("model.decoder", "search"))]
 POOLINGS = {
@@ -40,14 +39,7 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     preset: str, optimiser: str, tmp_path: Path
 ) -> None:
     changes = [*POOLINGS[preset], "train.average=2", f"train.optimiser={optimiser}"]
-    chosen = config(tmp_path, preset, *changes)
-    run(chosen, tmp_path / "whole")
-    for polls in (2, 7):
-        calls = itertools.count(1)
-        with pytest.raises(Interrupted):
-            run(chosen, tmp_path / "broken", lambda: next(calls) >= polls)  # noqa: B023
-    run(chosen, tmp_path / "broken")
-    assert_same(tmp_path / "whole", tmp_path / "broken")
+    assert_stops_change_nothing(config(tmp_path, preset, *changes), tmp_path)
 
 
 def test_accuracy_and_macro_f1_are_measured_and_accuracy_decides(tmp_path: Path) -> None:

@@ -111,3 +111,10 @@ def run_with_stops(config: RunConfig, folder: Path) -> None:
             stops += 1
             assert stops < 100
     assert stops > 2
+
+
+def assert_stops_change_nothing(config: RunConfig, folder: Path) -> None:
+    """Check that a run that is stopped anywhere ends as an unbroken one."""
+    run(config, folder / "unbroken")
+    run_with_stops(config, folder / "broken")
+    assert_same(folder / "broken", folder / "unbroken")

@@ -79,11 +79,22 @@ def test_the_chunks_and_the_recomputation_of_ffn_change_nothing(
         torch.testing.assert_close(one, other)
 
 
-def test_the_energy_of_ffn_has_the_gradient_of_finite_differences() -> None:
+@pytest.mark.parametrize(
+    ("energy", "more"),
+    [
+        (FeedForwardEnergy, [(4, 4), (4,), (4, 4), (4,)]),
+        (AdditiveEnergy, []),
+        (AdditiveEnergy, [(2, 3, 5, 2), (4, 2)]),
+    ],
+    ids=["ffn", "additive", "with features"],
+)
+def test_an_energy_has_the_gradient_of_finite_differences(
+    energy: type[torch.autograd.Function], more: list[tuple[int, ...]]
+) -> None:
     torch.manual_seed(1)
-    shapes = [(2, 3, 4), (2, 5, 4), (4,), (4, 4), (4,), (4, 4), (4,)]
+    shapes = [(2, 3, 4), (2, 5, 4), (4,), *more]
     inputs = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
-    assert torch.autograd.gradcheck(FeedForwardEnergy.apply, inputs)
+    assert torch.autograd.gradcheck(energy.apply, inputs)
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0])  # above 20, exponentials are not factorised
@@ -148,13 +159,6 @@ def test_the_coverage_feature_adds_the_sum_of_earlier_weights(name: str) -> None
     torch.testing.assert_close(score(query, score.prepare(values), past), expected)
 
 
-def test_the_energy_with_features_has_the_gradient_of_finite_differences() -> None:
-    torch.manual_seed(1)
-    shapes = [(2, 3, 4), (2, 5, 4), (4,), (2, 3, 5, 2), (4, 2)]
-    inputs = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
-    assert torch.autograd.gradcheck(AdditiveEnergy.apply, inputs)
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("preset", FAMILIES)
 @pytest.mark.parametrize("heads", [1, 2])
@@ -193,12 +197,6 @@ def test_concat_is_additive_with_its_matrix_split() -> None:
     written_out = (pairs @ joined.mT).tanh() @ torch.arange(6.0)
     for score in (one, other):
         torch.testing.assert_close(score(query, score.prepare(values)), written_out)
-
-
-def test_additive_energy_has_the_gradient_of_finite_differences() -> None:
-    torch.manual_seed(1)
-    inputs = [torch.randn(s, dtype=torch.float64) for s in [(2, 3, 4), (2, 5, 4), (4,)]]
-    assert torch.autograd.gradcheck(AdditiveEnergy.apply, [x.requires_grad_() for x in inputs])
 
 
 def test_the_additive_size_is_the_queries_unless_it_is_given() -> None:

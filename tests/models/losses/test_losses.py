@@ -58,10 +58,10 @@ def expected(given: Inputs, smoothing: float) -> Result:
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
 def test_it_equals_cross_entropy(smoothing: float, bias: bool) -> None:
     given = inputs(bias=bias)
-    value, nll = LossSum(smoothing)(*given)
+    value, nll = LossSum(smoothing).by_token(*given)
     reference = expected(given, smoothing)
     torch.testing.assert_close(value, reference.loss)
-    torch.testing.assert_close(nll, expected(given, 0.0).loss)
+    torch.testing.assert_close(nll.sum(), expected(given, 0.0).loss)
     assert not nll.requires_grad
     for ours, theirs in zip(
         torch.autograd.grad(value, given.learned), reference.grads, strict=True
@@ -71,7 +71,7 @@ def test_it_equals_cross_entropy(smoothing: float, bias: bool) -> None:
 
 def test_its_gradient_is_scaled_by_what_comes_in() -> None:
     given = inputs()
-    value, _ = LossSum(0.1)(*given)
+    value, _ = LossSum(0.1).by_token(*given)
     for ours, theirs in zip(
         torch.autograd.grad(value / 7, given.learned), expected(given, 0.1).grads, strict=True
     ):
@@ -82,7 +82,7 @@ def test_it_has_the_gradient_of_finite_differences() -> None:
     given = inputs(dtype=torch.float64)
 
     def smoothed(features: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        value: Tensor = LossSum(0.1)(features, given.target, weight, bias)[0]
+        value: Tensor = LossSum(0.1).by_token(features, given.target, weight, bias)[0]
         return value.double()
 
     # it computes in fp32, so the steps must be long and the comparison lenient
@@ -95,7 +95,7 @@ def test_it_holds_for_logits_far_from_zero() -> None:
         assert place is not None
         with torch.no_grad():
             place.add_(offset)
-        value, _ = LossSum(0.1)(*given)
+        value, _ = LossSum(0.1).by_token(*given)
         torch.testing.assert_close(value, expected(given, 0.1).loss, rtol=1e-2, atol=0)
 
 
@@ -103,7 +103,7 @@ def test_it_holds_for_logits_far_from_zero() -> None:
 def test_in_bf16_it_is_close() -> None:
     given = inputs()
     with torch.autocast("cpu", torch.bfloat16):
-        value, nll = LossSum(0.1)(*given)
+        value, nll = LossSum(0.1).by_token(*given)
     reference = expected(given, 0.1)
     assert value.dtype == nll.dtype == torch.float32
     torch.testing.assert_close(value, reference.loss, rtol=0.01, atol=0)
@@ -117,8 +117,8 @@ def test_in_bf16_it_is_close() -> None:
 def test_without_gradients_the_value_is_the_same() -> None:
     given = inputs()
     with torch.no_grad():
-        silent, _ = LossSum(0.1)(*given)
-    torch.testing.assert_close(silent, LossSum(0.1)(*given)[0])
+        silent, _ = LossSum(0.1).by_token(*given)
+    torch.testing.assert_close(silent, LossSum(0.1).by_token(*given)[0])
     assert not silent.requires_grad
 
 
@@ -126,4 +126,4 @@ def test_without_gradients_none_are_computed(monkeypatch: pytest.MonkeyPatch) ->
     given = inputs()
     monkeypatch.setattr(loss.Gradients, "like", lambda *_: pytest.fail("gradients for nothing"))
     with torch.inference_mode():
-        LossSum(0.1)(*given)
+        LossSum(0.1).by_token(*given)

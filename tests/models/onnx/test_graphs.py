@@ -144,7 +144,7 @@ class RecurrenceGraph(Graph):
     inputs = ("x", "mask")
 
     def __init__(self, layers: nn.Module, size: int) -> None:
-        super().__init__()
+        nn.Module.__init__(self)
         self.layers, self.size = layers, size
 
     def example(self, sizes: Sizes) -> tuple[Tensor, ...]:

@@ -146,7 +146,4 @@ def first_of(batch: Batch) -> np.ndarray:
 
 def likelihoods(model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
     """Return the negative log-likelihoods of the targets, (B, T); 0 at padding."""
-    log_probs = model.log_probs(model.teacher_force(batch, memory=memory))  # (B, T, Y)
-    nll = -log_probs.gather(-1, batch.target_out.unsqueeze(-1)).squeeze(-1)
-    masked: Tensor = nll * batch.target_mask
-    return masked
+    return -model.target_log_probs(batch, memory) * batch.target_mask

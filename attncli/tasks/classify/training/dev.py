@@ -10,7 +10,7 @@ import numpy as np
 from attncli.data.training_samples import ShownExample, spread
 from attncli.scoring.labels import score_labels
 from attncli.training.events import Scores
-from attncli.training.interfaces import Report
+from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
 from attncli.training.sources.heat_map import heat_map
 from models.base.types import Batch, Classification
@@ -26,7 +26,7 @@ CHUNK = 500  # texts classified between two calls of `report`
 
 
 @dataclass(frozen=True)
-class DevLabels:
+class DevLabels(DevSet):
     """Texts that are classified and scored during training."""
 
     texts: list[str]
@@ -42,10 +42,6 @@ class DevLabels:
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of texts longer than model.max_source."""
         return len(self) - len(self._fitting(tokenizer, config.max_source))
-
-    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevLabels:
-        """Return the set itself: text needs no encoding in advance."""
-        return self
 
     def some(self, numbers: list[int]) -> DevLabels:
         """Return the set with the texts of these numbers only."""

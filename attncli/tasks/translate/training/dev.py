@@ -32,7 +32,7 @@ BATCH = 64  # sentence pairs per batch of the loss
 
 
 @dataclass(frozen=True)
-class DevTexts:
+class DevTexts(DevSet):
     """Sentence pairs that are decoded and scored during training."""
 
     sources: list[str]
@@ -50,10 +50,6 @@ class DevTexts:
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources longer than model.max_source."""
         return sum(not fits(text, tokenizer, config, self.to) for text in self.sources)
-
-    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevTexts:
-        """Return the set itself: text needs no encoding in advance."""
-        return self
 
     def some(self, numbers: list[int]) -> DevTexts:
         """Return the set with the sources of these numbers only."""

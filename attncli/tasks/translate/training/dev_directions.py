@@ -22,7 +22,7 @@ AVERAGED = ("bleu", "exact", "error_rate", "rouge_l")
 
 
 @dataclass(frozen=True)
-class DevDirections:
+class DevDirections(DevSet):
     """Dev sets of one direction each."""
 
     parts: tuple[DevTexts, ...]
@@ -37,10 +37,6 @@ class DevDirections:
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources that are longer than the model takes."""
         return sum(part.too_long(tokenizer, config) for part in self.parts)
-
-    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevDirections:
-        """Return the same set: texts do not depend on the model."""
-        return self
 
     def some(self, numbers: list[int]) -> DevDirections:
         """Return the set with the sources of these numbers only, counted through all directions."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
 from attncli.data.text import tokens
 from attncli.data.text.rows import row_pairs
@@ -50,13 +51,12 @@ class RowTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowExamples:
+class RowExamples(Examples):
     """Tokenised rows with the inputs of their images."""
 
     pairs: tokens.TokenPairs
     images: RowImages
     keys: tuple[str, ...]  # content hash of the image of each row
-    shared = None  # every row has a source of its own
 
     @property
     def count(self) -> int:
@@ -67,10 +67,6 @@ class RowExamples:
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths (N,) of every source and of every target, in tokens."""
         return self.pairs.lengths
-
-    def at(self, epoch: int) -> RowExamples:
-        """Return the same rows in every epoch."""
-        return self
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some rows, with their images."""

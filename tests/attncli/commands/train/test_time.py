@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attncli.commands.train.time import MOST, UNTIMED, FirstUpdates
+from functools import partial
+
+from attncli.commands.train.time import MOST, UNTIMED, FirstUpdates, updates_left
 from attncli.training.events import Stepped
 from attncli.training.settings.config import TrainConfig
 
@@ -32,3 +34,13 @@ def test_the_first_limit_decides() -> None:
 def test_slow_updates_are_timed_less_often() -> None:
     (found,) = estimates(TrainConfig(epochs=1), seconds=4)
     assert "94 updates of 4 s" in found  # 3 that are not timed, 3 that are
+
+
+def test_a_fresh_run_and_one_under_way_use_the_same_limits() -> None:
+    left = partial(updates_left, per_epoch=50, per_update=2.0)
+    config = TrainConfig(steps=200, epochs=3, minutes=4)
+    assert left(config) == 4 * 60 / 2
+    assert left(config, step=190, epochs=1.0, elapsed=10.0) == 200 - 190
+    assert left(config, step=20, epochs=2.5, elapsed=10.0) == 25
+    assert left(TrainConfig(epochs=0)) == 0, "only early stopping ends it"
+    assert left(TrainConfig(epochs=0, minutes=0.001)) == 1

@@ -20,7 +20,7 @@ def test_pharaoh_with_possible_links_and_probabilities(tmp_path: Path) -> None:
     found = read_links(written(tmp_path, "0-0 1p2 2?1\n\n0-1:0.25 1-0:1e-3\n"))
     assert found.rows[0].sure == {(0, 0)} and found.rows[0].possible == {(0, 0), (1, 2), (2, 1)}
     assert found.rows[1] == PairLinks(frozenset())
-    assert found.rows[2].probabilities == {(0, 1): 0.25, (1, 0): 0.001}
+    assert found.rows[2].sure == {(0, 1), (1, 0)}
     assert (found.base, found.reason) == (0, "line 1 has 0-0")
 
 
@@ -29,7 +29,7 @@ def test_naacl_counts_from_one_and_may_leave_pairs_out(tmp_path: Path) -> None:
     found = read_links(path)
     assert found.base == 1 and [len(row.possible) for row in found.rows] == [2, 0, 1]
     assert found.rows[0].sure == {(0, 0)} and found.rows[0].possible == {(0, 0), (1, 2)}
-    assert found.rows[2].probabilities == {(0, 1): 0.5}
+    assert found.rows[2].sure == {(0, 1)}
     assert len(read_links(path, [(2, 3), (1, 1), (2, 2), (1, 1)]).rows) == 4
     with pytest.raises(ModelError, match="3 sentence pairs.*expected 2"):
         read_links(path, [(2, 3), (1, 1)])
@@ -64,7 +64,9 @@ def test_a_link_out_of_range_names_its_line_or_is_counted(tmp_path: Path) -> Non
         read_links(path, lengths, index="1")
 
 
-@pytest.mark.parametrize("text", ["0-0 1_2\n", "0-0 x\n", "1 2\n", "0-0:x\n", "1 1 1\n1 1\n"])
+@pytest.mark.parametrize(
+    "text", ["0-0 1_2\n", "0-0 x\n", "1 2\n", "0-0:x\n", "0-0:.\n", "1 1 1\n1 1\n"]
+)
 def test_what_is_no_link_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError, match=r"line \d: .* is not a link"):
         read_links(written(tmp_path, text))

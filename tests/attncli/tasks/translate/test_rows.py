@@ -20,7 +20,10 @@ from models import load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.encoders.small_cnn import SmallCnn
 from models.inference.row_translator import RowTranslator
-from tests.attncli.training.small import assert_same, run, run_with_stops
+from tests.attncli.training.small import (
+    assert_stops_change_nothing,
+    run,
+)
 from tests.attncli.training.small_captions import COLOURS, PLACES, image
 
 SMALL = (
@@ -95,16 +98,12 @@ def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_of_texts_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
     config = text_config(tmp_path, "model.combination=hierarchical")
-    run(config, tmp_path / "unbroken")
-    run_with_stops(config, tmp_path / "broken")
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+    assert_stops_change_nothing(config, tmp_path)
 
 
 def test_a_run_of_images_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
     config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
-    run(config, tmp_path / "unbroken")
-    run_with_stops(config, tmp_path / "broken")
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+    assert_stops_change_nothing(config, tmp_path)
 
 
 def test_a_dev_set_is_held_out_as_a_table_of_rows(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from PIL import Image
 from attncli.embedded.grammar import Pair
 from models import load_captioner, load_ensemble, load_translator
 from models.base.errors import ConfigurationError, InputError
-from models.base.types import Batch
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.config.tables import SearchConfig, TokenizerConfig
 from models.inference.captioner import Captioner
@@ -98,18 +97,11 @@ def test_members_of_other_families_share_each_step(
     for text in TEXTS[:2]:
         [best] = both.translate([text])[0].hypotheses
         batch = pad_pairs([tiny_tokenizer.encode(text)], [[*best.ids, END]], other.device)
-        steps = mean_log_probs([token_log_probs(m, batch) for m in both.members])
+        with torch.inference_mode():
+            steps = mean_log_probs([m.model.target_log_probs(batch) for m in both.members])
         assert best.log_prob == pytest.approx(float(steps.sum()), abs=1e-4)
     [alone] = both.translate(TEXTS[:1])
     assert alone.text == both.translate(TEXTS)[0].text, "the output depends on the batch"
-
-
-@torch.inference_mode()
-def token_log_probs(translator: Translator, batch: Batch) -> torch.Tensor:
-    model = translator.model
-    log_probs = model.output(model.teacher_force(batch).features).log_softmax(-1)
-    found: torch.Tensor = log_probs.gather(-1, batch.target_out[..., None])[..., 0]
-    return found
 
 
 def test_members_may_read_other_source_vocabularies(
