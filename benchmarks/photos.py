@@ -73,6 +73,7 @@ VIEWED = (  # rewards and likelihood again, of every image in four views
     *("train.ema=0.998", "train.lr=0.001", "train.warmup=20", "train.schedule=linear"),
     *("train.epochs=0", "train.self_critical_from=1", "train.self_critical_bleu=2"),
     *("train.self_critical_lr=0.0003", "train.noun_swap=0.5", "train.metric=cider"),
+    "search.length_penalty=0.2",
 )
 LABELS = (
     *("model.image.labels=5", "model.image.dropout=0.3"),
@@ -157,7 +158,7 @@ STAGES = {
         ),
         views=True,
     ),
-    "viewed-longer": Stage(
+    "photos": Stage(
         "viewed",
         (
             *(*LABELS, *VIEWED, "train.steps=1300", "train.evaluate_every=325"),
@@ -166,7 +167,7 @@ STAGES = {
         views=True,
     ),
     "photos-hard": Stage(
-        "photos",
+        "third",
         (
             *(*LABELS, *REINFORCE, "train.ema=0.99", "train.lr=0.0003", "train.warmup=20"),
             *("train.schedule=linear", "train.epochs=0", "train.steps=260"),
@@ -179,7 +180,6 @@ MEANS = {
     "averaged": Mean(("rewarded", "hard-rewarded"), (0.6, 0.4), 1.0),
     "mean": Mean(("softened", "named"), (1, 1), 0.2),
     "third": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
-    "photos": Mean(("viewed-longer", "viewed"), (1, 1), 0.2),
 }
 LABELLED = {"labelled": "averaged", "refitted": "longer"}  # by name: the captioner before
 
