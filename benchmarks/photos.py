@@ -9,8 +9,8 @@ caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the tw
 takes 300 images of each dev set for early stopping, and makes `photos` and `photos-hard`. First it
 makes the models from which they start: training runs (`STAGES`), means of the weights of models
 that began with the same one (`MEANS`; Wortsman et al. 2022), and captioners whose classifier of
-labels is fitted to their image network (`LABELLED`; photo_labels.py). The same command continues an
-interrupted run.
+labels is fitted to their image network (`LABELLED`; photo_labels.py). At last the attention of
+`photos` is made sharper (`SHARPENED`). The same command continues an interrupted run.
 
 `score` runs `attn evaluate captions -s scores.attention=true` on each whole dev set, with the
 search settings that are saved with the model. `table` prints the same scores of `photos` as it was
@@ -29,9 +29,12 @@ import tarfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from average import average
 from flickr8k import attn
 from PIL import Image
+
+from models import bundle
 
 SETS = ("flickr8k", "coco")
 DEV_IMAGES = 300  # of each set, for early stopping
@@ -158,7 +161,7 @@ STAGES = {
         ),
         views=True,
     ),
-    "photos": Stage(
+    "viewed-longer": Stage(
         "viewed",
         (
             *(*LABELS, *VIEWED, "train.steps=1300", "train.evaluate_every=325"),
@@ -181,6 +184,9 @@ MEANS = {
     "mean": Mean(("softened", "named"), (1, 1), 0.2),
     "third": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
 }
+SHARPENED = {
+    "photos": ("viewed-longer", 1.6)
+}  # by name: the captioner before, factor of the scores
 LABELLED = {"labelled": "averaged", "refitted": "longer"}  # by name: the captioner before
 
 
@@ -222,6 +228,10 @@ def make(name: str, options: argparse.Namespace) -> None:
             make(part, options)
         paths = [work / part for part in parts]
         average(paths, work / name, shares, (f"length_penalty={penalty}",))
+    elif name in SHARPENED:
+        start, factor = SHARPENED[name]
+        make(start, options)
+        sharpen(work / start, factor, work / name)
     else:
         make(LABELLED[name], options)
         add_labels(LABELLED[name], name, options)
@@ -317,6 +327,15 @@ def add_labels(start: str, name: str, options: argparse.Namespace) -> None:
     program, work = Path(__file__).parent / "photo_labels.py", options.work
     where = ["--data", options.data, "--work", work, "--start", work / start, "-o", work / name]
     subprocess.run([sys.executable, program, *where], check=True)
+
+
+@torch.no_grad()
+def sharpen(start: Path, factor: float, folder: Path) -> None:
+    """Write a captioner whose attention scores are multiplied by a factor: rewards flatten them."""
+    captioner = bundle.read(start)
+    captioner.model.get_parameter("decoder.attention.score.energy").mul_(factor)
+    folder.mkdir()
+    bundle.save(captioner, folder)
 
 
 def score(options: argparse.Namespace) -> None:
