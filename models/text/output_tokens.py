@@ -4,7 +4,7 @@
 
 A vocabulary that languages share has many tokens that outputs in one of them never need. A search
 computes the probabilities of that language's tokens alone, which takes less time and keeps words of
-the other languages out. Any text can still be written, because rare tokens have parts. "" is the
+the other languages out. Any text can still be written, because rare words have parts. "" is the
 language of a model of one direction; a language without an entry has the whole vocabulary.
 """
 

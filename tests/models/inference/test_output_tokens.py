@@ -17,6 +17,7 @@ from attncli.embedded.grammar import Pair, generate
 from models.base.errors import DamagedError
 from models.base.types import Translation
 from models.bundle import Bundle, build, read, save, sizes_of
+from models.catalogue.installed import BOX
 from models.catalogue.presets import model_config
 from models.config.tables import SearchConfig, TokenizerConfig
 from models.inference.ctranslate2.export import export
@@ -136,6 +137,15 @@ def test_an_exported_model_has_the_tokens(folder: Path, engines: Engines, tmp_pa
     for one, other in zip(found, translated(engines[1], "de", beam=1), strict=True):
         tokens = other.hypotheses[0].tokens  # cut at the length limit of attn
         assert tokens and tuple(one.hypotheses[0][: len(tokens)]) == tokens
+
+
+@pytest.mark.parametrize("to", ["de", "es", "fr"])
+def test_names_of_other_languages_are_copied(to: str) -> None:
+    engine = CTranslate2Translator.read(BOX / "everyday", precision="int8")
+    assert to in engine.output_tokens
+    [found] = engine.translate(["Mr Müller and José Núñez visited Łódź."], to=to)
+    for name in ("Müller", "José", "Núñez", "Łódź"):
+        assert name in found.hypotheses[0].text
 
 
 @pytest.mark.parametrize(

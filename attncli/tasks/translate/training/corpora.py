@@ -86,7 +86,7 @@ def prepare(
         examples,
         tokens.Dropped(empty, long),
         remarks=remarks,
-        output_tokens=needed_tokens(directions, len(tokenizer.target)),
+        output_tokens=needed_tokens(directions, tokenizer),
     )
 
 
