@@ -184,9 +184,7 @@ MEANS = {
     "mean": Mean(("softened", "named"), (1, 1), 0.2),
     "third": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
 }
-SHARPENED = {
-    "photos": ("viewed-longer", 1.6)
-}  # by name: the captioner before, factor of the scores
+SHARPENED = {"photos": ("viewed-longer", 1.6)}  # by name: the model before, factor of scores
 LABELLED = {"labelled": "averaged", "refitted": "longer"}  # by name: the captioner before
 
 

@@ -41,7 +41,7 @@ from models.storage.weights import (
     without_shared,
 )
 from models.text.labels import read_tokenizer
-from models.text.output_tokens import OutputTokens, checked
+from models.text.output_tokens import OutputTokens, output_tokens_of
 from models.text.tokenizer import Tokenizer
 
 
@@ -184,5 +184,5 @@ def read(folder: Path) -> Bundle:
         from_dict(SearchConfig, settings["search"], where="search"),
         from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
         read_statistical(folder),
-        checked(settings.get("output_tokens", {}), tokenizer_config.languages, folder),
+        output_tokens_of(settings, folder),
     )

@@ -10,7 +10,7 @@ language of a model of one direction; a language without an entry has the whole 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from models.base.errors import DamagedError
@@ -38,8 +38,10 @@ def decoded(bits: str, size: int) -> list[int]:
     return [n for n in range(size) if n <= END or content[n // 8] & 128 >> n % 8]
 
 
-def checked(section: Any, languages: Sequence[str], folder: object) -> OutputTokens:
-    """Return the section of a config.json; raise DamagedError if it is not of a known form."""
+def output_tokens_of(settings: Mapping[str, Any], folder: object) -> OutputTokens:
+    """Return the section of a bundle's settings; raise DamagedError if it is of another form."""
+    section = settings.get("output_tokens", {})
+    languages = settings["tokenizer"].get("languages", ())
     known = languages or ("",)
     if isinstance(section, dict) and all(
         name in known and isinstance(bits, str) for name, bits in section.items()

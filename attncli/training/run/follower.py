@@ -78,8 +78,9 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     stepper = ShardedStepper(state, config.train, dtype, world)
 
     def evaluation(model: EncoderDecoder) -> DividedEvaluation:
-        bundle = Bundle(model, data.prepared.tokenizer, config.tokenizer, config.search)
-        bundle = bundle._replace(output_tokens=data.prepared.output_tokens)
+        prepared, settings = data.prepared, (config.tokenizer, config.search)
+        tokens = prepared.output_tokens
+        bundle = Bundle(model, prepared.tokenizer, *settings, output_tokens=tokens)
         assert data.dev is not None
         return DividedEvaluation(bundle, data.dev, config.train)
 

@@ -50,9 +50,8 @@ class Run(NamedTuple):
     def bundle(self, model: EncoderDecoder) -> Bundle:
         """Return a model with the tokenizer, the settings and the word aligner of the run."""
         config, prepared = self.config, self.data.prepared
-        settings = config.tokenizer, config.search
-        made = Bundle(model, prepared.tokenizer, *settings, *self.aligner)
-        return made._replace(output_tokens=prepared.output_tokens)
+        parts = config.tokenizer, config.search, *self.aligner, prepared.output_tokens
+        return Bundle(model, prepared.tokenizer, *parts)
 
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:

@@ -27,7 +27,7 @@ from models.storage.digests import check_digests
 from models.storage.settings import CARD, WEIGHTS, read_settings
 from models.storage.settings import NAME as CONFIG
 from models.text.languages import target_token
-from models.text.output_tokens import checked
+from models.text.output_tokens import output_tokens_of
 from models.text.tokenizer import Tokenizer
 
 
@@ -57,9 +57,7 @@ def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:
         precision=precision,
     )
     texts = text_files(_pieces(tokenizer.source), _pieces(tokenizer.target), ends_source=True)
-    tokens = checked(
-        settings.get("output_tokens", {}), settings["tokenizer"].get("languages", ()), bundle
-    )
+    tokens = output_tokens_of(settings, bundle)
     pieces = tokenizer.target.id_to_piece
     mapped = vocabulary_map(tokens, len(tokenizer.target), first=target_token, name=pieces)
     card = bundle / CARD

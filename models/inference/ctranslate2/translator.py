@@ -36,7 +36,7 @@ from models.inference.text_translator import EncodedText, TextTranslator
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, read_settings
 from models.text.languages import control_tokens
-from models.text.output_tokens import checked, count
+from models.text.output_tokens import count, output_tokens_of
 from models.text.tokenizer import END, NEVER_OUTPUT, Tokenizer
 
 if TYPE_CHECKING:
@@ -81,9 +81,7 @@ class CTranslate2Translator(TextTranslator):
             raise DamagedError(
                 f"the tokenizer in {folder} does not fit its config.json", "those of one model"
             )
-        translator.output_tokens = checked(
-            settings.get("output_tokens", {}), translator.languages, folder
-        )
+        translator.output_tokens = output_tokens_of(settings, folder)
         translator.torch = TorchTranslator(folder, threads)
         translator.workers = threads or min(MOST_WORKERS, processors())
         translator.positions = table_size(translator.config, translator.search)
