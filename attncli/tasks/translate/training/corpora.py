@@ -17,7 +17,6 @@ from attncli.tasks.translate.training.data import (
 )
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
-from attncli.tasks.translate.training.output_tokens import needed_tokens
 from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.config import DataConfig
@@ -81,13 +80,7 @@ def prepare(
     empty, long = (sum(column) for column in zip(*dropped, strict=True))
     examples = Mixture.of(directions, tokenizer, variation)
     remarks = (described(examples.directions, variation.temperature),)
-    return Prepared(
-        tokenizer,
-        examples,
-        tokens.Dropped(empty, long),
-        remarks=remarks,
-        output_tokens=needed_tokens(directions, tokenizer),
-    )
+    return Prepared(tokenizer, examples, tokens.Dropped(empty, long), remarks=remarks)
 
 
 def directions_in(
