@@ -3,11 +3,12 @@
     python benchmarks/everyday.py prepare --data DIR --work WORK [--start-from MODEL]
     python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--longer]
 
-`prepare` writes the corpora of everyday_data.py into WORK and prints the `attn train` command that
-learns from them, from random weights or from MODEL. The vocabulary is always new: tokens of MODEL
-that it contains keep their embeddings, each other token begins with the mean embedding of the
-tokens that spell it in MODEL's vocabulary. If everyday_distil.py has written its pairs into WORK,
-the command is that of the last stage: it weights all corpora, and the rate falls to 0.
+`prepare` writes the corpora of everyday_data.py and everyday_templates.py into WORK, and prints
+the `attn train` command that learns from them, from random weights or from MODEL. The vocabulary
+is always new: tokens of MODEL that it contains keep their embeddings, each other token begins with
+the mean embedding of the tokens that spell it in MODEL's vocabulary. If everyday_distil.py has
+written its pairs into WORK, the command is that of the last stage: it weights all corpora, and the
+rate falls to 0.
 
 `score` translates test sentences with `attn translate` and prints BLEU (sacreBLEU, 13a, all
 references) and chrF2: the Tatoeba test sets in all twelve directions, and with `--longer` the dev
@@ -30,6 +31,7 @@ from itertools import permutations, zip_longest
 from pathlib import Path
 
 import everyday_data
+import everyday_templates
 import torch
 from everyday_data import CODES, LANGUAGES, Pairs, rows, write
 
@@ -45,10 +47,10 @@ from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 
 VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
-CORPORA = ("sentences", "longer", "words", "copies", "phrases")
+CORPORA = ("sentences", "longer", "words", "copies", "phrases", "templates")
 LAST_WEIGHTS = {  # of corpora in the last stage
-    **{"sentences": 1.0, "longer": 0.64, "words": 0.76, "copies": 0.22, "phrases": 2.6},
-    **{"chosen": 5.6, "back": 6.0},
+    **{"sentences": 1.0, "longer": 0.69, "words": 1.4, "copies": 0.26, "phrases": 1.8},
+    **{"templates": 1.5, "chosen": 4.1, "back": 4.9},
 }
 MODEL_SETTINGS = (
     *("model.embedding=256", "model.hidden=1024", "model.encoder_layers=6"),
@@ -115,7 +117,8 @@ def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
     longer, dev = everyday_data.longer(data, code)
     words = everyday_data.word_lists(data, code)
     copies = everyday_data.copies(sentences + longer, code)
-    lists = (sentences, longer, words, copies, everyday_data.phrases(data, code))
+    filled = everyday_templates.templates(data, code)
+    lists = (sentences, longer, words, copies, everyday_data.phrases(data, code), filled)
     return dict(zip(CORPORA, lists, strict=True)), dev
 
 
