@@ -28,7 +28,10 @@ MIX = "training chooses expectation or sample for a whole sentence or image, as 
 SAMPLES = "hard attention samples from its weights"
 SEED = "search.seed seeds the samples of hard attention"
 SIZE = "data.demo_size gives the number of generated pairs, sentences or scenes"
+FLAVOUR = "grow-diag adds links in the order of Moses"
 REMOVED = {  # by place, as in search.beam; a table of a list has the place of the list
+    "align.flavour": RemovedSetting("moses", FLAVOUR),
+    "alignment.flavour": RemovedSetting("moses", FLAVOUR),
     "data.alignments": RemovedSetting("", ALIGNER),
     "data.corpora.alignments": RemovedSetting("", ALIGNER),
     "data.demo_source": RemovedSetting("en", GRAMMAR),
