@@ -18,7 +18,7 @@ from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.tasks.align.pairs import Aligner, align_chunks, aligner_of
+from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.writers import CaptionedImage
 from attncli.tasks.classify.lines import classify_lines
@@ -125,8 +125,7 @@ class AlignJob:
     def run(self, model: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         """Align; a pair that cannot be aligned has a note."""
         pairs = [PairLine(number, *texts) for number, texts in enumerate(inputs, 1)]
-        [found] = align_chunks([pairs], _aligner(model, self.languages, self.heads))
-        return found
+        return align_pairs(pairs, _aligner(model, self.languages, self.heads))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ REMOVED = {  # by place, as in search.beam; a table of a list has the place of t
     "data.corpora.alignments": RemovedSetting("", ALIGNER),
     "data.demo_source": RemovedSetting("en", GRAMMAR),
     "data.demo_target": RemovedSetting("de", GRAMMAR),
+    "links.index": RemovedSetting("", "the first index of links is found from the file"),
+    "links.skip_bad": RemovedSetting(False, "links to words that do not exist are an error"),
     **{f"model.{name}.read_mix": RemovedSetting("sentence", MIX) for name in ATTENTIONS},
     **{f"model.{name}.read_temperature": RemovedSetting(1.0, SAMPLES) for name in ATTENTIONS},
     **{f"model.{name}.read_seed": RemovedSetting(1, SEED) for name in ATTENTIONS},

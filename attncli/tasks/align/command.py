@@ -19,7 +19,6 @@ from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_
 from attncli.tasks.align.pairs import align_side_by_side
 from attncli.tasks.align.run import (
     ChosenModels,
-    ExternalInput,
     Out,
     pair_source,
     with_external_alignments,
@@ -63,8 +62,8 @@ PictureFile = Annotated[
 Hypotheses = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL, "
-        "Marian's, fairseq's or JSON lines of attn. May be repeated.",
+        help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL "
+        "or Marian's. May be repeated.",
     ),
 ]
 Set = Annotated[list[str] | None, SetOption(AlignTables, example="align.units=char")]
@@ -119,10 +118,7 @@ def align(
     heads = FORMATS[name].heads or drawing.heads
     with pair_source(files or []) as chunks:
         if hypotheses:
-            external = ExternalInput(hypotheses, tables.links.first_word, tables.links.skip_bad)
-            aligned = with_external_alignments(
-                chunks, chosen, external, has_texts=bool(files), heads=heads
-            )
+            aligned = with_external_alignments(chunks, chosen, hypotheses, heads=heads)
         else:
             aligned = align_side_by_side(chunks, chosen.load(heads=heads))
         style = Style(tables.links.probabilities, current_screen())

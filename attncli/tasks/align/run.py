@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.data.alignments.links import Index
+from attncli.data.alignments.external import read_external_alignments
 from attncli.data.alignments.pairs import PairLine, pairs_of_files, pairs_of_lines
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_input, open_output
@@ -23,9 +23,7 @@ from attncli.tasks.align.pairs import (
     Aligner,
     align_side_by_side,
     aligner_of,
-    external_only,
-    read_external,
-    with_external,
+    empty,
 )
 from attncli.terminal.messages import Messages
 from attncli.terminal.plurals import counted
@@ -60,14 +58,6 @@ class ChosenModels(NamedTuple):
         ]
 
 
-class ExternalInput(NamedTuple):
-    """Files of external alignments, and how they are read."""
-
-    paths: list[Path]
-    base: Index | None  # index of the first word; None: found from the file
-    skip_bad: bool  # True: leave out links to words that do not exist
-
-
 class Out(NamedTuple):
     """Destinations of the alignments."""
 
@@ -80,28 +70,27 @@ class Out(NamedTuple):
 
 
 def with_external_alignments(
-    chunks: Iterator[list[PairLine]],
-    chosen: ChosenModels,
-    given: ExternalInput,
-    *,
-    has_texts: bool,
-    heads: bool,
+    chunks: Iterator[list[PairLine]], chosen: ChosenModels, paths: Sequence[Path], *, heads: bool
 ) -> Iterator[list[AlignedPair]]:
     """Yield external alignments, together with those of the models if some are given.
 
-    has_texts: False if the pairs are in the files of alignments. heads: True adds the weights of
-    every head.
+    heads: True adds the weights of every head.
     """
-    read = list(itertools.chain.from_iterable(chunks)) if has_texts else None
-    pairs, external = read_external(given.paths, read, index=given.base, skip_bad=given.skip_bad)
-    for path, found in zip(given.paths, external, strict=True):
-        if found.note:
-            chosen.options.messages.say(f"{path.name}: {found.note}")
-    if not chosen.models:
-        yield list(external_only(pairs, external))
-        return
-    for chunk in align_side_by_side([pairs], chosen.load(heads=heads, named=True)):
-        yield list(with_external(chunk, external))
+    pairs = list(itertools.chain.from_iterable(chunks))
+    lengths = [(len(pair.source.split()), len(pair.target.split())) for pair in pairs]
+    external = [read_external_alignments(path, lengths) for path in paths]
+    for path, alignments in zip(paths, external, strict=True):
+        if alignments.note:
+            chosen.options.messages.say(f"{path.name}: {alignments.note}")
+    if chosen.models:
+        [aligned] = align_side_by_side([pairs], chosen.load(heads=heads, named=True))
+    else:
+        aligned = [empty(pair)._replace(panels=()) for pair in pairs]
+    panels = zip(*(alignments.panels for alignments in external), strict=True)
+    yield [
+        pair._replace(panels=(*pair.panels, *others))
+        for pair, others in zip(aligned, panels, strict=True)
+    ]
 
 
 @contextmanager
