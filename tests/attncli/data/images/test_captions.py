@@ -98,10 +98,9 @@ def test_a_file_without_splits_is_whole_whatever_the_part(tmp_path: Path) -> Non
     [
         ("a.jpg\tA dog.\nb.jpg A cat.\n", "line 2 has no tab; expected image, tab, caption"),
         ("a.jpg\tA dog.\n\tA cat.\n", "line 2 has no image's name"),
-        ("a.jpg#0\tA dog.\nb.jpg\tA cat.\n", "line 2 begins with 'b.jpg'"),
         (b"a.jpg\tA dog.\nb.jpg\tA c\xe4t.\n", "line 2 is not valid UTF-8"),
         ("image,caption\na.jpg,b,c\n", "row 2 has 3 columns"),
-        ('{"images": [\n}', "line 2 is not JSON"),
+        ('{"images": [\n}', "is not JSON .*line 2"),
         ('{"pictures": []}', "JSON of another kind .no 'images'."),
         ('{"images": [1], "annotations": [{}]}', "JSON of another kind"),
         ("[1, 2]", "JSON of another kind"),
