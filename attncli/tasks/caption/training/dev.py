@@ -15,7 +15,7 @@ from attncli.scoring.rouge import rouge_l
 from attncli.scoring.sequences import error_rate, exact_match
 from attncli.scoring.translations import sacrebleu_tokens
 from attncli.tasks.caption.training.features import half
-from attncli.tasks.caption.training.samples import CaptionedExample, image_samples
+from attncli.tasks.caption.training.samples import image_samples
 from attncli.training.events import Scores
 from attncli.training.interfaces import Report
 from attncli.training.settings.config import TrainConfig
@@ -111,11 +111,9 @@ class DevCaptions:
         some = self.some(spread(len(self), count))
         encoded = some.encoded_by(bundle.model, lambda share: None)
         features, _ = encoded.inputs.source(encoded.rows)
-        examples = [
-            CaptionedExample(self.images, name, captions[0])
-            for name, captions in zip(some.names, some.references, strict=True)
-        ]
-        return image_samples(Captioner(bundle, device), examples, list(features))
+        first = (captions[0] for captions in some.references)
+        examples = list(zip(some.names, first, strict=True))
+        return image_samples(Captioner(bundle, device), self.images, examples, list(features))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU-4, CIDEr-D, exact match, the metric of early stopping, and the loss."""

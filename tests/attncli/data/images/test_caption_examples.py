@@ -58,9 +58,9 @@ def test_stages_say_what_is_shown_and_from_when_an_image_is_shared(
 ) -> None:
     features = ImageInputs(np.zeros((IMAGES, 16, 8), np.float16), 16)
     first = CaptionExamples(examples.target, examples.rows, features)
-    then = dataclasses.replace(examples, together=False)
     for turn, together_from in ((3, 2), (2, 3)):
-        stages = CaptionStages(first, then, turn, together_from)
+        last = (examples.target, examples.rows, examples.inputs, None, True)
+        stages = CaptionStages(*last, first, turn, together_from)
         shown = [(part.inputs.are_pixels, part.together) for part in map(stages.at, range(5))]
         assert shown == [(epoch >= turn, epoch >= together_from) for epoch in range(5)]
         batch = stages.batch(np.arange(10))  # of the last stage, by which memory is estimated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun
     reward_loss, model, batch, numbers = begun
     mixes: list[list[torch.Tensor]] = []
     for share in (0.0, 0.25):
-        reward_loss.settings = reward_loss.settings._replace(likelihood=share)
+        reward_loss.config = replace(reward_loss.config, self_critical_likelihood=share)
         torch.manual_seed(3)
         found = reward_loss(model, batch, numbers)
         per_token = found.loss / found.tokens
@@ -115,7 +116,7 @@ def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun
 
 def test_only_the_likelihood_of_the_references_has_dropout_in_the_decoder(begun: Begun) -> None:
     reward_loss, model, batch, numbers = begun
-    reward_loss.settings = reward_loss.settings._replace(likelihood=0.25)
+    reward_loss.config = replace(reward_loss.config, self_critical_likelihood=0.25)
     modes, force = [], model.teacher_force
 
     def observed(batch: Batch, *, memory: Memory) -> Any:
