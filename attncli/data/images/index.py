@@ -62,7 +62,7 @@ class ImageIndex:
         whole = _plain(name)
         if whole in self.places:
             return self.places[whole]
-        candidates = self.alone.get(_last_part(whole), [])
+        candidates = self.alone.get(last_part(whole), [])
         nearer = [n for n in candidates if _one_ends_with_the_other(n, whole)] or candidates
         if len(nearer) > 1:
             raise ModelError(
@@ -85,7 +85,7 @@ def open_images(path: Path | str) -> ImageIndex:
         raise ModelError(f"{path} has more than {ARCHIVE_MEMBERS:,} files", "fewer of them")
     alone: dict[str, list[str]] = {}
     for name in places:
-        alone.setdefault(_last_part(name), []).append(name)
+        alone.setdefault(last_part(name), []).append(name)
     if not places:
         raise ModelError(f"{path} holds no file", "images")
     return ImageIndex(path, places, alone)
@@ -124,9 +124,9 @@ def _plain(name: str) -> str:
     return name
 
 
-def _last_part(name: str) -> str:
+def last_part(name: str) -> str:
     """Return a name without its folders, with composed accents."""
-    return nfc(name.rpartition("/")[2])
+    return nfc(name.replace("\\", "/").rpartition("/")[2])
 
 
 def _one_ends_with_the_other(one: str, other: str) -> bool:

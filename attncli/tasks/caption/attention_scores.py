@@ -34,7 +34,7 @@ def attention_scores(
     captioner: Captioner,
     files: Sequence[ImageFile],
     search: SearchConfig,
-    advance: ShowProgress = lambda done, note="": None,
+    advance: ShowProgress,
 ) -> AttentionScores:
     """Caption images and return the scores of the attention maps."""
     from models.images.opening import open_image, to_square

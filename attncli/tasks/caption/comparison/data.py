@@ -13,8 +13,7 @@ from attncli.data.images.captions import Captioned, has_part, read_captions
 from attncli.data.images.index import open_images
 from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
 from attncli.jobs.compared.shared_files import fingerprints, write_tables
-from attncli.tasks.caption.evaluation import find_images
-from attncli.tasks.caption.systems import CaptionSet
+from attncli.tasks.caption.evaluation import CaptionSet, find_images
 from attncli.tasks.caption.training.data import read_parts, split_dev
 from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_tar, tables
 from attncli.training.settings.config import DataConfig

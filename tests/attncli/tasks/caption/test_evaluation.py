@@ -68,7 +68,7 @@ def test_every_way_to_hand_over_captions_scores_the_same(
         "table": table[::-1],
         "scores": [f"{row}\t-0.5" for row in table],
         "jsonl": [json.dumps(record) for record in objects(OUTPUTS)[::-1]],
-        "coco": [json.dumps(objects(OUTPUTS)).replace('"image"', '"image_id"')],
+        "array": [json.dumps(objects(OUTPUTS))],
     }
     paths = [write(tmp_path / name, rows) for name, rows in files.items()]
     hypotheses = [part for path in paths for part in ("--hypotheses", path)]
