@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 from attncli.data.images.index import FileRange, open_images
 from attncli.data.lines import read_chunks
-from models.base.errors import ModelError, NotFoundError
+from models.base.errors import ModelError
 from models.base.limits import IMAGE_BYTES
 from models.images import heic
 
@@ -23,7 +23,7 @@ TAR = ".tar"
 COMMON = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 SUFFIXES = (*COMMON, *heic.SUFFIXES)
 STDIN = "-"
-WILD = "*?["
+WILD = {*"*?["}
 GROUP = 256  # images of one group
 
 
@@ -52,13 +52,6 @@ def is_alone(arguments: Sequence[str]) -> bool:
     return not (os.path.isdir(argument) or is_archive(argument)) and (
         os.path.exists(argument) or not _is_wild(argument)
     )
-
-
-def check_image(argument: str) -> None:
-    """Raise NotFoundError if a single image does not exist; commands call it before the model."""
-    for file in [] if argument == STDIN else _expanded(argument, recursive=False):
-        if file.path and not file.path.exists():
-            raise NotFoundError(f"no file {file.name}", "an image")
 
 
 def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:
@@ -191,4 +184,4 @@ def _globbed(pattern: str) -> Iterator[str]:
 
 
 def _is_wild(argument: str) -> bool:
-    return any(letter in argument for letter in WILD)
+    return not WILD.isdisjoint(argument)

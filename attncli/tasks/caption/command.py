@@ -12,7 +12,6 @@ import typer
 from attncli.data.images.named import (
     STDIN,
     ImageFile,
-    check_image,
     count_images,
     is_alone,
     is_archive,
@@ -105,8 +104,6 @@ def caption(
     _check(names, tables, format, sidecar=sidecar, show=show)
     alone = is_alone(names)
     check_output(output)
-    if alone:
-        check_image(names[0])
     with open_attention(picture, alone=alone) as draw:
         options = caption_options(given, device, threads)
         captioner = loading.open_captioners(model, options)
