@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from models.alignment import Alignment
-    from models.base.types import Translation
     from models.config.tables import AlignConfig
     from models.inference.translator import Translator
 
@@ -42,7 +41,7 @@ def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair
     A pair with a fault or an empty side has no units and no links, and the model is not called. A
     pair that is too long for the model has a note and no links.
     """
-    from models.alignment import align
+    from models.alignment import align, head_weights
 
     whole = [p for p in pairs if p.source.strip() and p.target.strip() and not p.fault]
     texts = [(pair.source, pair.target) for pair in whole]
@@ -53,7 +52,7 @@ def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair
         reverse=aligner.reverse,
         max_batch_tokens=aligner.max_batch_tokens,
     )
-    heads = every_head(aligner, texts)
+    heads = requested_heads(head_weights, aligner, texts)
     known = {
         pair.number: drawn(pair, alignment, aligner.name, weights)
         for pair, alignment, weights in zip(whole, found, heads, strict=True)
@@ -87,23 +86,13 @@ def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
     return first._replace(panels=panels, note="; ".join(notes))
 
 
-def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
-    """Return the weights (L, H, J, I) of every head for each pair; None if not requested."""
-    from models.alignment import head_weights
-
-    return _requested_heads(head_weights, aligner, texts)
-
-
-def every_head_of_translations(aligner: Aligner, translations: Sequence[Translation]) -> list[Any]:
-    """Return the weights of `every_head` for the best output of each translation."""
-    from models.alignment import translation_head_weights
-
-    return _requested_heads(translation_head_weights, aligner, translations)
-
-
-def _requested_heads(
+def requested_heads(
     compute: Callable[..., list[Tensor | None]], aligner: Aligner, pairs: Sequence[Any]
 ) -> list[Any]:
+    """Return the weights (L, H, J, I) of every head for each pair; None if not requested.
+
+    compute: `head_weights` of texts, or `translation_head_weights` of translations.
+    """
     if not aligner.heads:
         return [None] * len(pairs)
     size = aligner.max_batch_tokens

@@ -105,15 +105,17 @@ def pair_source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
 
 def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
     """Write lines as they finish and documents at the end; return the number of refused pairs."""
-    picture, document = Picture(out.drawing), _Document(out.format, out.style)
-    count = refused = 0
+    picture, count, refused = Picture(out.drawing), 0, 0
+    kept: list[AlignedPair] = []  # of a document
     with (
         open_output(out.path) as write,
         out.messages.progress("aligning", shown=out.path is not None) as advance,
     ):
         for chunk in aligned:
-            if out.format:
-                write(document.add(chunk))
+            if out.format and FORMATS[out.format].document:
+                kept += chunk
+            elif out.format:
+                write(written(chunk, out.format, out.style))
             if out.show:
                 chosen = list(filter(out.drawing.wants, chunk))
                 sys.stdout.buffer.write(written(chosen, "terminal", out.style))
@@ -125,26 +127,7 @@ def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
             refused += len(bad)
             count += len(chunk)
             advance(count, counted(count, "pair"))
-        write(document.end())
+        if out.format and FORMATS[out.format].document:
+            write(written(kept, out.format, out.style))
     picture.draw()
     return refused
-
-
-class _Document:
-    """Alignments in one format: lines are written at once, a document at the end."""
-
-    def __init__(self, name: str | None, style: Style) -> None:
-        self.name, self.style = name, style
-        self.whole = name is not None and FORMATS[name].document is not None
-        self.pairs: list[AlignedPair] = []
-
-    def add(self, chunk: list[AlignedPair]) -> bytes:
-        """Return the bytes that can be written now."""
-        if self.whole:
-            self.pairs += chunk
-            return b""
-        return written(chunk, self.name or "", self.style)
-
-    def end(self) -> bytes:
-        """Return the bytes to write at the end."""
-        return written(self.pairs, self.name or "", self.style) if self.whole else b""
