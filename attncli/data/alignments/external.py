@@ -65,12 +65,7 @@ def _panel(name: str, where: str, text: str, source: int, target: int) -> Panel:
         weights = _matrix(where, text, source, target)
         strongest = enumerate(weights.argmax(1).tolist() if weights.size else ())
         return Panel(name, frozenset((i, j) for j, i in strongest if weights[j, i] > 0), weights)
-    try:
-        links = frozenset(link for _, link, _ in parse_pharaoh(text))
-    except ValueError as error:
-        raise ModelError(
-            f"{where}: {str(error)[:40]!r} is not an alignment", "links or weights"
-        ) from None
+    links = frozenset(link for _, link, _ in parse_pharaoh(text, where))
     for i, j in links:
         if i >= source or j >= target:
             raise ModelError(f"{where}: {i}-{j} in a pair of {source} and {target} words", TEXTS)

@@ -113,28 +113,25 @@ def read_links(
     return LinkFile(_rows(links, len(sizes), base), base, reason)
 
 
-def parse_pharaoh(text: str) -> Iterator[tuple[str, Link, bool]]:
+def parse_pharaoh(text: str, where: str) -> Iterator[tuple[str, Link, bool]]:
     """Yield the links of a line: text, indices, True if sure.
 
-    Raises ValueError with the text that is not a link.
+    Raises ModelError, which names the place `where`, for text that is not a link.
     """
     for word in text.split():
         match = PHARAOH.fullmatch(word)
         if not match:
-            raise ValueError(word)
+            raise ModelError(
+                f"{where}: {word[:40]!r} is not a link",
+                "links such as 0-0, 1p2, 1?2 or 0-0:0.93, or NAACL's `1 1 2 S`",
+            )
         yield word, (int(match[1]), int(match[3])), match[2] == "-"
 
 
 def _pharaoh(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
     for number, text in enumerate(texts, 1):
-        try:
-            for word, link, sure in parse_pharaoh(text):
-                yield RawLink(number, number - 1, word, link, sure)
-        except ValueError as error:
-            raise ModelError(
-                f"{path}, line {number}: {str(error)[:40]!r} is not a link",
-                "links such as 0-0, 1p2, 1?2 or 0-0:0.93, or NAACL's `1 1 2 S`",
-            ) from None
+        for word, link, sure in parse_pharaoh(text, f"{path}, line {number}"):
+            yield RawLink(number, number - 1, word, link, sure)
 
 
 def _naacl(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:

@@ -48,7 +48,7 @@ def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
         ("x y ||| 0-5\nz w ||| \n", "line 1: 0-5 in a pair of 2 and 2 words"),
         ("x y ||| 0.1,0.9 0.5\nz w ||| \n", "no table of weights"),
         ("x y ||| 0,0,0,0 0,0,0,0\nz w ||| \n", "weights of 4 source tokens, the text 2 words"),
-        ("x y ||| zero\nz w ||| \n", "'zero' is not an alignment"),
+        ("x y ||| zero\nz w ||| \n", "'zero' is not a link"),
         ('{"links": []}\n', "is not a link"),
         ("A-0\t0-0\n", "'A-0' is not a link"),
     ],

@@ -68,7 +68,7 @@ def test_a_file_that_does_not_fit_the_pairs_is_refused(
 
 def test_a_link_outside_its_pair_is_refused(tiny_tokenizer: Tokenizer) -> None:
     source, target = tiny_tokenizer.encode("She is"), tiny_tokenizer.encode_target("Sie ist")
-    with pytest.raises(ModelError, match="link 2-1 of a pair with 2 source and 2 target words"):
+    with pytest.raises(ModelError, match="link 2-1 of a pair with 2 source and 2 target units"):
         token_links(((0, 0), (2, 1)), source, target, tiny_tokenizer)
 
 
@@ -78,5 +78,5 @@ def test_a_cell_is_linked_to_all_tokens_of_its_word(tiny_tokenizer: Tokenizer) -
     links = cell_links(((5, 1), (7, 1)), 9, target, tiny_tokenizer)
     tokens = [token for token in range(len(target)) if shares[token, 1]]
     assert links.tolist() == [[cell, token] for cell in (5, 7) for token in tokens]
-    with pytest.raises(ModelError, match="link 9-0 of an image with 9 cells and a caption with 3"):
+    with pytest.raises(ModelError, match="link 9-0 of a pair with 9 source and 3 target units"):
         cell_links(((9, 0),), 9, target, tiny_tokenizer)
