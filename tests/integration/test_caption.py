@@ -145,17 +145,6 @@ def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:
     assert caption() == ("", [], 0)
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
-def test_images_of_every_mode_have_captions(mode: str, caption: Run, tmp_path: Path) -> None:
-    path = tmp_path / ("x.jpg" if mode == "CMYK" else "x.png")
-    if mode == "I;16":
-        Image.fromarray(np.arange(1200, dtype=np.uint16).reshape(30, 40)).save(path)
-    else:
-        Image.new("RGB", (40, 30), "red").convert(mode).save(path)
-    output, said, status = caption(path)
-    assert output.strip() and said == [all_cut(1)] and status == 0
-
-
 def test_formats_nbest_and_scores(caption: Run, soft_captioner: Path, photos: Path) -> None:
     paths = files(photos)[:2]
     captioner = load_captioner(soft_captioner)
@@ -237,20 +226,6 @@ def test_text_beside_images(caption: Run, soft_captioner: Path, photos: Path) ->
         0,
     )
     assert mine.read_text() == " ".join(captions[0].split()) + "\n"
-
-
-def test_an_image_has_one_name_in_rows_and_messages(
-    caption: Run, photos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for path in files(photos)[2:]:
-        path.unlink()
-    (photos / "a.txt").write_text("mine")
-    (photos / "b.jpg").unlink()
-    os.mkfifo(photos / "b.jpg")
-    monkeypatch.chdir(photos)
-    output, said, _ = caption("-r", ".", "--sidecar")
-    assert [row.split("\t")[0] for row in output.splitlines()] == ["./a.png", "./b.jpg"]
-    assert said[0].startswith("attn: ./b.jpg is not a regular file")
 
 
 def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import Annotated, NamedTuple
 
 import typer
@@ -32,8 +31,7 @@ from attncli.tasks.caption.writers import (
     CaptionedImage,
     CaptionFormat,
     CaptionLayout,
-    closing,
-    opening,
+    frame,
     rendered,
 )
 from attncli.terminal import console
@@ -117,13 +115,14 @@ def caption(
             attention=bool(picture) or show or format == "html",
             batch=tables.compute.batch_images,
         )
+        shown = not alone and is_away(output)
+        total = count_images(names, recursive=recursive) if names and shown else None
         with (
             open_output(output) as write,
-            _progress(names, recursive, shown=not alone and is_away(output)) as advance,
+            console.progress("captioning", total=total, shown=shown) as advance,
         ):
-            to = Sinks(
-                write, draw, show, Sidecars(overwrite=tables.output.overwrite) if sidecar else None
-            )
+            sidecars = Sidecars(overwrite=tables.output.overwrite) if sidecar else None
+            to = Sinks(write, draw, show, sidecars)
             failed = _write_all(results, layout, to, advance)
     if failed:
         raise typer.Exit(1)
@@ -188,7 +187,8 @@ def _write_all(
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
     statistics = CaptionStatistics()
-    to.write(opening(layout))
+    head, foot = frame(layout)
+    to.write(head)
     for outcomes in results:
         to.write(rendered(outcomes, layout) if not to.show else _shown(outcomes, layout))
         to.draw(outcomes)
@@ -200,7 +200,7 @@ def _write_all(
         statistics.count(outcomes)
         count, failed = count + len(outcomes), failed + len(notes)
         advance(count, counted(count, "image"))
-    to.write(closing(layout))
+    to.write(foot)
     existing = to.sidecars.notes() if to.sidecars else []
     for note in [*existing, *statistics.notes()]:
         console.warn(note)
@@ -218,11 +218,3 @@ def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:
         if outcome.attention:
             parts.append(maps_as_text(outcome.attention, screen).encode("utf-8", "replace"))
     return b"".join(parts)
-
-
-def _progress(
-    names: Sequence[str], recursive: bool, *, shown: bool
-) -> AbstractContextManager[ShowProgress]:
-    """Show the number of captioned images if the results are not on the terminal."""
-    total = count_images(names, recursive=recursive) if names and shown else None
-    return console.progress("captioning", total=total, shown=shown)

@@ -12,7 +12,7 @@ import typer
 
 from attncli.data.images.named import STDIN
 from attncli.data.streams import check_output, open_output
-from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, closing, opening, rendered
+from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, frame, rendered
 from attncli.terminal.plurals import counted
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_errors, write_text
@@ -100,20 +100,18 @@ class _Files:
     def draw(self, outcomes: list[CaptionedImage]) -> None:
         for outcome in outcomes:
             if outcome.attention:
-                write_bytes(self._place(outcome), self._write(outcome.attention))
-
-    def _place(self, outcome: CaptionedImage) -> Path:
-        file = outcome.file
-        name = STDIN_NAME if file.name == STDIN else Path(file.name).stem
-        self._names[name] += 1
-        count = self._names[name]
-        return Path(self._pattern.replace(NAME, name if count == 1 else f"{name}-{count}"))
+                name = STDIN_NAME if outcome.file.name == STDIN else Path(outcome.file.name).stem
+                self._names[name] += 1
+                count = self._names[name]
+                place = self._pattern.replace(NAME, name if count == 1 else f"{name}-{count}")
+                write_bytes(Path(place), self._write(outcome.attention))
 
 
 @contextmanager
 def _page(path: Path) -> Iterator[Draw]:
     layout = CaptionLayout("html")
+    head, foot = frame(layout)
     with open_output(path) as write:
-        write(opening(layout))
+        write(head)
         yield lambda outcomes: write(rendered(outcomes, layout))
-        write(closing(layout))
+        write(foot)

@@ -304,12 +304,3 @@ def test_a_file_with_splits_is_also_the_dev_set(files: Files, tmp_path: Path) ->
     started = run(config, tmp_path / "run")[0]
     assert isinstance(started, Started) and (started.pairs, started.dev) == (22, 8)
     assert settings([tmp_path / "run" / "config.toml"]) == config
-
-
-def test_threads_and_the_cpu_only(files: Files, tmp_path: Path) -> None:
-    """Weights of two runs of one seed are equal, whatever made the features."""
-    run(small_config(files, *PATCHES, "train.steps=3"), tmp_path / "a")
-    shutil.rmtree(tmp_path / "features")
-    torch.manual_seed(99)
-    run(small_config(files, *PATCHES, "train.steps=3"), tmp_path / "b")
-    assert_same(tmp_path / "a", tmp_path / "b")

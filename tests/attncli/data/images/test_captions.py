@@ -63,7 +63,7 @@ def test_every_kind_of_file_gives_the_same_captions(
 ) -> None:
     content = FILES[kind].encode()
     path = written(tmp_path, gzip.compress(content) if packed else content)
-    assert read_captions(path) == TWO
+    assert read_captions(path) == read_captions(path, part="dev") == TWO
     assert not has_parts(path)
 
 
@@ -86,11 +86,6 @@ def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
     assert read_captions(path, part="dev") == [TWO[1]]
     with pytest.raises(ModelError, match="no captions; expected an image of its part 'test'"):
         read_captions(path, part="test")
-
-
-def test_a_file_without_splits_is_whole_whatever_the_part(tmp_path: Path) -> None:
-    for kind in FILES:
-        assert read_captions(written(tmp_path, FILES[kind]), part="dev") == TWO
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any, cast
 from PIL import Image
 
 from attncli.data.images.named import ImageFile
-from attncli.tasks.caption.image_opener import ImageOpener, OpenedImage, PixelBudget
+from attncli.tasks.caption.image_opener import ImageOpener, PixelBudget
 from models.config.tables import ImageConfig
 from models.images.opening import QUIET
 from models.inference.captioner import Captioner
@@ -29,19 +29,6 @@ def image_files(folder: Path, count: int) -> list[ImageFile]:
     for number in range(count):
         Image.new("RGB", (10 + number, 10)).save(folder / f"{number}.png")
     return [ImageFile(str(number), folder / f"{number}.png") for number in range(count)]
-
-
-def test_batches_are_in_order_and_errors_keep_their_places(tmp_path: Path) -> None:
-    files = image_files(tmp_path, 7)
-    (tmp_path / "2.png").write_bytes(b"no image")
-    files[5] = ImageFile("5", fault="a fault")
-    with ImageOpener(captioner(lambda image: image.size), attention=False) as opener:
-        batches = list(opener.opened(files, 3))
-    assert [part for part, _ in batches] == [files[:3], files[3:6], files[6:]]
-    found = [image for _, images in batches for image in images]
-    assert "is not a readable image" in str(found[2]) and found[5] == "a fault"
-    shown = [image.shown for image in found if isinstance(image, OpenedImage)]
-    assert shown == [(10 + n, 10) for n in (0, 1, 3, 4, 6)]
 
 
 def test_one_batch_is_opened_ahead_and_no_more(tmp_path: Path) -> None:
