@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +19,6 @@ from attncli.shell import app
 from models import load_captioner
 from models.config.tables import SearchConfig
 from models.images.opening import open_image
-from tests.forks import Program
 
 ROOT = Path(__file__).parents[2]
 SHORT = ["-s", "search.max_caption=7", "--device", "cpu"]
@@ -323,46 +320,3 @@ def test_each_path_is_answered_while_the_list_stays_open(
         program.send_signal(signal.SIGINT)
         assert program.communicate() == (b"", b"")
     assert program.returncode == 130
-
-
-def test_an_endless_list_and_a_reader_that_leaves(soft_captioner: Path, photos: Path) -> None:
-    line = "set -o pipefail; yes $0 | $@ | head -1; echo ${PIPESTATUS[1]}"
-    model = ["-m", str(soft_captioner), *SHORT]
-    command = [sys.executable, "-m", "attncli", "caption", *model]
-    ended = subprocess.run(
-        ["bash", "-c", line, str(photos / "a.png"), *command],
-        cwd=ROOT,
-        capture_output=True,
-        timeout=60,
-    )
-    assert ended.stderr == b"" and ended.stdout.endswith(b"\n0\n")
-
-
-def test_a_terminal_gets_colour_unless_it_is_refused(soft_captioner: Path, photos: Path) -> None:
-    import pty
-
-    command = ["caption", "-m", str(soft_captioner), *SHORT, "--show", str(photos / "a.png")]
-    none: dict[str, str | None] = {key: None for key in os.environ if "COLOR" in key}
-    for refused, name in ((False, "COLORTERM"), (True, "NO_COLOR")):
-        person, terminal = pty.openpty()
-        changes = {**none, "COLUMNS": "60", "TERM": "xterm", name: "truecolor"}
-        program = Program(command, stdout=terminal, changes=changes)
-        os.close(terminal)
-        shown = drained(person)
-        program.communicate()
-        assert program.returncode == 0
-        assert (b"\x1b[38;2;" in shown) != refused
-        assert "soft attention" in shown.decode()
-
-
-def drained(descriptor: int) -> bytes:
-    """Return what a program writes to a terminal until it ends."""
-    shown, deadline = b"", time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            block = os.read(descriptor, 1 << 16)
-        except OSError:  # the other end is closed
-            break
-        shown += block
-    os.close(descriptor)
-    return shown

@@ -20,7 +20,6 @@ from attncli.render.plots import FORMATS
 from attncli.shell import app
 from attncli.tasks.caption.evaluation import evaluate_captions
 from attncli.tasks.caption.training import demo as image_demo
-from attncli.training.events import Interrupted
 from attncli.training.run.configuration import run_config
 from models.base.errors import ModelError
 from models.bundle import read
@@ -255,8 +254,3 @@ def test_too_few_images_for_a_dev_set_are_refused(
     said = capsys.readouterr().err
     assert "22 captioned images; expected 10 images or more" in said
     assert "raise data.dev_share" in said
-
-
-def test_a_request_to_stop_ends_the_measurement() -> None:
-    with pytest.raises(Interrupted):
-        compare.stoppable(lambda *_: None, lambda: True)("computing features", 0, 1)

@@ -23,19 +23,8 @@ from models.bundle import read
 from models.encoders.small_cnn import SmallCnn
 from models.images.opening import open_image
 from models.inference.captioner import Captioner
-from tests.attncli.training.small import (
-    after,
-    assert_same,
-    assert_stops_change_nothing,
-    run,
-)
-from tests.attncli.training.small_captions import (
-    PATCHES,
-    PRETRAINED,
-    Files,
-    as_tar,
-    small_config,
-)
+from tests.attncli.training.small import after, assert_same, assert_stops_change_nothing, run
+from tests.attncli.training.small_captions import PATCHES, PRETRAINED, Files, as_tar, small_config
 
 HARD = "show-attend-tell-hard-nano"
 VARIANTS = {
@@ -103,17 +92,9 @@ def test_a_run_learns_and_leaves_a_captioner(
     for name in ("red-left-0.png", "blue-left-2.png"):
         [caption] = captioner.caption([open_image(files.images / name)])
         assert name.split("-")[0] in caption.text.split()
-    evaluate = [
-        "evaluate",
-        "captions",
-        "-m",
-        tmp_path / "run",
-        "--json",
-        "--images",
-        files.images,
-        files.dev,
-    ]
-    assert app.run(list(map(str, evaluate))) == 0  # by the run's own search, which is greedy
+    words = ["-m", tmp_path / "run", "--json", "--images", files.images, files.dev]
+    # by the run's own search, which is greedy
+    assert app.run(["evaluate", "captions", *map(str, words)]) == 0
     [system] = json.loads(capsys.readouterr().out)["systems"]
     assert system["bleu"][3] == pytest.approx(kept.score)
 
@@ -266,10 +247,10 @@ def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
     assert losses[0] == pytest.approx(losses[1], rel=2e-3)
 
 
-def test_a_dry_run_says_what_it_would_be(files: Files) -> None:
-    found = dry_run(
-        small_config(files, *PATCHES), device="cpu", progress=lambda label, done, total: None
-    )
+@pytest.mark.parametrize("encoder_from", [0, 1])
+def test_a_dry_run_says_what_it_would_be(encoder_from: int, files: Files) -> None:
+    config = small_config(files, *PRETRAINED, f"train.encoder_from={encoder_from}")
+    found = dry_run(config, device="cpu", progress=lambda label, done, total: None)
     assert (found.pairs, found.unit) == (44, "captions") and found.memory_bytes > 2**20
 
 

@@ -188,13 +188,8 @@ def test_a_translator_trained_on_from_an_aligner_still_aligns(
     table = tmp_path / "text.tsv"
     table.write_text("".join(f"{a}\t{b}\n" for a, b in TEXTS[:60]), "utf-8")
     corpus = ["--corpus", f"en-de={table}"] if start == "aligner" else list(map(str, files))
-    light = (
-        "train.steps=2",
-        "train.batch_tokens=600",
-        "train.precision=fp32",
-        "data.dev_share=0.02",
-    )
-    options = [word for setting in light for word in ("-s", setting)]
+    light = "train.steps=2 train.batch_tokens=600 train.precision=fp32 data.dev_share=0.02"
+    options = [word for setting in light.split() for word in ("-s", setting)]
     folder = tmp_path / "on"
     assert run(["train", *corpus, "--start-from", str(aligner), "-o", str(folder), *options]) == 0
     before, after = load_translator(aligner), load_translator(folder)
@@ -208,37 +203,32 @@ def test_a_translator_trained_on_from_an_aligner_still_aligns(
 
 
 @pytest.mark.parametrize(
-    ("files", "folder", "more", "settings", "said"),
+    ("folder", "more", "said"),
     [
-        (("text.de", "text.en"), "", (), True, "other files"),
-        (("text.en", "text.de"), "", ("-s", "train.lr=0.5"), True, "train.lr was"),
-        (("text.en", "text.de"), "alignment/translator", (), True, "no aligner"),
-        (("text.en", "text.de"), "../text.en", (), True, "text.en is a file"),
-        (("text.en", "text.de"), "../new", ("--start-from", SHIPPED), True, "leave out -s"),
-        (
-            ("text.en", "text.de"),
-            "../new",
-            ("--start-from", "everyday", "--languages", "en-ro"),
-            False,
-            "'ro'",
-        ),
+        ("", ("--languages", "de-en"), "other languages"),
+        ("", ("-s", "train.lr=0.5"), "train.lr was"),
+        ("alignment/translator", (), "no aligner"),
+        ("../text.en", (), "text.en is a file"),
+        ("../new", ("--start-from", SHIPPED), "leave out -s"),
     ],
 )
-def test_what_does_not_suit_the_folder_or_the_translator_is_refused(
-    files: tuple[str, str],
-    folder: str,
-    more: tuple[str, ...],
-    settings: bool,
-    said: str,
-    aligner: Path,
-    capsys: pytest.CaptureFixture[str],
+def test_what_does_not_suit_the_folder_is_refused(
+    folder: str, more: tuple[str, ...], said: str, aligner: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (aligner / "alignment/translator/model.safetensors").read_bytes()
-    named = [aligner.parent / name for name in files]
-    assert run(command(named, aligner / folder, *more, settings=settings)) == 1
+    files = [aligner.parent / "text.en", aligner.parent / "text.de"]
+    assert run(command(files, aligner / folder, *more)) == 1
     assert said in capsys.readouterr().err
     assert (aligner / "alignment/translator/model.safetensors").read_bytes() == before
-    assert not (aligner.parent / "new" / "alignment").exists()
+
+
+def test_a_translator_of_other_languages_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--start-from", "everyday", "--languages", "en-ro")
+    assert run(command(write_texts(tmp_path), tmp_path / "run", *more, settings=False)) == 1
+    assert "'ro'" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "alignment").exists()
 
 
 def test_a_dry_run_names_the_stages_and_writes_nothing(

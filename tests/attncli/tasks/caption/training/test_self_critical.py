@@ -114,20 +114,6 @@ def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun
         torch.testing.assert_close(mixed, 0.75 * rewards + 0.25 * own / tokens)
 
 
-def test_only_the_likelihood_of_the_references_has_dropout_in_the_decoder(begun: Begun) -> None:
-    reward_loss, model, batch, numbers = begun
-    reward_loss.config = replace(reward_loss.config, self_critical_likelihood=0.25)
-    modes, force = [], model.teacher_force
-
-    def observed(batch: Batch, *, memory: Memory) -> Any:
-        modes.append(model.decoder.training)
-        return force(batch, memory=memory)
-
-    model.teacher_force = observed  # type: ignore[method-assign, assignment]
-    reward_loss(model, batch, numbers)
-    assert modes == [False, True]  # captions that were sampled, then the references
-
-
 def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
     begun: Begun,
 ) -> None:
