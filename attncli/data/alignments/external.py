@@ -44,9 +44,7 @@ def read_external_alignments(path: Path, lengths: Sequence[tuple[int, int]]) -> 
         texts = list(lines)
     if BARS not in next(filter(str.strip, texts), ""):
         links = read_links(path, lengths, hint="")
-        return ExternalAlignments(
-            tuple(Panel(path.name, r.possible) for r in links.rows), links.note
-        )
+        return ExternalAlignments([Panel(path.name, r.possible) for r in links.rows], links.note)
     if len(texts) != len(lengths):
         raise ModelError(
             f"{path} has alignments of {counted(len(texts), 'pair')}",

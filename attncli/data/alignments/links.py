@@ -88,15 +88,8 @@ def read_links(
     is_naacl = NAACL.fullmatch(next(filter(str.strip, texts), "")) is not None
     links = list((_naacl if is_naacl else _pharaoh)(path, texts))
     pairs = max((link.pair + 1 for link in links), default=0) if is_naacl else len(texts)
-    if pairs > SENTENCES:
-        raise ModelError(
-            f"{path} has a link of sentence pair {pairs:,}", f"at most {SENTENCES:,} pairs"
-        )
+    _check_number(path, pairs, None if lengths is None else len(lengths), fewer=is_naacl)
     sizes = [UNKNOWN] * pairs if lengths is None else lengths
-    if pairs > len(sizes) or (pairs < len(sizes) and not is_naacl):
-        raise ModelError(
-            f"{path} has links of {counted(pairs, 'sentence pair')}", f"{len(sizes):,} of them"
-        )
     if index is not None:
         base, reason = int(index), f"--gold-index {index}"
     elif is_naacl:
@@ -111,6 +104,18 @@ def read_links(
                 f"it was read as counting from {base} ({reason})",
             )
     return LinkFile(_rows(links, len(sizes), base), base, reason)
+
+
+def _check_number(path: Path, pairs: int, expected: int | None, *, fewer: bool) -> None:
+    """Raise ModelError for another number of pairs. fewer: the last ones may have no links."""
+    if pairs > SENTENCES:
+        raise ModelError(
+            f"{path} has a link of sentence pair {pairs:,}", f"at most {SENTENCES:,} pairs"
+        )
+    if expected is not None and (pairs > expected or (pairs < expected and not fewer)):
+        raise ModelError(
+            f"{path} has links of {counted(pairs, 'sentence pair')}", f"{expected:,} of them"
+        )
 
 
 def parse_pharaoh(text: str, where: str) -> Iterator[tuple[str, Link, bool]]:
