@@ -259,7 +259,7 @@ def test_a_dry_run_says_what_it_would_be(encoder_from: int, files: Files) -> Non
     [
         ({"preset": "rnnsearch-nano"}, "images or captions for preset rnnsearch-nano"),
         ({"images": ""}, "data.captions without data.images; expected both; give --images too"),
-        ({"train": ["a.tsv"]}, "sentence pairs .a.tsv. for preset show-attend-tell-soft-nano"),
+        ({"train": ["a.tsv"]}, "texts .a.tsv. for preset show-attend-tell-soft-nano"),
     ],
 )
 def test_settings_that_do_not_go_together(
