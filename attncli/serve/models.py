@@ -154,11 +154,12 @@ class CaptionJob:
     def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
         """Caption; an image that cannot be read has a note and no caption."""
         captioner = model.captioner
-        search = captioner.search
         if self.nbest > 1:
-            search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
+            beam = max(captioner.search.beam, self.nbest)
+            search = replace(captioner.search, nbest=self.nbest, beam=beam)
+            captioner = captioner.with_search(search)
         files = [ImageFile("the image", content) for content in inputs]
-        found = caption_images([files], captioner, search=search, attention=self.attention)
+        found = caption_images([files], captioner, attention=self.attention)
         return [outcome for group in found for outcome in group]
 
 

@@ -111,7 +111,6 @@ def caption(
         results = caption_images(
             _groups(names, recursive),
             captioner,
-            search=captioner.search,
             attention=bool(picture) or show or format == "html",
             batch=tables.compute.batch_images,
         )

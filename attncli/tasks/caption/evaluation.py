@@ -108,7 +108,7 @@ def caption_test_set(
 ) -> CaptionSystem:
     """Caption the images of a test set. Raises ModelError if one cannot be read."""
     start, captions = time.perf_counter(), []
-    for outcomes in caption_images([files], captioner, search=captioner.search):
+    for outcomes in caption_images([files], captioner):
         for outcome in outcomes:
             if not outcome.hypotheses:
                 raise ModelError(outcome.note)
@@ -142,7 +142,7 @@ def _captioned(
             with options.messages.progress(
                 f"scoring attention, {name}", total=len(files)
             ) as advance:
-                scores = attention_scores(captioner, files, captioner.search, advance)
+                scores = attention_scores(captioner, files, advance)
             system = system._replace(attention=scores)
         yield system
 

@@ -35,7 +35,7 @@ def test_threads_continue_after_an_image_that_cannot_be_read(
     captioner, files = load_captioner(soft_captioner), [ImageFile(p.name, p) for p in paths]
 
     def captions() -> list[str]:
-        [outcomes] = caption_images([files], captioner, search=captioner.search)
+        [outcomes] = caption_images([files], captioner)
         return [one.note or one.caption for one in outcomes]
 
     in_turn = captions()
