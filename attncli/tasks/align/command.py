@@ -114,13 +114,13 @@ def align(
         given.of("align"),
         tables.compute.batch_tokens,
         align_options(tables, source, to=to, device=device, threads=threads),
+        heads=FORMATS[name].heads or drawing.heads,
     )
-    heads = FORMATS[name].heads or drawing.heads
     with pair_source(files or []) as chunks:
         if hypotheses:
-            aligned = with_external_alignments(chunks, chosen, hypotheses, heads=heads)
+            aligned = with_external_alignments(chunks, chosen, hypotheses)
         else:
-            aligned = align_side_by_side(chunks, chosen.load(heads=heads))
+            aligned = align_side_by_side(chunks, chosen.load())
         style = Style(tables.links.probabilities, current_screen())
         out = Out(None if show and output is None else name, output, show, style, drawing, console)
         refused = write_all(aligned, out)

@@ -38,8 +38,9 @@ class ChosenModels(NamedTuple):
     overrides: Mapping[str, Any]
     max_batch_tokens: int
     options: OpenOptions
+    heads: bool = False  # True adds the weights of every head
 
-    def load(self, *, heads: bool, named: bool = False) -> list[Aligner]:
+    def load(self, *, named: bool = False) -> list[Aligner]:
         """Load the models. This imports torch, so all cheaper checks come before it."""
         given: list[Path | None] = [*self.models] or [None]
         models = [chosen_model(model, "translate") for model in given]
@@ -51,7 +52,7 @@ class ChosenModels(NamedTuple):
                 self.overrides,
                 reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
                 name=name,
-                heads=heads,
+                heads=self.heads,
                 max_batch_tokens=self.max_batch_tokens,
             )
             for name, model in zip(names, models, strict=True)
@@ -70,12 +71,9 @@ class Out(NamedTuple):
 
 
 def with_external_alignments(
-    chunks: Iterator[list[PairLine]], chosen: ChosenModels, paths: Sequence[Path], *, heads: bool
+    chunks: Iterator[list[PairLine]], chosen: ChosenModels, paths: Sequence[Path]
 ) -> Iterator[list[AlignedPair]]:
-    """Yield external alignments, together with those of the models if some are given.
-
-    heads: True adds the weights of every head.
-    """
+    """Yield external alignments, together with those of the models if some are given."""
     pairs = list(itertools.chain.from_iterable(chunks))
     lengths = [(len(pair.source.split()), len(pair.target.split())) for pair in pairs]
     external = [read_external_alignments(path, lengths) for path in paths]
@@ -83,7 +81,7 @@ def with_external_alignments(
         if alignments.note:
             chosen.options.messages.say(f"{path.name}: {alignments.note}")
     if chosen.models:
-        [aligned] = align_side_by_side([pairs], chosen.load(heads=heads, named=True))
+        [aligned] = align_side_by_side([pairs], chosen.load(named=True))
     else:
         aligned = [empty(pair)._replace(panels=()) for pair in pairs]
     panels = zip(*(alignments.panels for alignments in external), strict=True)

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.alignments.pairs import numbers, pair_of
+from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.embedded.grammar import Pair
+from attncli.options.pictures import numbers
 from attncli.shell import app
 from models.alignment import AlignConfig, align, head_weights
 from models.inference.translator import Translator
