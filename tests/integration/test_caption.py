@@ -268,7 +268,7 @@ def test_maps_of_several_images_have_files_of_their_own_or_one_page(
         (["a.png", "--picture", "maps.bmp"], 1, "ending in .png, .gif, .html, .npz"),
         (["a.png", "--picture", "nowhere/maps.png"], 1, "no folder nowhere"),
         (["a.png", "--show", "--format", "tsv"], 2, "maps among tsv"),
-        (["-", "--sidecar"], 2, "no file beside it"),
+        (["-", "--sidecar"], 2, "no place for text"),
         (["a.png", "-s", "output.overwrite=true"], 1, "expected --sidecar"),
         (["a.png", "-m", "nowhere"], 1, "nowhere"),
         (["a.png", "-s", "search.max_ratio=2"], 1, "search.max_ratio"),  # it is for texts

@@ -97,30 +97,29 @@ def _is_json(path: Path | str) -> bool:
 def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
     """Yield name and caption of each row of a table, a token file or a CSV file."""
     with text_files.open_text(path, as_written=True) as lines:
-        first = next(lines, "")
+        rows = list(lines)
+    first = rows[0] if rows else ""
     if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):
-        yield from _comma_separated(path)
+        yield from _comma_separated(path, rows)
         return
     numbered = NUMBERED.fullmatch(first.partition("\t")[0])
-    with text_files.open_text(path, as_written=True) as lines:
-        for number, line in enumerate(lines, 1):
-            name, *captions = line.split("\t")
-            if not captions:
-                raise ModelError(
-                    f"{path}, line {number} has no tab",
-                    "image, tab, caption (or Karpathy's or COCO's JSON)",
-                )
-            if not name.strip():
-                raise ModelError(f"{path}, line {number} has no image's name before the tab")
-            if match := numbered and NUMBERED.fullmatch(name):
-                name = match[1]
-            yield from ((name.strip(), caption.strip()) for caption in captions)
+    for number, line in enumerate(rows, 1):
+        name, *captions = line.split("\t")
+        if not captions:
+            raise ModelError(
+                f"{path}, line {number} has no tab",
+                "image, tab, caption (or Karpathy's or COCO's JSON)",
+            )
+        if not name.strip():
+            raise ModelError(f"{path}, line {number} has no image's name before the tab")
+        if match := numbered and NUMBERED.fullmatch(name):
+            name = match[1]
+        yield from ((name.strip(), caption.strip()) for caption in captions)
 
 
-def _comma_separated(path: Path | str) -> Iterator[tuple[str, str]]:
+def _comma_separated(path: Path | str, lines: list[str]) -> Iterator[tuple[str, str]]:
     try:
-        with text_files.open_text(path, as_written=True) as lines:
-            rows = list(csv.reader(lines))
+        rows = list(csv.reader(lines))
     except csv.Error as error:
         raise ModelError(f"{path} is not a CSV file ({error})", "image and caption") from None
     for number, row in enumerate(rows[1:], 2):

@@ -10,6 +10,7 @@ import glob
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -56,14 +57,8 @@ def is_alone(arguments: Sequence[str]) -> bool:
 
 def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:
     """Yield the images of the arguments in order; images of a folder are sorted by name."""
-    group: list[ImageFile] = []
-    for argument in arguments:
-        for file in _expanded(argument, recursive):
-            group.append(file)
-            if len(group) == GROUP:
-                yield group
-                group = []
-    if group:
+    files = chain.from_iterable(_expanded(argument, recursive) for argument in arguments)
+    while group := list(islice(files, GROUP)):
         yield group
 
 

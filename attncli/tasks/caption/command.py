@@ -159,11 +159,10 @@ def _check(
         raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
     if show and format != "text":
         raise typer.BadParameter(f"maps among {format}", param_hint="'--show'")
-    if sidecar and STDIN in names:
-        raise typer.BadParameter("standard input has no file beside it", param_hint="'--sidecar'")
-    if sidecar and any(map(is_archive, names)):
+    if sidecar and any(name == STDIN or is_archive(name) for name in names):
         raise typer.BadParameter(
-            "a TAR file has no file beside its images", param_hint="'--sidecar'"
+            "images of standard input and of TAR files have no place for text",
+            param_hint="'--sidecar'",
         )
     if tables.output.overwrite and not sidecar:
         raise ConfigurationError("output.overwrite without --sidecar", "--sidecar")
