@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attncli.data.streams import check_output
+from attncli.data.streams import check_output, open_output
 from attncli.options.shared import MODEL
 from models.catalogue.installed import no_model_given
 
@@ -58,6 +59,8 @@ def check_save(folders: list[Path], save: Path | None) -> None:
     check_output(save)
 
 
-def path_for(save: Path, name: str) -> Path:
-    """Return the file for the outputs of one model."""
-    return Path(str(save).replace(MODEL_NAME, name))
+def write_outputs(save: Path | None, name: str, rows: Iterable[str]) -> None:
+    """Write the outputs of one model, a row each, if they are to be saved."""
+    if save:
+        with open_output(Path(str(save).replace(MODEL_NAME, name))) as write:
+            write("".join(f"{row}\n" for row in rows).encode("utf-8", "replace"))

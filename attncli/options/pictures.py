@@ -93,7 +93,7 @@ def check_drawing(path: Path | None, lines: str, *, drawn: bool = True) -> Drawi
     if lines and not (path or drawn):
         raise ConfigurationError("picture.lines without a picture", "--show or --picture")
     try:
-        chosen = _numbers(lines) if lines else ()
+        chosen = numbers(lines) if lines else ()
     except ValueError:
         raise ConfigurationError(f"picture.lines={lines}", "lines such as 1-20,35") from None
     if not path:
@@ -105,7 +105,13 @@ def check_drawing(path: Path | None, lines: str, *, drawn: bool = True) -> Drawi
     return Drawing(path, name, chosen)
 
 
-def _numbers(text: str) -> Sequence[range]:
-    from attncli.data.alignments.pairs import numbers
-
-    return numbers(text)
+def numbers(text: str) -> Sequence[range]:
+    """Return the numbers that `1-20,35` means; a ValueError if the syntax is wrong."""
+    found = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        start = int(first)
+        found.append(range(start, int(last if dash else first) + 1))
+        if start < 1 or not found[-1]:
+            raise ValueError(part)
+    return found

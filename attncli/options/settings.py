@@ -27,7 +27,7 @@ from typer.models import OptionInfo
 
 from models.base.errors import UnknownNameError
 from models.base.removed_settings import REMOVED
-from models.base.settings import flat, overridden, to_dict
+from models.base.settings import flat, overridden, to_dict, unknown_setting
 
 T = TypeVar("T")
 HELP = "help"  # value of -s that lists the settings
@@ -113,9 +113,11 @@ def tables_of(command: Callable[..., Any]) -> type | None:
 
 def _check_known(name: str, known: list[str]) -> None:
     """Raise an error for an unknown setting; it names the nearest ones, of the same table first."""
-    if name in known or name in REMOVED:
+    if name in known:
         return
     table, _, key = name.rpartition(".")
+    if name in REMOVED:
+        raise unknown_setting(None, key, table)
     if same := [one for one in known if _key(one) == key]:
         raise UnknownNameError(f"unknown setting '{name}'", hint=f"use {' or '.join(same)}")
     among = [one for one in known if one.startswith(f"{table}.")] or known

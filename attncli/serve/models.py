@@ -18,7 +18,7 @@ from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.tasks.align.pairs import Aligner, align_chunks, aligner_of
+from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.writers import CaptionedImage
 from attncli.tasks.classify.lines import classify_lines
@@ -125,8 +125,7 @@ class AlignJob:
     def run(self, model: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         """Align; a pair that cannot be aligned has a note."""
         pairs = [PairLine(number, *texts) for number, texts in enumerate(inputs, 1)]
-        [found] = align_chunks([pairs], _aligner(model, self.languages, self.heads))
-        return found
+        return align_pairs(pairs, _aligner(model, self.languages, self.heads))
 
 
 @dataclass(frozen=True)
@@ -155,11 +154,12 @@ class CaptionJob:
     def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
         """Caption; an image that cannot be read has a note and no caption."""
         captioner = model.captioner
-        search = captioner.search
         if self.nbest > 1:
-            search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
+            beam = max(captioner.search.beam, self.nbest)
+            search = replace(captioner.search, nbest=self.nbest, beam=beam)
+            captioner = captioner.with_search(search)
         files = [ImageFile("the image", content) for content in inputs]
-        found = caption_images([files], captioner, search=search, attention=self.attention)
+        found = caption_images([files], captioner, attention=self.attention)
         return [outcome for group in found for outcome in group]
 
 

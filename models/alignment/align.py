@@ -282,8 +282,7 @@ def both_ways(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Al
             "align by word or char, or train both models with the same tokenizer",
         )
     turned = {(i, j) for j, i in reverse.links}
-    links = symmetrise(forward.links, turned, config.symmetrise, config.flavour)
-    return forward._replace(links=links)
+    return forward._replace(links=symmetrise(forward.links, turned, config.symmetrise))
 
 
 def linked(

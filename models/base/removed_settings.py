@@ -28,11 +28,16 @@ MIX = "training chooses expectation or sample for a whole sentence or image, as 
 SAMPLES = "hard attention samples from its weights"
 SEED = "search.seed seeds the samples of hard attention"
 SIZE = "data.demo_size gives the number of generated pairs, sentences or scenes"
+FLAVOUR = "grow-diag adds links in the order of Moses"
 REMOVED = {  # by place, as in search.beam; a table of a list has the place of the list
+    "align.flavour": RemovedSetting("moses", FLAVOUR),
+    "alignment.flavour": RemovedSetting("moses", FLAVOUR),
     "data.alignments": RemovedSetting("", ALIGNER),
     "data.corpora.alignments": RemovedSetting("", ALIGNER),
     "data.demo_source": RemovedSetting("en", GRAMMAR),
     "data.demo_target": RemovedSetting("de", GRAMMAR),
+    "links.index": RemovedSetting("", "the first index of links is found from the file"),
+    "links.skip_bad": RemovedSetting(False, "links to words that do not exist are an error"),
     **{f"model.{name}.read_mix": RemovedSetting("sentence", MIX) for name in ATTENTIONS},
     **{f"model.{name}.read_temperature": RemovedSetting(1.0, SAMPLES) for name in ATTENTIONS},
     **{f"model.{name}.read_seed": RemovedSetting(1, SEED) for name in ATTENTIONS},

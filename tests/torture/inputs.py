@@ -41,7 +41,8 @@ def kinds() -> Iterator[Kind]:
     yield Kind("compressed text", _archives(), _read_lines)
     yield Kind("TAR files", _tars(), _read_tar)
     yield Kind("files of links", _links(), lambda path: read_links(path))
-    yield Kind("alignments", _alignments(), lambda path: read_external_alignments(path, None))
+    lengths = [(2, 2), (1, 1)]
+    yield Kind("alignments", _alignments(), lambda path: read_external_alignments(path, lengths))
     yield Kind("files of captions", _captions(), lambda path: read_captions(path))
 
 
@@ -76,10 +77,7 @@ def _links() -> list[bytes]:
 
 
 def _alignments() -> list[bytes]:
-    record = {"source": ["a", "b"], "target": ["c"], "links": [[0, 0]], "weights": [[0.5, 0.5]]}
-    fairseq = b"S-0\ta b\nT-0\tc\nA-0\t0-0 1-0\n"
-    marian = b"c d ||| 0.9,0.1 0.2,0.8\nc ||| 0-0\n"
-    return [json.dumps(record).encode() + b"\n", fairseq, marian, b"0-0 1-0\n"]
+    return [b"c d ||| 0.9,0.1 0.2,0.8\nc ||| 0-0\n", b"0-0 1-0\n0-0\n"]
 
 
 def _captions() -> list[bytes]:

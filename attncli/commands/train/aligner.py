@@ -10,11 +10,11 @@ import typer
 from attncli.commands.train.display import Display
 from attncli.commands.train.files import check_run_folder
 from attncli.commands.train.run import train_shown
+from attncli.data.streams import check_files
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.settings import SetOption
 from attncli.options.shared import Device, PairFiles, Threads
-from attncli.tasks.align.pair_corpora import Also, pair_corpora
 from attncli.tasks.align.training import job
 from attncli.tasks.align.training.job import AlignerRun
 from attncli.terminal import console
@@ -23,6 +23,14 @@ from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.lock import locked
 from models.catalogue.installed import find_model
 
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--also",
+        metavar="FILE[,FILE]",
+        help="Further sentence pairs: source and target, or one TSV. May be repeated.",
+    ),
+]
 Languages = Annotated[
     str,
     typer.Option(
@@ -70,14 +78,17 @@ def align_train(
       attn align train train.en train.de --start-from everyday -o runs/aligner
       attn align train train.en train.de --also test.en,test.de -o runs/aligner
     """
-    groups = [tuple(map(str, corpus)) for corpus in pair_corpora(files, also)]
+    corpora = [tuple(map(str, files)), *(tuple(text.split(",")) for text in also or [])]
+    if any(len(corpus) > 2 for corpus in corpora):
+        raise typer.BadParameter("source and target, or one TSV", param_hint="'FILES'")
+    check_files([Path(name) for corpus in corpora for name in corpus])
     named = languages or languages_of(files)
     first, second = CorpusConfig(named).sides
     if first == second:
         raise typer.BadParameter("two different languages", param_hint="'--languages'")
     check_run_folder(output)
     translator = find_model(start_from) if start_from else None
-    run = AlignerRun(tuple(groups), named, tuple(set or ()), output, translator, seed)
+    run = AlignerRun(tuple(corpora), named, tuple(set or ()), output, translator, seed)
     if dry_run:
         _dry_run(run)
     else:

@@ -13,8 +13,9 @@ the user must give it.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -24,17 +25,18 @@ from models.base.errors import ModelError
 from models.base.limits import DIGITS, SENTENCES
 from models.base.types import Link
 
-Lengths = tuple[int | None, int | None]  # words of a source and of its target, where known
+Lengths = tuple[float, float]  # words of a source and of its target; infinite if unknown
 Index = Literal["0", "1"]
 
 NUMBER = rf"\d{{1,{DIGITS}}}"
 PROBABILITY = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 PHARAOH = re.compile(rf"({NUMBER})([-p?])({NUMBER})(?::{PROBABILITY})?", re.ASCII)
 NAACL = re.compile(
-    rf"\s*({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+([SP]))?(?:\s+([0-9.]+))?\s*", re.ASCII
+    rf"\s*({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+([SP]))?(?:\s+{PROBABILITY})?\s*", re.ASCII
 )
-UNKNOWN: Lengths = (None, None)
+UNKNOWN: Lengths = (math.inf, math.inf)
 SIDES = ("source", "target")
+GOLD_INDEX = "give --gold-index 0 or --gold-index 1"
 
 
 class PairLinks(NamedTuple):
@@ -44,16 +46,17 @@ class PairLinks(NamedTuple):
     possible: frozenset[Link] = frozenset()  # the sure ones too
 
 
-NO_LINKS = PairLinks(frozenset(), frozenset())
-
-
 class LinkFile(NamedTuple):
     """The links of a file, a row for each sentence pair, and how it was read."""
 
     rows: tuple[PairLinks, ...]
     base: int  # index of the first word: 0 or 1
     reason: str  # how that is known
-    left_out: int = 0  # number of links to words that do not exist
+
+    @property
+    def note(self) -> str:
+        """Index of the first word, and how it is known."""
+        return f"counts from {self.base} ({self.reason})"
 
 
 class RawLink(NamedTuple):
@@ -66,96 +69,74 @@ class RawLink(NamedTuple):
     sure: bool = True
 
 
-class ParsedLinks(NamedTuple):
-    """Links of a file before they are checked, and its number of pairs."""
-
-    links: list[RawLink]
-    pairs: int
-    style: Literal["Pharaoh", "NAACL"]
-
-
 def read_links(
     path: Path,
     lengths: Sequence[Lengths] | None = None,
     *,
     index: Index | None = None,
-    option: str = "--gold-index ",
-    skip_bad: bool = False,
+    hint: str = GOLD_INDEX,
 ) -> LinkFile:
     """Return the links of a file.
 
-    lengths: number of words on both sides of each pair, None for an unknown text. index: index of
-    the first word in the file, if the user gave it with `option`. skip_bad: leave out and count
-    links to words that do not exist. Raises ModelError for text that is not a link, for a link to
-    a word that does not exist, for a wrong number of lines, and if the first index is ambiguous.
+    lengths: number of words on both sides of each pair, if the texts are known. index: index of the
+    first word in the file, if the user gave it. hint: advice if it is needed. Raises ModelError for
+    text that is not a link, for a link to a word that does not exist, for a wrong number of lines,
+    and if the first index is ambiguous.
     """
-    found = parse(path, len(lengths) if lengths is not None else None)
-    base, reason = _counted_from(path, found, lengths, index, option)
-    good, bad = [], 0
-    for written in found.links:
-        fault = _fault(written, base, lengths)
-        if fault and not skip_bad:
-            raise ModelError(
-                f"{path}, line {written.line}: {written.text} {fault}",
-                "links between existing words",
-                f"it was read as counting from {base} ({reason}); {option} sets that, "
-                "-s links.skip_bad=true leaves such links out",
-            )
-        bad += bool(fault)
-        good += [] if fault else [written]
-    return LinkFile(_rows(good, found.pairs, base), base, reason, bad)
-
-
-def parse(path: Path, pairs: int | None = None) -> ParsedLinks:
-    """Parse a file of either style. pairs: the expected number of pairs, if known."""
     with open_text(path) as lines:
         texts = list(lines)
-    style = _style(texts)
-    if style == "NAACL":
-        links = list(_naacl(path, texts))
-        count = max((link.pair for link in links), default=-1) + 1
+    is_naacl = NAACL.fullmatch(next(filter(str.strip, texts), "")) is not None
+    links = list((_naacl if is_naacl else _pharaoh)(path, texts))
+    pairs = max((link.pair + 1 for link in links), default=0) if is_naacl else len(texts)
+    _check_number(path, pairs, None if lengths is None else len(lengths), fewer=is_naacl)
+    sizes = [UNKNOWN] * pairs if lengths is None else lengths
+    if index is not None:
+        base, reason = int(index), f"--gold-index {index}"
+    elif is_naacl:
+        base, reason = 1, "NAACL files do"
     else:
-        links, count = list(_pharaoh(path, texts)), len(texts)
-    if count > SENTENCES:
-        raise ModelError(
-            f"{path} has a link of sentence pair {count:,}", f"at most {SENTENCES:,} pairs"
-        )
-    if pairs is not None and (count > pairs or (count < pairs and style == "Pharaoh")):
-        raise ModelError(
-            f"{path} has links of {counted(count, 'sentence pair')}", f"{pairs:,} of them"
-        )
-    return ParsedLinks(links, count if pairs is None else pairs, style)
+        base, reason = _counted_from(path, links, sizes, hint)
+    for written in links:
+        if fault := _fault(written, sizes[written.pair], base):
+            raise ModelError(
+                f"{path}, line {written.line}: {written.text} has {fault}",
+                "links between existing words",
+                f"it was read as counting from {base} ({reason})",
+            )
+    return LinkFile(_rows(links, len(sizes), base), base, reason)
 
 
-def parse_pharaoh(text: str) -> Iterator[tuple[str, Link, bool]]:
+def _check_number(path: Path, pairs: int, expected: int | None, *, fewer: bool) -> None:
+    """Raise ModelError for another number of pairs. fewer: the last ones may have no links."""
+    if pairs > SENTENCES:
+        raise ModelError(
+            f"{path} has a link of sentence pair {pairs:,}", f"at most {SENTENCES:,} pairs"
+        )
+    if expected is not None and (pairs > expected or (pairs < expected and not fewer)):
+        raise ModelError(
+            f"{path} has links of {counted(pairs, 'sentence pair')}", f"{expected:,} of them"
+        )
+
+
+def parse_pharaoh(text: str, where: str) -> Iterator[tuple[str, Link, bool]]:
     """Yield the links of a line: text, indices, True if sure.
 
-    Raises ValueError with the text that is not a link.
+    Raises ModelError, which names the place `where`, for text that is not a link.
     """
     for word in text.split():
         match = PHARAOH.fullmatch(word)
         if not match:
-            raise ValueError(word)
+            raise ModelError(
+                f"{where}: {word[:40]!r} is not a link",
+                "links such as 0-0, 1p2, 1?2 or 0-0:0.93, or NAACL's `1 1 2 S`",
+            )
         yield word, (int(match[1]), int(match[3])), match[2] == "-"
-
-
-def _style(texts: Iterable[str]) -> Literal["Pharaoh", "NAACL"]:
-    for text in texts:
-        if text.strip():
-            return "NAACL" if NAACL.fullmatch(text) else "Pharaoh"
-    return "Pharaoh"
 
 
 def _pharaoh(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
     for number, text in enumerate(texts, 1):
-        try:
-            for word, link, sure in parse_pharaoh(text):
-                yield RawLink(number, number - 1, word, link, sure)
-        except ValueError as error:
-            raise ModelError(
-                f"{path}, line {number}: {str(error)[:40]!r} is not a link",
-                "links such as 0-0, 1p2, 1?2 or 0-0:0.93, or NAACL's `1 1 2 S`",
-            ) from None
+        for word, link, sure in parse_pharaoh(text, f"{path}, line {number}"):
+            yield RawLink(number, number - 1, word, link, sure)
 
 
 def _naacl(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
@@ -168,69 +149,46 @@ def _naacl(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
                 f"{path}, line {number}: {text[:40]!r} is not a link",
                 "sentence (from 1), source word, target word, and S or P",
             )
-        try:
-            float(match[5] or 0)
-        except ValueError:
-            raise ModelError(
-                f"{path}, line {number}: {match[5]!r:.40} is not a probability"
-            ) from None
         link = int(match[2]), int(match[3])
-        text = " ".join(text.split())
-        yield RawLink(number, int(match[1]) - 1, text, link, match[4] != "P")
+        yield RawLink(number, int(match[1]) - 1, " ".join(text.split()), link, match[4] != "P")
 
 
 def _counted_from(
-    path: Path,
-    found: ParsedLinks,
-    lengths: Sequence[Lengths] | None,
-    index: Index | None,
-    option: str,
+    path: Path, links: Sequence[RawLink], lengths: Sequence[Lengths], hint: str
 ) -> tuple[int, str]:
     """Return the first index of a file, and how it is known; a ModelError if it is not known."""
-    if index is not None:
-        return int(index), f"{option}{index}"
-    if found.style == "NAACL":
-        return 1, "NAACL files do"
-    for written in found.links:
+    for written in links:
         if 0 in written.link:
             return 0, f"line {written.line} has {written.text}"
-    for written in found.links:
-        sizes = lengths[written.pair] if lengths else UNKNOWN
-        for side, number, size in zip(SIDES, written.link, sizes, strict=True):
+    for written in links:
+        for side, number, size in zip(SIDES, written.link, lengths[written.pair], strict=True):
             if number == size:
-                words = f"{size} {side} word{'s' * (size != 1)}"
+                words = counted(number, f"{side} word")
                 return 1, f"line {written.line} has {written.text}, and {words}"
-    if not found.links:
+    if not links:
         return 0, "it has no links"
     raise ModelError(
-        f"{path} may count words from 0 or from 1",
-        "an index of 0, or of a pair's last word",
-        f"give {option}0 or {option}1",
+        f"{path} may count words from 0 or from 1", "an index of 0, or of a pair's last word", hint
     )
 
 
-def _fault(written: RawLink, base: int, lengths: Sequence[Lengths] | None) -> str:
-    """Return why a link is impossible; empty if it is possible."""
-    sizes = lengths[written.pair] if lengths else UNKNOWN
-    for side, number, size in zip(SIDES, written.link, sizes, strict=True):
+def _fault(written: RawLink, lengths: Lengths, base: int) -> str:
+    """Return the word of a link that does not exist; empty if both exist."""
+    for side, number, size in zip(SIDES, written.link, lengths, strict=True):
         if number < base:
-            return f"has {side} word {number}"
-        if size is not None and number - base >= size:
-            return f"has {side} word {number} of {size}"
+            return f"{side} word {number}"
+        if number - base >= size:
+            return f"{side} word {number} of {size}"
     return ""
 
 
-def _rows(links: Iterable[RawLink], pairs: int, base: int) -> tuple[PairLinks, ...]:
-    by_pair: dict[int, list[RawLink]] = {}
+def _rows(links: Sequence[RawLink], pairs: int, base: int) -> tuple[PairLinks, ...]:
+    """Return the links of each pair, counted from 0."""
+    sure: list[set[Link]] = [set() for _ in range(pairs)]
+    possible: list[set[Link]] = [set() for _ in range(pairs)]
     for written in links:
-        by_pair.setdefault(written.pair, []).append(written)
-    return tuple(_row(by_pair[n], base) if n in by_pair else NO_LINKS for n in range(pairs))
-
-
-def _row(links: list[RawLink], base: int) -> PairLinks:
-    """Return the links of one pair, counted from 0."""
-    places = [(one.link[0] - base, one.link[1] - base) for one in links]
-    return PairLinks(
-        frozenset(place for place, one in zip(places, links, strict=True) if one.sure),
-        frozenset(places),
-    )
+        link = written.link[0] - base, written.link[1] - base
+        possible[written.pair].add(link)
+        if written.sure:
+            sure[written.pair].add(link)
+    return tuple(map(PairLinks, map(frozenset, sure), map(frozenset, possible)))

@@ -6,7 +6,7 @@ are ignored. An empty line is an empty pair.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -49,15 +49,3 @@ def pair_of(line: Line) -> PairLine:
         fault = f"without a tab or {BARS} between source and target"
     source, target = ("", "") if fault or len(row) < 2 else row[:2]
     return PairLine(number, source, target, ending, fault)
-
-
-def numbers(text: str) -> Sequence[range]:
-    """Return the numbers that `1-20,35` means; a ValueError if the syntax is wrong."""
-    found = []
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        start = int(first)
-        found.append(range(start, int(last if dash else first) + 1))
-        if start < 1 or not found[-1]:
-            raise ValueError(part)
-    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
@@ -31,52 +32,43 @@ def read_word_links(path: Path, total: int, unit: str = "pair") -> list[WordLink
             f"{path} has {counted(len(lines), 'line')} for {total:,} {unit}s",
             f"a line of links for each {unit}",
         )
-    return [_links(path, number, text) for number, text in enumerate(lines, 1)]
-
-
-def _links(path: Path, number: int, text: str) -> WordLinks:
-    try:
-        return tuple(link for _, link, _ in parse_pharaoh(text))
-    except ValueError as error:
-        raise ModelError(
-            f"{path}, line {number}: {str(error)[:40]!r} is not a link", "links such as 0-0 1-2"
-        ) from None
+    return [
+        tuple(link for _, link, _ in parse_pharaoh(text, f"{path}, line {number}"))
+        for number, text in enumerate(lines, 1)
+    ]
 
 
 def token_links(
     links: WordLinks, source: Sequence[int], target: Sequence[int], tokenizer: Tokenizer
 ) -> np.ndarray:
     """Return the linked tokens (N, 2) of a pair: source token, target token."""
-    tokens = [
-        units(processor, ids, marks=False).shares.T.numpy() > 0  # (words, tokens)
-        for processor, ids in ((tokenizer.source, source), (tokenizer.target, target))
-    ]
-    words = tuple(len(side) for side in tokens)
-    found: list[tuple[int, int]] = []
-    for i, j in links:
-        if i >= words[0] or j >= words[1]:
-            raise ModelError(
-                f"link {i}-{j} of a pair with {words[0]} source and {words[1]} target words",
-                "links between words of the pair, counted from 0",
-            )
-        found += product(tokens[0][i].nonzero()[0].tolist(), tokens[1][j].nonzero()[0].tolist())
-    return np.array(found, np.int64).reshape(-1, 2)
+    sides = (tokenizer.source, source), (tokenizer.target, target)
+    return linked(links, *(tokens_of_words(*side) for side in sides))
 
 
 def cell_links(
     links: WordLinks, cells: int, target: Sequence[int], tokenizer: Tokenizer
 ) -> np.ndarray:
     """Return the links of an image's cells and the tokens of a caption (N, 2): cell, token."""
-    words = units(tokenizer.target, target, marks=False).shares.numpy().T > 0  # (words, tokens)
+    return linked(links, np.eye(cells, dtype=bool), tokens_of_words(tokenizer.target, target))
+
+
+def tokens_of_words(processor: Any, ids: Sequence[int]) -> np.ndarray:
+    """Return True (words, tokens) for the tokens of each word. processor: of SentencePiece."""
+    shares: np.ndarray = units(processor, ids, marks=False).shares.T.numpy()
+    return shares > 0
+
+
+def linked(links: WordLinks, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the linked tokens (N, 2), given the tokens of the units of either side."""
     found: list[tuple[int, int]] = []
-    for cell, word in links:
-        if cell >= cells or word >= len(words):
+    for i, j in links:
+        if i >= len(source) or j >= len(target):
             raise ModelError(
-                f"link {cell}-{word} of an image with {cells} cells and a caption with "
-                f"{counted(len(words), 'word')}",
-                "links of cells and words, counted from 0",
+                f"link {i}-{j} of a pair with {len(source)} source and {len(target)} target units",
+                "links between units of the pair, counted from 0",
             )
-        found += [(cell, token) for token in words[word].nonzero()[0].tolist()]
+        found += product(source[i].nonzero()[0].tolist(), target[j].nonzero()[0].tolist())
     return np.array(found, np.int64).reshape(-1, 2)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -67,13 +67,13 @@ class CaptionExamples(Examples):
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some captions with their images."""
+        images, rows = self.rows[numbers], None
+        if self.together:
+            images, places = np.unique(images, return_inverse=True)
+            rows = torch.from_numpy(places)
         target = self.target.padded(numbers)
-        if not self.together:
-            batch = teacher_forcing_batch(*self.inputs.source(self.rows[numbers]), *target)
-            return batch._replace(regions=self.regions(numbers, batch))
-        images, rows = np.unique(self.rows[numbers], return_inverse=True)
         batch = teacher_forcing_batch(*self.inputs.source(images), *target)
-        return batch._replace(rows=torch.from_numpy(rows), regions=self.regions(numbers, batch))
+        return batch._replace(rows=rows, regions=self.regions(numbers, batch))
 
     def regions(self, numbers: np.ndarray, batch: Batch) -> Tensor | None:
         """Return where attention should be (B, T, S), if there are links."""
@@ -85,39 +85,18 @@ class CaptionExamples(Examples):
 
 
 @dataclass(frozen=True)
-class CaptionStages:
-    """Captions whose inputs or grouping change at given epochs, counted from 0."""
+class CaptionStages(CaptionExamples):
+    """Captions whose inputs or grouping change at given epochs, counted from 0.
 
-    first: CaptionExamples  # images as features of an encoder that is frozen
-    then: CaptionExamples  # images as pixels, from the epoch `turn` on
-    turn: int
-    together_from: int  # the epoch with which the captions of one image begin to share a batch
+    Their own fields are those of the last stage, which needs the most memory.
+    """
 
-    @property
-    def count(self) -> int:
-        """Number of captions."""
-        return self.first.count
-
-    @property
-    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,): 0 for every image, and the number of tokens of every caption."""
-        return self.first.lengths
-
-    @property
-    def shared(self) -> np.ndarray | None:
-        """Groups of the last stage, which needs the most memory."""
-        return self.last.shared
-
-    @property
-    def last(self) -> CaptionExamples:
-        """Stage that needs the most memory."""
-        return self.at(max(self.turn, self.together_from))
+    first: CaptionExamples | None = None  # the images before the epoch `turn`, if others
+    turn: int = 0
+    together_from: int = 0  # the epoch with which captions of one image begin to share a batch
 
     def at(self, epoch: int) -> CaptionExamples:
         """Return the captions of an epoch, counted from 0."""
-        shown = self.first if epoch < self.turn else self.then
-        return replace(shown, together=epoch >= self.together_from)
-
-    def batch(self, numbers: np.ndarray) -> Batch:
-        """Return a batch of the last stage."""
-        return self.last.batch(numbers)
+        shown = self.first if self.first and epoch < self.turn else self
+        together = epoch >= self.together_from
+        return CaptionExamples(shown.target, shown.rows, shown.inputs, shown.links, together)

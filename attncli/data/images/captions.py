@@ -13,7 +13,6 @@ composed (Unicode NFC) in captions, but not in the names of images.
 from __future__ import annotations
 
 import csv
-import json
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -98,61 +97,43 @@ def _is_json(path: Path | str) -> bool:
 def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
     """Yield name and caption of each row of a table, a token file or a CSV file."""
     with text_files.open_text(path, as_written=True) as lines:
-        first = next(lines, "")
+        rows = list(lines)
+    first = rows[0] if rows else ""
     if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):
-        yield from _comma_separated(path)
+        yield from _comma_separated(path, rows)
         return
     numbered = NUMBERED.fullmatch(first.partition("\t")[0])
-    with text_files.open_text(path, as_written=True) as lines:
-        for number, line in enumerate(lines, 1):
-            name, *captions = line.split("\t")
-            if not captions:
-                raise ModelError(
-                    f"{path}, line {number} has no tab",
-                    "image, tab, caption (or Karpathy's or COCO's JSON)",
-                )
-            if not name.strip():
-                raise ModelError(f"{path}, line {number} has no image's name before the tab")
-            if numbered:
-                name = _unnumbered(name, path, number)
-            yield from ((name.strip(), caption.strip()) for caption in captions)
+    for number, line in enumerate(rows, 1):
+        name, *captions = line.split("\t")
+        if not captions:
+            raise ModelError(
+                f"{path}, line {number} has no tab",
+                "image, tab, caption (or Karpathy's or COCO's JSON)",
+            )
+        if not name.strip():
+            raise ModelError(f"{path}, line {number} has no image's name before the tab")
+        if match := numbered and NUMBERED.fullmatch(name):
+            name = match[1]
+        yield from ((name.strip(), caption.strip()) for caption in captions)
 
 
-def _unnumbered(name: str, path: Path | str, number: int) -> str:
-    match = NUMBERED.fullmatch(name)
-    if match is None:
-        raise ModelError(f"{path}, line {number} begins with {name!r}", "image.jpg#0 as in line 1")
-    return match[1]
-
-
-def _comma_separated(path: Path | str) -> Iterator[tuple[str, str]]:
-    with text_files.open_text(path, as_written=True) as lines:
-        for number, row in enumerate(_csv_rows(path, lines), 1):
-            if len(row) != 2:
-                raise ModelError(
-                    f"{path}, row {number} has {counted(len(row), 'column')}", "image and caption"
-                )
-            if number > 1:
-                yield row[0].strip(), row[1].strip()
-
-
-def _csv_rows(path: Path | str, lines: Iterator[str]) -> Iterator[list[str]]:
+def _comma_separated(path: Path | str, lines: list[str]) -> Iterator[tuple[str, str]]:
     try:
-        yield from csv.reader(lines)
+        rows = list(csv.reader(lines))
     except csv.Error as error:
         raise ModelError(f"{path} is not a CSV file ({error})", "image and caption") from None
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != 2:
+            raise ModelError(
+                f"{path}, row {number} has {counted(len(row), 'column')}", "image and caption"
+            )
+        yield row[0].strip(), row[1].strip()
 
 
 def _json(path: Path | str) -> Any:
-    content = text_files.read_content(path)
     try:
-        return parse_json(content)
-    except json.JSONDecodeError as error:
-        seen = f"{path}, line {error.lineno} is not JSON ({error.msg})"
-        raise ModelError(seen, "Karpathy's or COCO's JSON, whole") from None
-    except UnicodeDecodeError:
-        raise ModelError(f"{path} is not UTF-8", "Karpathy's or COCO's JSON") from None
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 2,000 brackets
+        return parse_json(text_files.read_content(path))
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{path} is not JSON ({error})", "Karpathy's or COCO's JSON") from None
 
 

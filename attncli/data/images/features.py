@@ -1,7 +1,7 @@
 """Cache of image features, computed once and reused by later runs: rows of one shape.
 
 FOLDER/rows.bin      the rows end to end, memory-mapped; it only grows
-FOLDER/sums.bin      the SHA-256 of each row, 32 bytes; rows of earlier versions may have none
+FOLDER/sums.bin      the SHA-256 of each row, 32 bytes
 FOLDER/keys.txt      the content hash of each row's image; a row is valid once its line is complete
 FOLDER/about.json    shape and type of a row, and how it was computed
 
@@ -70,13 +70,13 @@ class FeatureCache:
         """Read the keys of the rows that are stored now."""
         keys = self.keys_path.read_bytes() if self.keys_path.exists() else b""
         size = self.rows_path.stat().st_size if self.rows_path.exists() else 0
-        whole = min(len(keys) // (KEY + 1), size // self.row_bytes)
+        self.sums = self.sums_path.read_bytes() if self.sums_path.exists() else b""
+        whole = min(len(keys) // (KEY + 1), size // self.row_bytes, len(self.sums) // SUM)
         self.places = {
             keys[start : start + KEY].decode("ascii", "replace"): row
             for row, start in enumerate(range(0, whole * (KEY + 1), KEY + 1))
         }
         self.count = whole
-        self.sums = self.sums_path.read_bytes() if self.sums_path.exists() else b""
 
     def missing(self, keys: Iterable[str]) -> list[str]:
         """Return the keys without an intact row, each once, in order."""
@@ -89,8 +89,7 @@ class FeatureCache:
         table, found = self.table(), []
         for key in keys:
             row = self.places[key]
-            known = self.sums[row * SUM : (row + 1) * SUM]
-            if row in self.intact or len(known) < SUM or _sum(table[row]) == known:
+            if row in self.intact or _sum(table[row]) == self.sums[row * SUM : (row + 1) * SUM]:
                 self.intact.add(row)
             else:
                 found.append(key)
@@ -118,7 +117,6 @@ class FeatureCache:
                 time.sleep(WAIT)
             self.refresh()
             self._cut()
-            self._add_sums()
             yield
 
     def add(self, keys: Sequence[str], rows: np.ndarray) -> None:
@@ -128,35 +126,22 @@ class FeatureCache:
         with write_errors(self.folder):
             stored = np.ascontiguousarray(rows, self.kind.type)
             _append(self.rows_path, stored.tobytes())
-            self._append_sums(stored)
+            sums = b"".join(map(_sum, stored))
+            _append(self.sums_path, sums)
             _append(self.keys_path, "".join(f"{key}\n" for key in keys).encode("ascii"))
+        self.sums += sums
         for key in keys:
             self.places[key] = self.count
             self.count += 1
 
     def _cut(self) -> None:
-        """Remove an incomplete row or key that a killed process left."""
+        """Remove an incomplete row, sum or key that a killed process left."""
         sizes = {self.rows_path: self.row_bytes, self.sums_path: SUM, self.keys_path: KEY + 1}
         for path, size in sizes.items():
             if path.exists() and path.stat().st_size > self.count * size:
                 with write_errors(path):
                     os.truncate(path, self.count * size)
         self.sums = self.sums[: self.count * SUM]
-
-    def _add_sums(self) -> None:
-        """Store the sums of rows that an earlier version wrote without."""
-        known = len(self.sums) // SUM
-        with write_errors(self.folder):
-            if len(self.sums) % SUM:
-                os.truncate(self.sums_path, known * SUM)
-                self.sums = self.sums[: known * SUM]
-            if known < self.count:
-                self._append_sums(self.table()[known:])
-
-    def _append_sums(self, rows: np.ndarray) -> None:
-        sums = b"".join(map(_sum, rows))
-        _append(self.sums_path, sums)
-        self.sums += sums
 
     def _check(self) -> None:
         stored = read_kind(self.folder)

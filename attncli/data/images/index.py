@@ -56,18 +56,14 @@ class ImageIndex:
     def find(self, name: str) -> FileRange | None:
         """Return the place of an image, by its whole name or the last part of it; None if missing.
 
-        A name with the same accents in other characters is found if none is written as given.
-        Two files of one name in several folders are a ModelError, unless the folder is named too.
+        Accents may be composed or decomposed. Two files of one name in several folders are a
+        ModelError, unless the folder is named too.
         """
         whole = _plain(name)
         if whole in self.places:
             return self.places[whole]
-        candidates = self.alone.get(_last_part(whole), [])
-        nearer = [other for other in candidates if _one_ends_with_the_other(other, whole)]
-        nearer = nearer or [
-            other for other in candidates if _one_ends_with_the_other(nfc(other), nfc(whole))
-        ]
-        nearer = nearer or candidates
+        candidates = self.alone.get(last_part(whole), [])
+        nearer = [n for n in candidates if _one_ends_with_the_other(n, whole)] or candidates
         if len(nearer) > 1:
             raise ModelError(
                 f"{self.path} has several files {name}: {nearer[0]} and {nearer[1]}",
@@ -89,7 +85,7 @@ def open_images(path: Path | str) -> ImageIndex:
         raise ModelError(f"{path} has more than {ARCHIVE_MEMBERS:,} files", "fewer of them")
     alone: dict[str, list[str]] = {}
     for name in places:
-        alone.setdefault(_last_part(name), []).append(name)
+        alone.setdefault(last_part(name), []).append(name)
     if not places:
         raise ModelError(f"{path} holds no file", "images")
     return ImageIndex(path, places, alone)
@@ -128,10 +124,11 @@ def _plain(name: str) -> str:
     return name
 
 
-def _last_part(name: str) -> str:
+def last_part(name: str) -> str:
     """Return a name without its folders, with composed accents."""
-    return nfc(name.rpartition("/")[2])
+    return nfc(name.replace("\\", "/").rpartition("/")[2])
 
 
 def _one_ends_with_the_other(one: str, other: str) -> bool:
-    return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
+    short, long = sorted((f"/{nfc(one)}", f"/{nfc(other)}"), key=len)
+    return long.endswith(short)

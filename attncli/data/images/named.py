@@ -10,12 +10,13 @@ import glob
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from attncli.data.images.index import FileRange, open_images
 from attncli.data.lines import read_chunks
-from models.base.errors import ModelError, NotFoundError
+from models.base.errors import ModelError
 from models.base.limits import IMAGE_BYTES
 from models.images import heic
 
@@ -23,7 +24,7 @@ TAR = ".tar"
 COMMON = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 SUFFIXES = (*COMMON, *heic.SUFFIXES)
 STDIN = "-"
-WILD = "*?["
+WILD = {*"*?["}
 GROUP = 256  # images of one group
 
 
@@ -54,23 +55,10 @@ def is_alone(arguments: Sequence[str]) -> bool:
     )
 
 
-def check_image(argument: str) -> None:
-    """Raise NotFoundError if a single image does not exist; commands call it before the model."""
-    for file in [] if argument == STDIN else _expanded(argument, recursive=False):
-        if file.path and not file.path.exists():
-            raise NotFoundError(f"no file {file.name}", "an image")
-
-
 def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:
     """Yield the images of the arguments in order; images of a folder are sorted by name."""
-    group: list[ImageFile] = []
-    for argument in arguments:
-        for file in _expanded(argument, recursive):
-            group.append(file)
-            if len(group) == GROUP:
-                yield group
-                group = []
-    if group:
+    files = chain.from_iterable(_expanded(argument, recursive) for argument in arguments)
+    while group := list(islice(files, GROUP)):
         yield group
 
 
@@ -191,4 +179,4 @@ def _globbed(pattern: str) -> Iterator[str]:
 
 
 def _is_wild(argument: str) -> bool:
-    return any(letter in argument for letter in WILD)
+    return not WILD.isdisjoint(argument)

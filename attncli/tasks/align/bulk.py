@@ -16,7 +16,7 @@ from attncli.jobs import loading
 from attncli.render.alignment.lines import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
 from attncli.tasks.align.command import align_options, align_settings
-from attncli.tasks.align.pairs import align_chunks, aligner_of, empty
+from attncli.tasks.align.pairs import align_pairs, aligner_of, empty
 from models.base.errors import ConfigurationError
 
 LINKS = "pharaoh"  # format without --format
@@ -68,8 +68,7 @@ class AlignTask(LineTask[AlignedPair]):
 
     def outcomes(self, lines: list[Line]) -> Sequence[AlignedPair]:
         """Return the links of each pair."""
-        [pairs] = align_chunks([[pair_of(line) for line in lines]], self.aligner)
-        return pairs
+        return align_pairs([pair_of(line) for line in lines], self.aligner)
 
     def failure(self, line: Line, error: str) -> AlignedPair:
         """Return a pair without links."""

@@ -19,7 +19,6 @@ from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_
 from attncli.tasks.align.pairs import align_side_by_side
 from attncli.tasks.align.run import (
     ChosenModels,
-    ExternalInput,
     Out,
     pair_source,
     with_external_alignments,
@@ -63,8 +62,8 @@ PictureFile = Annotated[
 Hypotheses = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL, "
-        "Marian's, fairseq's or JSON lines of attn. May be repeated.",
+        help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL "
+        "or Marian's. May be repeated.",
     ),
 ]
 Set = Annotated[list[str] | None, SetOption(AlignTables, example="align.units=char")]
@@ -115,16 +114,13 @@ def align(
         given.of("align"),
         tables.compute.batch_tokens,
         align_options(tables, source, to=to, device=device, threads=threads),
+        heads=FORMATS[name].heads or drawing.heads,
     )
-    heads = FORMATS[name].heads or drawing.heads
     with pair_source(files or []) as chunks:
         if hypotheses:
-            external = ExternalInput(hypotheses, tables.links.first_word, tables.links.skip_bad)
-            aligned = with_external_alignments(
-                chunks, chosen, external, has_texts=bool(files), heads=heads
-            )
+            aligned = with_external_alignments(chunks, chosen, hypotheses)
         else:
-            aligned = align_side_by_side(chunks, chosen.load(heads=heads))
+            aligned = align_side_by_side(chunks, chosen.load())
         style = Style(tables.links.probabilities, current_screen())
         out = Out(None if show and output is None else name, output, show, style, drawing, console)
         refused = write_all(aligned, out)
@@ -162,9 +158,8 @@ def align_settings(
 ) -> GivenSettings[AlignTables]:
     """Return the settings of `attn align`. reverse: True if there is a reverse model."""
     given = read_settings(AlignTables, assignments)
-    for name in ("symmetrise", "flavour"):
-        if name in given.of("align") and not reverse:
-            raise ConfigurationError(f"align.{name} without a reverse model", "--reverse-model")
+    if "align.symmetrise" in given.names and not reverse:
+        raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")
     return given
 
 

@@ -13,9 +13,9 @@ from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, Threads, To
+from attncli.options.tables import ReadSettings
 from attncli.tasks.align.evaluation import evaluate_alignments
 from attncli.tasks.align.score_writers import alignment_scores_as_json, alignment_scores_as_text
-from attncli.tasks.align.settings import ScoredLinkTables
 from attncli.terminal import console
 
 Files = Annotated[
@@ -34,7 +34,7 @@ GoldIndex = Annotated[
 Hypotheses = Annotated[
     list[Path] | None, typer.Option(help="Links of another program. May be repeated.")
 ]
-Set = Annotated[list[str] | None, SetOption(ScoredLinkTables, example="links.skip_bad=true")]
+Set = Annotated[list[str] | None, SetOption(ReadSettings, example="attention.read_decode=expected")]
 
 
 def alignments(
@@ -61,7 +61,7 @@ def alignments(
       attn evaluate alignments --gold gold.talp --hypotheses fast_align.links test.en test.de
       attn evaluate alignments --gold gold.talp -m runs/en-de test.en test.de
     """
-    tables = read_settings(ScoredLinkTables, set).tables
+    tables = read_settings(ReadSettings, set).tables
     folders = folders_of(model, hypotheses)
     if folders and not files:
         raise typer.BadParameter(
@@ -74,8 +74,6 @@ def alignments(
         models=folders,
         hypotheses=hypotheses or [],
         gold_index=gold_index,
-        index=tables.links.first_word,
-        skip_bad=tables.links.skip_bad,
         options=OpenOptions(
             device,
             threads,

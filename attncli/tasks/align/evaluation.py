@@ -8,26 +8,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.alignments.links import UNKNOWN, Index, Lengths, LinkFile, read_links
-from attncli.data.text.corpus import read_pairs
+from attncli.data.text.corpus import source_target_pairs
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
-from attncli.terminal.plurals import counted
 
 if TYPE_CHECKING:
     from models.config.tables import AlignConfig
-    from models.inference.translator import Translator
-
-Pairs = tuple[tuple[str, str], ...]
 
 
 class Gold(NamedTuple):
     """Gold links, and the texts they belong to."""
 
     name: str
-    pairs: Pairs  # empty if the texts are not known
-    lengths: tuple[Lengths, ...]  # words of each pair
+    pairs: Sequence[tuple[str, str]]  # empty if the texts are not known
+    lengths: Sequence[Lengths]  # words of each pair
     links: LinkFile
+
+    @property
+    def summary(self) -> GoldSummary:
+        """Size of the gold, and how it was read."""
+        rows = self.links.rows
+        return GoldSummary(
+            name=self.name,
+            note=self.links.note,
+            pairs=len(rows),
+            sure=sum(len(row.sure) for row in rows),
+            possible=sum(len(row.possible - row.sure) for row in rows),
+        )
 
 
 class AlignmentResults(NamedTuple):
@@ -37,13 +45,6 @@ class AlignmentResults(NamedTuple):
     gold: GoldSummary
 
 
-class Scored(NamedTuple):
-    """Scores of a model, and notes on pairs that it did not align."""
-
-    scores: AlignmentScores
-    notes: tuple[str, ...]
-
-
 def evaluate_alignments(
     gold: Path,
     texts: Sequence[Path] = (),
@@ -51,89 +52,55 @@ def evaluate_alignments(
     models: Sequence[Path] = (),
     hypotheses: Sequence[Path] = (),
     gold_index: Index | None = None,
-    index: Index | None = None,
-    skip_bad: bool = False,
     options: OpenOptions | None = None,
 ) -> AlignmentResults:
     """Score the links of models, and of other programs, against gold links.
 
     texts: source and target, or one table; models need them. hypotheses: files of links.
-    gold_index, index: first word number in the gold and in hypotheses, 0 or 1; None: found from the
-    file. skip_bad: leave out links to words that do not exist, instead of raising ModelError.
+    gold_index: first word number in the gold, 0 or 1; None: found from the file.
     """
-    known = read_gold(gold, texts, index=gold_index, skip_bad=skip_bad)
-    files = [score_file(path, known, index=index, skip_bad=skip_bad) for path in hypotheses]
+    known = read_gold(gold, texts, gold_index)
+    files = [score_file(path, known) for path in hypotheses]
     scores = [*_scores_of_models(models, known, options or OpenOptions()), *files]
-    return AlignmentResults(scores, summary_of(known))
+    return AlignmentResults(scores, known.summary)
 
 
-def summary_of(gold: Gold) -> GoldSummary:
-    """Return the size of the gold, and how it was read."""
-    rows = gold.links.rows
-    return GoldSummary(
-        name=gold.name,
-        note=how_read(gold.links),
-        pairs=len(rows),
-        sure=sum(len(row.sure) for row in rows),
-        possible=sum(len(row.possible - row.sure) for row in rows),
-    )
-
-
-def read_gold(
-    path: Path, texts: Sequence[Path], *, index: Index | None = None, skip_bad: bool = False
-) -> Gold:
+def read_gold(path: Path, texts: Sequence[Path], index: Index | None) -> Gold:
     """Read gold links, and the texts they belong to if their files are given."""
     if not texts:
-        links = read_links(path, index=index, skip_bad=skip_bad)
-        return Gold(path.name, (), (UNKNOWN,) * len(links.rows), links)
-    pairs = read_texts(texts)
-    lengths = tuple((len(source.split()), len(target.split())) for source, target in pairs)
-    links = read_links(path, lengths, index=index, skip_bad=skip_bad)
-    return Gold(path.name, pairs, lengths, links)
+        links = read_links(path, index=index)
+        return Gold(path.name, (), [UNKNOWN] * len(links.rows), links)
+    pairs = list(source_target_pairs(texts))
+    lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
+    return Gold(path.name, pairs, lengths, read_links(path, lengths, index=index))
 
 
-def read_texts(texts: Sequence[Path]) -> Pairs:
-    """Read sentence pairs; of several references, the first."""
-    return tuple((pair.source, pair.references[0]) for pair in read_pairs(texts))
-
-
-def score_file(
-    path: Path, gold: Gold, *, index: Index | None = None, skip_bad: bool = False
-) -> AlignmentScores:
+def score_file(path: Path, gold: Gold) -> AlignmentScores:
     """Score the links of another program; its possible links count as links."""
-    found = read_links(path, gold.lengths, index=index, option="-s links.index=", skip_bad=skip_bad)
+    hint = "" if gold.pairs else "give the texts: source and target"
+    found = read_links(path, gold.lengths, hint=hint)
     rows = [row.possible for row in found.rows]
-    return score_alignments(path.name, rows, gold.links.rows, how_read(found))
-
-
-def score_model(name: str, translator: Translator, gold: Gold) -> Scored:
-    """Score the links of a model between the words of the gold's texts."""
-    from models.alignment import align
-
-    config = dataclasses.replace(translator.alignment, units="word")
-    found = align(translator, gold.pairs, config=config)
-    notes = tuple(f"pair {number}: {one.note}" for number, one in enumerate(found, 1) if one.note)
-    note = how_aligned(config)
-    scores = score_alignments(name, [one.links for one in found], gold.links.rows, note)
-    return Scored(scores, notes)
+    return score_alignments(path.name, rows, gold.links.rows, found.note)
 
 
 def _scores_of_models(
     folders: Sequence[Path], gold: Gold, options: OpenOptions
 ) -> Iterator[AlignmentScores]:
-    """Score each model. Opening one imports torch, so files are read and checked before."""
+    """Score the links of each model between the words of the texts.
+
+    Opening a model imports torch, so files are read and checked before.
+    """
     for name, folder in zip(model_names(folders), folders, strict=True):
+        from models.alignment import align
+
         translator = loading.open_aligner(folder, options)
-        scored = score_model(name, translator, gold)
-        for note in scored.notes:
-            options.messages.warn(f"{name}: {note}; no links")
-        yield scored.scores
-
-
-def how_read(found: LinkFile) -> str:
-    """Return the first word number of a file, how it is known, and how many links were left out."""
-    left_out = f"; {counted(found.left_out, 'bad link')} left out" if found.left_out else ""
-    return f"counts from {found.base} ({found.reason}){left_out}"
+        config = dataclasses.replace(translator.alignment, units="word")
+        found = align(translator, gold.pairs, config=config)
+        for number, one in enumerate(found, 1):
+            if one.note:
+                options.messages.warn(f"{name}: pair {number}: {one.note}; no links")
+        links = [one.links for one in found]
+        yield score_alignments(name, links, gold.links.rows, how_aligned(config))
 
 
 def how_aligned(config: AlignConfig) -> str:

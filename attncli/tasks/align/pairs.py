@@ -1,13 +1,10 @@
-"""Align chunks of pairs with a model, with files of other programs, or with both."""
+"""Align pairs with models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.alignments.external import ExternalAlignments, read_external_alignments
-from attncli.data.alignments.links import Index
 from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair, Panel
 from models.base.errors import ModelError
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from models.alignment import Alignment
-    from models.base.types import Translation
     from models.config.tables import AlignConfig
     from models.inference.translator import Translator
 
@@ -39,41 +35,40 @@ def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: 
     return Aligner(translator, merged(translator.alignment, overrides), **options)
 
 
-def align_chunks(chunks: Iterable[list[PairLine]], aligner: Aligner) -> Iterator[list[AlignedPair]]:
-    """Yield the alignments of each chunk as soon as the chunk is read.
+def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair]:
+    """Return the alignments of pairs.
 
     A pair with a fault or an empty side has no units and no links, and the model is not called. A
     pair that is too long for the model has a note and no links.
     """
-    from models.alignment import align
+    from models.alignment import align, head_weights
 
-    for chunk in chunks:
-        asked = [pair for pair in chunk if _is_whole(pair)]
-        texts = [(pair.source, pair.target) for pair in asked]
-        found = align(
-            aligner.translator,
-            texts,
-            config=aligner.config,
-            reverse=aligner.reverse,
-            max_batch_tokens=aligner.max_batch_tokens,
-        )
-        heads = every_head(aligner, texts)
-        known = {
-            pair.number: drawn(pair, alignment, aligner.name, weights)
-            for pair, alignment, weights in zip(asked, found, heads, strict=True)
-        }
-        yield [known[pair.number] if pair.number in known else empty(pair) for pair in chunk]
+    whole = [p for p in pairs if p.source.strip() and p.target.strip() and not p.fault]
+    texts = [(pair.source, pair.target) for pair in whole]
+    found = align(
+        aligner.translator,
+        texts,
+        config=aligner.config,
+        reverse=aligner.reverse,
+        max_batch_tokens=aligner.max_batch_tokens,
+    )
+    heads = requested_heads(head_weights, aligner, texts)
+    known = {
+        pair.number: drawn(pair, alignment, aligner.name, weights)
+        for pair, alignment, weights in zip(whole, found, heads, strict=True)
+    }
+    return [known[pair.number] if pair.number in known else empty(pair) for pair in pairs]
 
 
 def align_side_by_side(
-    chunks: Iterable[list[PairLine]], aligners: Sequence[Aligner]
+    chunks: Iterable[Sequence[PairLine]], aligners: Sequence[Aligner]
 ) -> Iterator[list[AlignedPair]]:
-    """Yield the alignments of each chunk, with a panel for each model; see `align_chunks`.
+    """Yield the alignments of each chunk, with a panel for each model.
 
     Raises ModelError if the models divide a text into different units.
     """
     for chunk in chunks:
-        found = [next(align_chunks([chunk], aligner)) for aligner in aligners]
+        found = [align_pairs(chunk, aligner) for aligner in aligners]
         yield [side_by_side(of_models) for of_models in zip(*found, strict=True)]
 
 
@@ -91,23 +86,13 @@ def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
     return first._replace(panels=panels, note="; ".join(notes))
 
 
-def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
-    """Return the weights (L, H, J, I) of every head for each pair; None if not requested."""
-    from models.alignment import head_weights
-
-    return _requested_heads(head_weights, aligner, texts)
-
-
-def every_head_of_translations(aligner: Aligner, translations: Sequence[Translation]) -> list[Any]:
-    """Return the weights of `every_head` for the best output of each translation."""
-    from models.alignment import translation_head_weights
-
-    return _requested_heads(translation_head_weights, aligner, translations)
-
-
-def _requested_heads(
+def requested_heads(
     compute: Callable[..., list[Tensor | None]], aligner: Aligner, pairs: Sequence[Any]
 ) -> list[Any]:
+    """Return the weights (L, H, J, I) of every head for each pair; None if not requested.
+
+    compute: `head_weights` of texts, or `translation_head_weights` of translations.
+    """
     if not aligner.heads:
         return [None] * len(pairs)
     size = aligner.max_batch_tokens
@@ -141,48 +126,3 @@ def empty(pair: PairLine) -> AlignedPair:
         note=pair.fault,
         ending=pair.ending,
     )
-
-
-def read_external(
-    paths: Sequence[Path],
-    pairs: Sequence[PairLine] | None,
-    *,
-    index: Index | None = None,
-    skip_bad: bool = False,
-) -> tuple[list[PairLine], list[ExternalAlignments]]:
-    """Return the external alignments of files, and the pairs: given ones, or those in the files."""
-    lengths = None if pairs is None else [_lengths(pair) for pair in pairs]
-    external = []
-    for path in paths:
-        alignments = read_external_alignments(path, lengths, index=index, skip_bad=skip_bad)
-        if pairs is None:
-            pairs = [PairLine(number, *texts) for number, texts in enumerate(alignments.texts, 1)]
-            lengths = [_lengths(pair) for pair in pairs]
-        external.append(alignments)
-    return list(pairs or ()), external
-
-
-def with_external(
-    aligned: Iterable[AlignedPair], external: Sequence[ExternalAlignments]
-) -> Iterator[AlignedPair]:
-    """Yield the model's aligned pairs with the external alignments added."""
-    for pair in aligned:
-        others = [alignments.panels[pair.number - 1] for alignments in external]
-        yield pair._replace(panels=(*pair.panels, *others))
-
-
-def external_only(
-    pairs: Sequence[PairLine], external: Sequence[ExternalAlignments]
-) -> Iterator[AlignedPair]:
-    """Yield pairs that have external alignments only."""
-    for pair in pairs:
-        panels = tuple(alignments.panels[pair.number - 1] for alignments in external)
-        yield empty(pair)._replace(panels=panels)
-
-
-def _is_whole(pair: PairLine) -> bool:
-    return bool(pair.source.strip() and pair.target.strip() and not pair.fault)
-
-
-def _lengths(pair: PairLine) -> tuple[int, int]:
-    return len(pair.source.split()), len(pair.target.split())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.data.alignments.links import Index
+from attncli.data.alignments.external import read_external_alignments
 from attncli.data.alignments.pairs import PairLine, pairs_of_files, pairs_of_lines
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_input, open_output
@@ -23,9 +23,7 @@ from attncli.tasks.align.pairs import (
     Aligner,
     align_side_by_side,
     aligner_of,
-    external_only,
-    read_external,
-    with_external,
+    empty,
 )
 from attncli.terminal.messages import Messages
 from attncli.terminal.plurals import counted
@@ -40,8 +38,9 @@ class ChosenModels(NamedTuple):
     overrides: Mapping[str, Any]
     max_batch_tokens: int
     options: OpenOptions
+    heads: bool = False  # True adds the weights of every head
 
-    def load(self, *, heads: bool, named: bool = False) -> list[Aligner]:
+    def load(self, *, named: bool = False) -> list[Aligner]:
         """Load the models. This imports torch, so all cheaper checks come before it."""
         given: list[Path | None] = [*self.models] or [None]
         models = [chosen_model(model, "translate") for model in given]
@@ -53,19 +52,11 @@ class ChosenModels(NamedTuple):
                 self.overrides,
                 reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
                 name=name,
-                heads=heads,
+                heads=self.heads,
                 max_batch_tokens=self.max_batch_tokens,
             )
             for name, model in zip(names, models, strict=True)
         ]
-
-
-class ExternalInput(NamedTuple):
-    """Files of external alignments, and how they are read."""
-
-    paths: list[Path]
-    base: Index | None  # index of the first word; None: found from the file
-    skip_bad: bool  # True: leave out links to words that do not exist
 
 
 class Out(NamedTuple):
@@ -80,28 +71,24 @@ class Out(NamedTuple):
 
 
 def with_external_alignments(
-    chunks: Iterator[list[PairLine]],
-    chosen: ChosenModels,
-    given: ExternalInput,
-    *,
-    has_texts: bool,
-    heads: bool,
+    chunks: Iterator[list[PairLine]], chosen: ChosenModels, paths: Sequence[Path]
 ) -> Iterator[list[AlignedPair]]:
-    """Yield external alignments, together with those of the models if some are given.
-
-    has_texts: False if the pairs are in the files of alignments. heads: True adds the weights of
-    every head.
-    """
-    read = list(itertools.chain.from_iterable(chunks)) if has_texts else None
-    pairs, external = read_external(given.paths, read, index=given.base, skip_bad=given.skip_bad)
-    for path, found in zip(given.paths, external, strict=True):
-        if found.note:
-            chosen.options.messages.say(f"{path.name}: {found.note}")
-    if not chosen.models:
-        yield list(external_only(pairs, external))
-        return
-    for chunk in align_side_by_side([pairs], chosen.load(heads=heads, named=True)):
-        yield list(with_external(chunk, external))
+    """Yield external alignments, together with those of the models if some are given."""
+    pairs = list(itertools.chain.from_iterable(chunks))
+    lengths = [(len(pair.source.split()), len(pair.target.split())) for pair in pairs]
+    external = [read_external_alignments(path, lengths) for path in paths]
+    for path, alignments in zip(paths, external, strict=True):
+        if alignments.note:
+            chosen.options.messages.say(f"{path.name}: {alignments.note}")
+    if chosen.models:
+        [aligned] = align_side_by_side([pairs], chosen.load(named=True))
+    else:
+        aligned = [empty(pair)._replace(panels=()) for pair in pairs]
+    panels = zip(*(alignments.panels for alignments in external), strict=True)
+    yield [
+        pair._replace(panels=(*pair.panels, *others))
+        for pair, others in zip(aligned, panels, strict=True)
+    ]
 
 
 @contextmanager
@@ -116,15 +103,17 @@ def pair_source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
 
 def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
     """Write lines as they finish and documents at the end; return the number of refused pairs."""
-    picture, document = Picture(out.drawing), _Document(out.format, out.style)
-    count = refused = 0
+    picture, count, refused = Picture(out.drawing), 0, 0
+    kept: list[AlignedPair] = []  # of a document
     with (
         open_output(out.path) as write,
         out.messages.progress("aligning", shown=out.path is not None) as advance,
     ):
         for chunk in aligned:
-            if out.format:
-                write(document.add(chunk))
+            if out.format and FORMATS[out.format].document:
+                kept += chunk
+            elif out.format:
+                write(written(chunk, out.format, out.style))
             if out.show:
                 chosen = list(filter(out.drawing.wants, chunk))
                 sys.stdout.buffer.write(written(chosen, "terminal", out.style))
@@ -136,26 +125,7 @@ def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
             refused += len(bad)
             count += len(chunk)
             advance(count, counted(count, "pair"))
-        write(document.end())
+        if out.format and FORMATS[out.format].document:
+            write(written(kept, out.format, out.style))
     picture.draw()
     return refused
-
-
-class _Document:
-    """Alignments in one format: lines are written at once, a document at the end."""
-
-    def __init__(self, name: str | None, style: Style) -> None:
-        self.name, self.style = name, style
-        self.whole = name is not None and FORMATS[name].document is not None
-        self.pairs: list[AlignedPair] = []
-
-    def add(self, chunk: list[AlignedPair]) -> bytes:
-        """Return the bytes that can be written now."""
-        if self.whole:
-            self.pairs += chunk
-            return b""
-        return written(chunk, self.name or "", self.style)
-
-    def end(self) -> bytes:
-        """Return the bytes to write at the end."""
-        return written(self.pairs, self.name or "", self.style) if self.whole else b""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attncli.data.images.named import ImageFile
 from attncli.scoring.caption_words import is_content_word
 from attncli.terminal.messages import ShowProgress
-from models.config.tables import BATCH_IMAGES, SearchConfig
+from models.config.tables import BATCH_IMAGES
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -31,10 +31,7 @@ class AttentionScores(NamedTuple):
 
 
 def attention_scores(
-    captioner: Captioner,
-    files: Sequence[ImageFile],
-    search: SearchConfig,
-    advance: ShowProgress = lambda done, note="": None,
+    captioner: Captioner, files: Sequence[ImageFile], advance: ShowProgress
 ) -> AttentionScores:
     """Caption images and return the scores of the attention maps."""
     from models.images.opening import open_image, to_square
@@ -50,7 +47,7 @@ def attention_scores(
             to_square(open_image(file.content(), name=file.name, least=config.size), config)
             for file in group
         ]
-        found = captioner.caption(images, search=search, attention=True)
+        found = captioner.caption(images, attention=True)
         for number, (image, caption) in enumerate(zip(images, found, strict=True), start):
             maps = caption.attention
             assert maps is not None

@@ -66,12 +66,7 @@ class CaptionTask:
 
     def run(self, records: Sequence[ImageFile]) -> list[RecordResult]:
         """Return the captions of each image."""
-        groups = caption_images(
-            [list(records)],
-            self.captioner,
-            search=self.captioner.search,
-            batch=self.batch_images,
-        )
+        groups = caption_images([records], self.captioner, batch=self.batch_images)
         return [self._result(outcome) for group in groups for outcome in group]
 
     def failed(self, record: ImageFile, error: str) -> RecordResult:

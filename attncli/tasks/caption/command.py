@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import Annotated, NamedTuple
 
 import typer
@@ -12,7 +11,6 @@ import typer
 from attncli.data.images.named import (
     STDIN,
     ImageFile,
-    check_image,
     count_images,
     is_alone,
     is_archive,
@@ -33,8 +31,7 @@ from attncli.tasks.caption.writers import (
     CaptionedImage,
     CaptionFormat,
     CaptionLayout,
-    closing,
-    opening,
+    frame,
     rendered,
 )
 from attncli.terminal import console
@@ -105,8 +102,6 @@ def caption(
     _check(names, tables, format, sidecar=sidecar, show=show)
     alone = is_alone(names)
     check_output(output)
-    if alone:
-        check_image(names[0])
     with open_attention(picture, alone=alone) as draw:
         options = caption_options(given, device, threads)
         captioner = loading.open_captioners(model, options)
@@ -116,17 +111,17 @@ def caption(
         results = caption_images(
             _groups(names, recursive),
             captioner,
-            search=captioner.search,
             attention=bool(picture) or show or format == "html",
             batch=tables.compute.batch_images,
         )
+        shown = not alone and is_away(output)
+        total = count_images(names, recursive=recursive) if names and shown else None
         with (
             open_output(output) as write,
-            _progress(names, recursive, shown=not alone and is_away(output)) as advance,
+            console.progress("captioning", total=total, shown=shown) as advance,
         ):
-            to = Sinks(
-                write, draw, show, Sidecars(overwrite=tables.output.overwrite) if sidecar else None
-            )
+            sidecars = Sidecars(overwrite=tables.output.overwrite) if sidecar else None
+            to = Sinks(write, draw, show, sidecars)
             failed = _write_all(results, layout, to, advance)
     if failed:
         raise typer.Exit(1)
@@ -164,11 +159,10 @@ def _check(
         raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
     if show and format != "text":
         raise typer.BadParameter(f"maps among {format}", param_hint="'--show'")
-    if sidecar and STDIN in names:
-        raise typer.BadParameter("standard input has no file beside it", param_hint="'--sidecar'")
-    if sidecar and any(map(is_archive, names)):
+    if sidecar and any(name == STDIN or is_archive(name) for name in names):
         raise typer.BadParameter(
-            "a TAR file has no file beside its images", param_hint="'--sidecar'"
+            "images of standard input and of TAR files have no place for text",
+            param_hint="'--sidecar'",
         )
     if tables.output.overwrite and not sidecar:
         raise ConfigurationError("output.overwrite without --sidecar", "--sidecar")
@@ -191,7 +185,8 @@ def _write_all(
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
     statistics = CaptionStatistics()
-    to.write(opening(layout))
+    head, foot = frame(layout)
+    to.write(head)
     for outcomes in results:
         to.write(rendered(outcomes, layout) if not to.show else _shown(outcomes, layout))
         to.draw(outcomes)
@@ -203,7 +198,7 @@ def _write_all(
         statistics.count(outcomes)
         count, failed = count + len(outcomes), failed + len(notes)
         advance(count, counted(count, "image"))
-    to.write(closing(layout))
+    to.write(foot)
     existing = to.sidecars.notes() if to.sidecars else []
     for note in [*existing, *statistics.notes()]:
         console.warn(note)
@@ -221,11 +216,3 @@ def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:
         if outcome.attention:
             parts.append(maps_as_text(outcome.attention, screen).encode("utf-8", "replace"))
     return b"".join(parts)
-
-
-def _progress(
-    names: Sequence[str], recursive: bool, *, shown: bool
-) -> AbstractContextManager[ShowProgress]:
-    """Show the number of captioned images if the results are not on the terminal."""
-    total = count_images(names, recursive=recursive) if names and shown else None
-    return console.progress("captioning", total=total, shown=shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,17 +12,16 @@ import typer
 
 from attncli.data.images.named import STDIN
 from attncli.data.streams import check_output, open_output
-from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, closing, opening, rendered
+from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, frame, rendered
 from attncli.terminal.plurals import counted
 from models.base.errors import ModelError
-from models.base.files import write_bytes, write_text
+from models.base.files import write_bytes, write_errors, write_text
 
 if TYPE_CHECKING:
     from attncli.render.image_attention.maps import AttentionMaps
 
 NAME = "{name}"  # placeholder in file names: the image's name without its suffix
 STDIN_NAME = "stdin"
-NAMED = 3  # existing files that are named
 
 Draw = Callable[[list[CaptionedImage]], None]
 
@@ -40,7 +38,8 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
         return
     from attncli.render.image_attention import writer_of
 
-    pattern = _pattern(place)
+    is_folder = place.endswith("/") or Path(place).is_dir()
+    pattern = Path(place, f"{NAME}.png") if is_folder else Path(place)
     write = writer_of(pattern)
     if not alone and NAME not in str(pattern):
         if pattern.suffix.lower() != ".html":
@@ -51,7 +50,10 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
         with _page(pattern) as draw:
             yield draw
         return
-    _check_folder(pattern, create=place.endswith("/"))
+    if place.endswith("/"):
+        with write_errors(pattern.parent):
+            pattern.parent.mkdir(parents=True, exist_ok=True)
+    check_output(pattern)
     yield _Files(pattern, write).draw
 
 
@@ -61,7 +63,6 @@ class Sidecars:
     def __init__(self, *, overwrite: bool) -> None:
         self._overwrite = overwrite
         self.existing = 0  # files that were not replaced
-        self._first: list[str] = []  # of these, named as their images are
 
     def write(self, outcomes: list[CaptionedImage]) -> Iterator[str]:
         """Write the files of some images; yield error messages, but count existing files."""
@@ -72,8 +73,6 @@ class Sidecars:
             target = path.with_suffix(".txt")
             if target.exists() and not self._overwrite:
                 self.existing += 1
-                name = os.path.splitext(outcome.file.name)[0] + target.suffix
-                self._first = [*self._first, name][:NAMED]
                 continue
             lines = (" ".join(hypothesis.text.split()) for hypothesis in outcome.hypotheses)
             try:
@@ -85,11 +84,9 @@ class Sidecars:
         """Return a message about the files that were not replaced, if there are any."""
         if not self.existing:
             return []
-        names = ", ".join(self._first)
-        more = f" and {self.existing - NAMED:,} more" if self.existing > NAMED else ""
         return [
             f"{counted(self.existing, 'text file')} existed before, not replaced "
-            f"(-s output.overwrite=true replaces them): {names}{more}"
+            "(-s output.overwrite=true replaces them)"
         ]
 
 
@@ -103,35 +100,18 @@ class _Files:
     def draw(self, outcomes: list[CaptionedImage]) -> None:
         for outcome in outcomes:
             if outcome.attention:
-                write_bytes(self._place(outcome), self._write(outcome.attention))
-
-    def _place(self, outcome: CaptionedImage) -> Path:
-        file = outcome.file
-        name = STDIN_NAME if file.name == STDIN else Path(file.name).stem
-        self._names[name] += 1
-        count = self._names[name]
-        return Path(self._pattern.replace(NAME, name if count == 1 else f"{name}-{count}"))
+                name = STDIN_NAME if outcome.file.name == STDIN else Path(outcome.file.name).stem
+                self._names[name] += 1
+                count = self._names[name]
+                place = self._pattern.replace(NAME, name if count == 1 else f"{name}-{count}")
+                write_bytes(Path(place), self._write(outcome.attention))
 
 
 @contextmanager
 def _page(path: Path) -> Iterator[Draw]:
     layout = CaptionLayout("html")
+    head, foot = frame(layout)
     with open_output(path) as write:
-        write(opening(layout))
+        write(head)
         yield lambda outcomes: write(rendered(outcomes, layout))
-        write(closing(layout))
-
-
-def _pattern(place: str) -> Path:
-    folder = place.endswith("/") or Path(place).is_dir()
-    return Path(place, f"{NAME}.png") if folder else Path(place)
-
-
-def _check_folder(pattern: Path, *, create: bool) -> None:
-    folder = pattern.parent
-    if create and not folder.exists():
-        try:
-            folder.mkdir(parents=True)
-        except OSError as error:
-            raise ModelError(f"cannot make the folder {folder}: {error.strerror}") from None
-    check_output(pattern)
+        write(foot)

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 from attncli.data.images.named import ImageFile
 from attncli.tasks.caption.image_opener import ImageOpener, OpenedImage
 from attncli.tasks.caption.writers import CaptionedImage
-from models.config.tables import BATCH_IMAGES, SearchConfig
+from models.config.tables import BATCH_IMAGES
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
-    from attncli.render.image_attention.maps import AttentionMaps
-    from models.inference.captioner import Caption, Captioner, CaptionerInput
+    from models.inference.captioner import Caption, Captioner
 
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # images from which on equal captions are reported
@@ -27,7 +24,6 @@ def caption_images(
     groups: Iterable[Sequence[ImageFile]],
     captioner: Captioner,
     *,
-    search: SearchConfig,
     attention: bool = False,
     batch: int = BATCH_IMAGES,
 ) -> Iterator[list[CaptionedImage]]:
@@ -38,15 +34,10 @@ def caption_images(
     """
     with ImageOpener(captioner, attention=attention) as opener:
         batches, again = tee(opened for group in groups for opened in opener.opened(group, batch))
-        shown = (readable(images) for _, images in again)
-        captions = captioner.batches(shown, search=search, attention=attention)
+        shown = ([each.shown for each in some if not isinstance(each, str)] for _, some in again)
+        captions = captioner.batches(shown, attention=attention)
         for (files, images), found in zip(batches, captions, strict=True):
             yield _captioned(files, images, found)
-
-
-def readable(opened: Sequence[OpenedImage | str]) -> list[CaptionerInput]:
-    """Return the images of a batch that could be read."""
-    return [image.shown for image in opened if not isinstance(image, str)]
 
 
 class CaptionStatistics:
@@ -65,8 +56,11 @@ class CaptionStatistics:
                 self._truncated += outcome.hypotheses[0].truncated
                 known = outcome.caption in self._captions or len(self._captions) < REMEMBERED
                 self._captions.update([outcome.caption] if known else [])
-            if outcome.attention:
-                self._note_overlap(outcome.attention)
+            if outcome.attention and len(outcome.attention.words) > 1:
+                from attncli.render.image_attention.maps import mean_overlap
+
+                self._maps += 1
+                self._alike += mean_overlap(outcome.attention.maps) >= ALIKE
 
     def notes(self) -> Iterator[str]:
         """Yield warnings: captions cut at the limit, maps or captions that hardly differ."""
@@ -85,13 +79,6 @@ class CaptionStatistics:
         if self._images >= FEWEST and 2 * count > self._images:
             yield f"{count:,} of {self._images:,} images have the same caption, {caption!r}"
 
-    def _note_overlap(self, attention: AttentionMaps) -> None:
-        from attncli.render.image_attention.maps import mean_overlap
-
-        if len(attention.words) > 1:
-            self._maps += 1
-            self._alike += mean_overlap(attention.maps) >= ALIKE
-
 
 def _captioned(
     files: Sequence[ImageFile], opened: Sequence[OpenedImage | str], found: Sequence[Caption]
@@ -101,16 +88,11 @@ def _captioned(
     for file, image in zip(files, opened, strict=True):
         if isinstance(image, str):
             outcomes.append(CaptionedImage(file, (), note=image))
-        else:
-            caption = next(captions)
-            maps = _maps(file, image.larger, caption) if image.larger else None
-            outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
+            continue
+        caption, maps = next(captions), None
+        if image.larger and caption.attention:
+            from attncli.render.image_attention.maps import attention_maps
+
+            maps = attention_maps(file.name, image.larger, caption.attention)
+        outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
     return outcomes
-
-
-def _maps(file: ImageFile, image: Image, caption: Caption) -> AttentionMaps:
-    """Return the attention maps of a caption, with the image to draw them over."""
-    from attncli.render.image_attention.maps import attention_maps
-
-    assert caption.attention is not None
-    return attention_maps(file.name, image, caption.attention)

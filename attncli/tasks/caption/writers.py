@@ -57,13 +57,13 @@ class CaptionLayout(NamedTuple):
     read: str = ""  # read mode of the model
 
 
-def opening(layout: CaptionLayout) -> bytes:
-    """Return the bytes that precede the first result."""
+def frame(layout: CaptionLayout) -> tuple[bytes, bytes]:
+    """Return the bytes before the first result and those after the last: of a page in HTML."""
     if layout.format != "html":
-        return b""
-    from attncli.render.image_attention.page import HEAD
+        return b"", b""
+    from attncli.render.image_attention.page import FOOT, HEAD
 
-    return HEAD.encode()
+    return HEAD.encode(), FOOT.encode()
 
 
 def rendered(outcomes: Sequence[CaptionedImage], layout: CaptionLayout) -> bytes:
@@ -71,15 +71,6 @@ def rendered(outcomes: Sequence[CaptionedImage], layout: CaptionLayout) -> bytes
     rows = "".join(f"{row}\n" for each in outcomes for row in WRITER.rows(each, layout))
     named = layout.format in ("text", "tsv")
     return rows.encode("utf-8", "surrogateescape" if named else "replace")
-
-
-def closing(layout: CaptionLayout) -> bytes:
-    """Return the bytes that follow the last result."""
-    if layout.format != "html":
-        return b""
-    from attncli.render.image_attention.page import FOOT
-
-    return FOOT.encode()
 
 
 def _name(outcome: CaptionedImage) -> str:

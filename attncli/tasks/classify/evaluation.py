@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attncli.data.lines import Line
-from attncli.data.streams import open_output
 from attncli.data.text.labels import LabelledText, read_labelled
 from attncli.data.text.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
-from attncli.options.evaluation import path_for
+from attncli.options.evaluation import write_outputs
 from attncli.scoring.labels import LabelEvaluation, score_labels
 from attncli.tasks.classify.lines import classify_lines
 from models.base.errors import ModelError
@@ -70,7 +69,5 @@ def _classified(
         if unknown := sorted({row.label for row in rows} - {*map(nfc, classifier.labels)}):
             missing = ", ".join(unknown[:5])
             options.messages.warn(f"{name} does not know {missing}: labels of the test set")
-        if save:
-            with open_output(path_for(save, name)) as write:
-                write("".join(f"{label}\n" for label in labels).encode())
+        write_outputs(save, name, labels)
         yield name, labels

@@ -94,7 +94,8 @@ def explain(
     """
     check_output(output)
     methods, texts = known_methods(method), text or []
-    folder = folder_of(model, texts[0] if texts else "")
+    shipped = "caption" if texts and texts[0].lower().endswith(SUFFIXES) else "translate"
+    folder = find_model(model) if model else default_model(shipped)
     is_image = task_of(folder) == "caption"
     if not is_image:
         check_texts(texts, "explain")
@@ -109,8 +110,8 @@ def explain(
     read_mode = tables.attention.read_decode or None
     opening = OpenOptions(device, threads, read_mode, to=to, source=source, messages=console)
     with open_source(text, input) as stream:
-        explainer = lines.open_explainer(folder, opening, ExplainOptions(methods, word))
-        outcomes = (explainer.explain(line) for chunk in explainer.read(stream) for line in chunk)
+        explain_line, read = lines.open_explainer(folder, opening, ExplainOptions(methods, word))
+        outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)
         with open_output(output) as write:
             refused = run.write_all(outcomes, write, layout, console)
     if refused:
@@ -123,12 +124,3 @@ def known_methods(names: Sequence[str] | None) -> tuple[str, ...]:
         if name not in METHODS:
             raise unknown_name("method", name, METHODS)
     return tuple(dict.fromkeys(names or METHODS))
-
-
-def folder_of(model: Path | None, first: str) -> Path:
-    """Return the folder of a model; without one, the shipped model for the first input.
-
-    That is the captioner for the name of an image, otherwise the translator.
-    """
-    is_image = first.lower().endswith(SUFFIXES)
-    return find_model(model) if model else default_model("caption" if is_image else "translate")

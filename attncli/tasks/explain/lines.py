@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 import torch
 
 from attncli.data.alignments.pairs import pair_of
-from attncli.data.images.named import ImageFile, listed_images
+from attncli.data.images.named import listed_images
 from attncli.data.lines import Line
 from attncli.data.typed import input_chunks
 from attncli.jobs import loading
@@ -43,28 +43,28 @@ class ExplainedLine(NamedTuple):
 
 
 Explain = Callable[[Line], ExplainedLine]
+ReadLines = Callable[[BinaryIO], Iterator[list[Line]]]
 
 
-class Explainer(NamedTuple):
-    """A model that explains lines, and how its lines are read."""
-
-    explain: Explain
-    read: Callable[[BinaryIO], Iterator[list[Line]]]
-
-
-def open_explainer(folder: Path, opening: OpenOptions, options: ExplainOptions) -> Explainer:
-    """Open the model of a folder for lines of its task."""
+def open_explainer(
+    folder: Path, opening: OpenOptions, options: ExplainOptions
+) -> tuple[Explain, ReadLines]:
+    """Open the model of a folder; return how it explains a line, and how lines are read."""
     task = task_of(loading.readable(folder))
+    if opening.to and task in ("classify", "caption"):
+        raise ModelError(
+            f"--to {opening.to} with {folder.name}, which does not translate",
+            "a model that translates",
+            "leave out --to",
+        )
     if task == "classify":
-        _check_languages(opening, folder)
         classifier = loading.open_classifier(folder, opening)
-        return Explainer(_guarded(lambda line: of_label(classifier, line, options)), input_chunks)
+        return _guarded(lambda line: of_label(classifier, line, options)), input_chunks
     if task == "caption":
-        _check_languages(opening, folder)
         captioner = loading.open_captioner(folder, opening)
-        return Explainer(_guarded(lambda line: of_caption(captioner, line, options)), image_lines)
+        return _guarded(lambda line: of_caption(captioner, line, options)), image_lines
     translator = loading.open_translator(folder, opening)
-    return Explainer(_guarded(lambda line: of_pair(translator, line, options)), input_chunks)
+    return _guarded(lambda line: of_pair(translator, line, options)), input_chunks
 
 
 def of_pair(translator: Translator, line: Line, options: ExplainOptions) -> ExplainedLine:
@@ -119,13 +119,8 @@ def image_lines(stream: BinaryIO) -> Iterator[list[Line]]:
     """Yield the paths of images in a stream."""
     number = 0
     for files in listed_images(stream):
-        chunk = [_path_line(file, number) for number, file in enumerate(files, number + 1)]
-        number += len(chunk)
-        yield chunk
-
-
-def _path_line(file: ImageFile, number: int) -> Line:
-    return Line(number, file.name, fault=file.fault)
+        yield [Line(n, file.name, fault=file.fault) for n, file in enumerate(files, number + 1)]
+        number += len(files)
 
 
 def _guarded(explain: Explain) -> Explain:
@@ -142,13 +137,3 @@ def _guarded(explain: Explain) -> Explain:
             return ExplainedLine(line, note=f"line {line.number}: {error}")
 
     return guarded
-
-
-def _check_languages(opening: OpenOptions, folder: Path) -> None:
-    """Raise ModelError for a target language with a model that does not translate."""
-    if opening.to:
-        raise ModelError(
-            f"--to {opening.to} with {folder.name}, which does not translate",
-            "a model that translates",
-            "leave out --to",
-        )

@@ -32,11 +32,11 @@ def layout_of(
 ) -> Layout:
     """Return where explanations go; raise an error before the model runs if that is impossible."""
     screen = current_screen() if show else Screen(current_screen().width)
-    if not is_image or picture is None:
-        return Layout(format, screen, check_drawing(picture, lines, drawn=False), show)
-    writer_of(picture)
-    check_output(picture)
-    return Layout(format, screen, check_drawing(None, lines, drawn=False), show, picture)
+    if is_image and picture:
+        writer_of(picture)
+        check_output(picture)
+    maps, heat_maps = (picture, None) if is_image else (None, picture)
+    return Layout(format, screen, check_drawing(heat_maps, lines, drawn=False), show, maps)
 
 
 def write_all(

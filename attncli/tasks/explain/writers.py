@@ -61,15 +61,9 @@ def as_text(outcome: ExplainedLine, screen: Screen, maps: bool) -> str:
         return "\n"
     if not found.source:  # the maps of an image are drawn over it
         head = f"{outcome.line.number}  {printable(outcome.line.text)}  {outcome.output}\n"
-        drawn = maps_text(outcome, screen) if maps else ""
+        drawn = maps_as_text(outcome.maps, screen) if maps and outcome.maps else ""
         return f"{head}{drawn}{measure_table(found)}\n"
     return f"{heat_maps(heat_map_pair(outcome), screen)}{measure_table(found)}\n"
-
-
-def maps_text(outcome: ExplainedLine, screen: Screen) -> str:
-    """Return the maps of an image, drawn over it."""
-    assert outcome.maps is not None
-    return maps_as_text(outcome.maps, screen)
 
 
 def measure_table(found: Explanation) -> str:
@@ -117,10 +111,14 @@ def as_json(outcome: ExplainedLine) -> str:
 
 
 def correlations(found: Explanation) -> dict[str, dict[str, float | None]]:
-    """Return the rank correlation of each pair of methods."""
+    """Return the rank correlation of each pair of methods; None if it is not defined."""
+
+    def known(value: float) -> float | None:
+        return None if math.isnan(value) else round(value, DIGITS)
+
     rows = found.rows
     return {
-        one.method: {other.method: _known(found.correlation(one, other)) for other in rows}
+        one.method: {other.method: known(found.correlation(one, other)) for other in rows}
         for one in rows
     }
 
@@ -135,10 +133,6 @@ def measured(measures: Sequence[Measure]) -> dict[str, Any]:
 def rounded(values: Tensor) -> Any:
     """Return numbers with a few digits, as lists."""
     return (values.double() * 10**DIGITS).round().div(10**DIGITS).tolist()
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, DIGITS)
 
 
 WRITERS: dict[ExplainFormat, Callable[[ExplainedLine, Screen, bool], str]] = {

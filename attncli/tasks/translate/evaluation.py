@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.lines import Line
-from attncli.data.streams import open_output
 from attncli.data.text.corpus import (
     CorpusPair,
     aligned,
@@ -21,7 +20,7 @@ from attncli.data.text.rows import row_pairs
 from attncli.data.text.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
-from attncli.options.evaluation import path_for
+from attncli.options.evaluation import write_outputs
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
     Evaluation,
@@ -213,8 +212,5 @@ def _translated(
             )
         for note in system.notes:
             options.messages.warn(f"{name}: {note}")
-        if save:
-            with open_output(path_for(save, name)) as write:
-                rows = "".join(f"{text}\n" for text in system.hypotheses)
-                write(rows.encode("utf-8", "replace"))
+        write_outputs(save, name, system.hypotheses)
         yield system._replace(read=translator.read_mode)

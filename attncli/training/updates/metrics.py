@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from attncli.scoring.rouge import rouge_words
+from attncli.scoring.rouge import rouge_l, rouge_words
+from attncli.scoring.sequences import error_rate
+from attncli.scoring.translations import sacrebleu_tokens
 from attncli.training.events import Scores
+from attncli.training.settings.config import TrainConfig
 
 SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
 
@@ -29,6 +32,19 @@ METRICS = {
     "macro_f1": Metric("macro F1"),
     "loss": Metric("loss", digits=3, lower_is_better=True),
 }
+
+
+def metric_scores(
+    config: TrainConfig, outputs: list[str], references: list[list[str]]
+) -> dict[str, Any]:
+    """Return the score that is computed only if it is the metric, by its name in `Scores`.
+
+    references: of each output.
+    """
+    if config.metric == "error_rate":
+        tokenize = sacrebleu_tokens(config.bleu_tokenizer)
+        return {"error_rate": error_rate(outputs, references, tokenize=tokenize)}
+    return {"rouge_l": rouge_l(outputs, references)} if config.metric == "rouge_l" else {}
 
 
 def value_of(scores: Scores, metric: str) -> float:

@@ -94,19 +94,10 @@ def test_pharaoh_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) 
         read_links(written(tmp_path, text + "\n"), index="0")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"source": ["a"], "target": ["b"], "links": ' + "[" * 100_000,
-        '{"source": ["a"], "target": ["b"], "links": [[' + "1" * 5000 + ", 0]]}",
-        '{"source": ["a"], "target": ["b"], "links": [[Infinity, 0]]}',
-        '{"source": ["a"], "target": ["b"], "links": [[7, 0]]}',
-        "A-" + "1" * 5000 + "\t0-0",
-    ],
-)
+@pytest.mark.parametrize("text", ["a ||| " + "1" * 5000 + "-0", "a ||| 1e999,0"])
 def test_alignments_of_other_programs_are_read_or_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError):
-        read_external_alignments(written(tmp_path, text + "\n"), None)
+        read_external_alignments(written(tmp_path, text + "\n"), [(1, 1)])
 
 
 @pytest.mark.parametrize(

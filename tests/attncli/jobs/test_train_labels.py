@@ -148,9 +148,9 @@ def test_settings_without_effect_are_refused(
 def test_labels_and_their_metrics_are_refused_by_other_models(tmp_path: Path) -> None:
     files = LabelFiles(write_toy(tmp_path / "a.tsv", 10))
     for preset in ("transformer-nano", "show-attend-tell-soft-nano"):
-        with pytest.raises(ModelError, match="labelled texts"):
+        with pytest.raises(ModelError, match="texts"):
             settings([], preset=preset, labels=files)
-        with pytest.raises(ModelError, match="accuracy|metric of labels"):
+        with pytest.raises(ModelError, match="accuracy"):
             settings([], preset=preset, assignments=["train.metric=accuracy"])
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 from attncli.data.alignments.word_links import WordLinks, target_weights, token_links, with_end_mark
 from attncli.terminal.plurals import counted
+from attncli.training.interfaces import Progress
 from models.alignment.encoded import Encoded, as_batch, encode
 from models.base.errors import ModelError
-from models.base.types import Batch
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.transformer import TransformerDecoder
 from models.inference.search.batching import length_batches
@@ -39,8 +39,6 @@ EPOCHS = 5  # or more, until LEAST_UPDATES
 LEAST_UPDATES = 200
 RATE, WARM_UP = 2e-3, 30  # peak learning rate, updates until it is reached
 SMALLEST = 1e-9  # lower bound of a weight before the logarithm
-
-StageReport = Callable[[str, int, int], None]  # stage, done, total
 
 
 class LinkedPair(NamedTuple):
@@ -66,7 +64,7 @@ class Inputs(NamedTuple):
 
 
 def train_layer(
-    ways: Sequence[Translator], pairs: Sequence[LinkedPair], seed: int, report: StageReport
+    ways: Sequence[Translator], pairs: Sequence[LinkedPair], seed: int, report: Progress
 ) -> float:
     """Train the alignment layer of a model; return its loss on held-out pairs, in nats per token.
 
@@ -128,7 +126,7 @@ def joined(pairs: Sequence[LinkedPair]) -> LinkedPair:
 
 
 def inputs_of(
-    ways: Sequence[Translator], pairs: Sequence[LinkedPair], report: StageReport, stage: str
+    ways: Sequence[Translator], pairs: Sequence[LinkedPair], report: Progress, stage: str
 ) -> list[Inputs]:
     """Compute the inputs of the layer for sentence pairs in every direction."""
     found: list[Inputs] = []
@@ -173,21 +171,15 @@ def captured(
         layer = translator.model.decoder.attention_shape[0] - 1
         translator.model.teacher_force(batch, want_heads=(layer,))
     tokens, states, memory, mask = seen[0]
-    targets = targets_of(translator, batch, encoded, links)[:, :-1]
-    # step t + 1 reads token t
-    return Inputs(tokens[:, 1:].half(), states[:, 1:].half(), memory.half(), mask, targets)
-
-
-def targets_of(
-    translator: Translator, batch: Batch, encoded: Sequence[Encoded], links: Sequence[WordLinks]
-) -> Tensor:
-    """Return the target weights (B, T, S) of a batch, given the word links of each pair."""
     linked = [
         token_links(own, one.source, one.target, translator.tokenizer)
         for own, one in zip(links, encoded, strict=True)
     ]
     table = target_weights(linked, (batch.target_in.shape[1], batch.source.shape[1]))
-    return with_end_mark(torch.from_numpy(table).to(translator.device), batch)
+    targets = with_end_mark(torch.from_numpy(table).to(translator.device), batch)
+    # step t + 1 reads token t
+    parts = tokens[:, 1:].half(), states[:, 1:].half(), memory.half()
+    return Inputs(*parts, mask, targets[:, :-1])
 
 
 def fit(
@@ -195,7 +187,7 @@ def fit(
     batches: list[Inputs],
     held_out: list[Inputs],
     rng: random.Random,
-    report: StageReport,
+    report: Progress,
 ) -> float:
     """Train a layer; leave it with the weights of the best epoch, and return their loss."""
     optimizer = torch.optim.Adam(layer.parameters(), RATE, betas=(0.9, 0.98))

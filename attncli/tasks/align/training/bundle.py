@@ -59,23 +59,15 @@ def alignment_of(
     return replace(config, threshold=round(threshold, 3)), expected
 
 
-def save_aligner(translator: Translator, config: AlignConfig, source: Path, folder: Path) -> None:
+def save_aligner(bundle: Bundle, config: AlignConfig, source: Path, folder: Path) -> None:
     """Write the bundle, with weights in the precision of the translator that it was made from."""
-    settings = read_settings(source)
-    bundle = Bundle(
-        translator.model.cpu(),
-        translator.tokenizer,
-        translator.tokenizer_config,
-        translator.search,
-        config,
-        translator.statistical,
-    )
+    stored = read_settings(source)
     save(
-        bundle,
+        bundle._replace(model=bundle.model.cpu(), alignment=config),
         folder,
         card=card(source),
-        weights=settings.get("weights", "fp32"),
-        about=read_about(settings).to_dict(),
+        weights=stored.get("weights", "fp32"),
+        about=read_about(stored).to_dict(),
     )
 
 

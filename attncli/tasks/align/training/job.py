@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.alignments.word_links import read_word_links
-from attncli.data.text.corpus import fingerprint, read_pairs
+from attncli.data.text.corpus import fingerprint, source_target_pairs
 from attncli.tasks.align.training import bundle as parts
 from attncli.tasks.align.training.alignment_layer import LinkedPair, train_layer
-from attncli.tasks.align.training.translator import check_translator
 from attncli.training.interfaces import Progress
 from attncli.training.run.command_line import settings
 from attncli.training.run.initial_model import weights_hash
@@ -30,11 +29,12 @@ from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.lock import NAME as LOCK
 from models.alignment.joint_hmm import trained
-from models.base.errors import ModelError
+from models.base.errors import ModelError, unknown_name
 from models.base.files import write_folder, write_text
 from models.base.parsing import parse_json
 from models.inference.translator import Translator
 from models.storage import statistical
+from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:
     from models.alignment import Links
@@ -98,7 +98,10 @@ def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
         write_pairs(run)
     if not run.links.exists():
         write_folder(run.links.parent, lambda folder: write_statistical(run, folder, progress))
-    return None if run.start else translator_config(run)
+    if run.start:
+        return None
+    corpus = CorpusConfig(run.languages, (str(run.pairs),))
+    return settings([], (), PRESET, [*RECIPE, *run.assignments], corpora=[corpus])
 
 
 def check(run: AlignerRun) -> None:
@@ -116,10 +119,29 @@ def check(run: AlignerRun) -> None:
     check_translator(run.start, run.languages)
 
 
-def translator_config(run: AlignerRun) -> RunConfig:
-    """Return the settings of the translator."""
-    corpus = CorpusConfig(run.languages, (str(run.pairs),))
-    return settings([], (), PRESET, [*RECIPE, *run.assignments], corpora=[corpus])
+def check_translator(folder: Path, languages: str) -> None:
+    """Raise ModelError for a model that is not a text Transformer, or has other languages.
+
+    languages: of source and target, such as en-fr; a model of a single direction names none.
+    """
+    stored = read_settings(folder)
+    if (family := family_of(stored)) != "transformer":
+        raise ModelError(
+            f"{folder} of family {family}", "a text Transformer", "choose another --start-from"
+        )
+    source, target = CorpusConfig(languages).sides
+    ways = (f"{source}-{target}", f"{target}-{source}")
+    known = stored["tokenizer"].get("languages") or (source, target)
+    for language in (source, target):
+        if language not in known:
+            raise unknown_name(f"language of the files for {folder}", language, known)
+    for way in ways:
+        if way not in (stored["tokenizer"].get("directions") or ways):
+            raise ModelError(
+                f"{folder} was not trained from {way.replace('-', ' to ')}",
+                "a translator of both directions, or one without languages",
+                "choose another --start-from",
+            )
 
 
 def write_stage_inputs(run: AlignerRun) -> None:
@@ -129,7 +151,8 @@ def write_stage_inputs(run: AlignerRun) -> None:
     """
     record = {"files": [fingerprint(files) for files in run.files], "languages": run.languages}
     path = run.stages / "inputs.json"
-    if RunFolder(run.path).config.exists() or not path.exists() and files_in(run.path):
+    names = {file.name for file in run.path.iterdir()} if run.path.exists() else set()
+    if RunFolder(run.path).config.exists() or not path.exists() and names - {LOCK, "alignment"}:
         raise ModelError(
             f"{run.path} contains files but no aligner",
             "a new or empty folder",
@@ -148,26 +171,20 @@ def write_stage_inputs(run: AlignerRun) -> None:
     write_text(path, json.dumps(record, indent=2) + "\n")
 
 
-def files_in(folder: Path) -> list[str]:
-    """Return the names in a folder other than those of the lock and of the stages."""
-    found = folder.iterdir() if folder.exists() else ()
-    return [path.name for path in found if path.name not in (LOCK, "alignment")]
-
-
 def write_pairs(run: AlignerRun) -> None:
     """Write the sentence pairs of all files, without tabs inside them."""
     rows = (
-        f"{' '.join(pair.source.split())}\t{' '.join(pair.references[0].split())}\n"
+        f"{' '.join(source.split())}\t{' '.join(target.split())}\n"
         for files in run.files
-        for pair in read_pairs(files)
-        if pair.source.strip() and pair.references[0].strip()
+        for source, target in source_target_pairs(files)
+        if source.strip() and target.strip()
     )
     write_text(run.pairs, "".join(rows))
 
 
 def texts_of(run: AlignerRun) -> list[tuple[str, str]]:
     """Return the sentence pairs."""
-    return [(pair.source, pair.references[0]) for pair in read_pairs([str(run.pairs)])]
+    return list(source_target_pairs([run.pairs]))
 
 
 def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None:
@@ -198,13 +215,14 @@ def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
     links = read_word_links(run.links, len(pairs))
     linked = [LinkedPair(*texts, own) for texts, own in zip(pairs, links, strict=True) if own]
     tables = statistical.read_statistical(run.links.parent)
-    translator = Translator(parts.with_layer(run.translator, tables), device)
+    bundle = parts.with_layer(run.translator, tables)
+    translator = Translator(bundle, device)
     ways = parts.ways_of(translator, run.languages)
     loss = train_layer(ways, linked, run.seed, progress)
     progress("choice of the threshold", 0, 0)
     sample = random.Random(run.seed).sample(pairs, min(THRESHOLD_PAIRS, len(pairs)))
     config, expected = parts.alignment_of(translator, run.languages, sample)
     result = LayerResult(weights_hash(run.translator), run.seed, loss, config.threshold, expected)
-    parts.save_aligner(translator, config, run.translator, run.path)
+    parts.save_aligner(bundle, config, run.translator, run.path)
     write_text(run.result, json.dumps(result._asdict(), indent=2) + "\n")
     return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,7 @@ from attncli.data.images.captions import Captioned, has_part, read_captions
 from attncli.data.images.index import open_images
 from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
 from attncli.jobs.compared.shared_files import fingerprints, write_tables
-from attncli.tasks.caption.evaluation import find_images
-from attncli.tasks.caption.systems import CaptionSet
+from attncli.tasks.caption.evaluation import CaptionSet, find_images
 from attncli.tasks.caption.training.data import read_parts, split_dev
 from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_tar, tables
 from attncli.training.settings.config import DataConfig
@@ -42,17 +40,11 @@ def with_dev(data: DataConfig, seed: int, folder: Path) -> DataConfig:
             f"no dev set: data.dev_share = {data.dev_share} of "
             f"{len(parts.train):,} captioned images",
             f"{LEAST} images or more, which select the weights",
-            f"give --dev FILE{_larger_share(len(parts.train))}",
+            "give --dev FILE, or raise data.dev_share",
         )
     written = {name: as_table(images) for name, images in parts._asdict().items()}
     train, dev = write_tables(folder, written)
     return replace(data, captions=str(train), dev_captions=str(dev))
-
-
-def _larger_share(images: int) -> str:
-    """Return advice: a data.dev_share that holds LEAST images out; "" if it is above a half."""
-    share = math.ceil(100 * LEAST / images) / 100
-    return f", or -s data.dev_share={share}" if share <= 0.5 else ""
 
 
 def as_table(images: Iterable[Captioned]) -> str:

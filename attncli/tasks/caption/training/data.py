@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,13 +28,14 @@ from attncli.tasks.caption.training.features import (
 )
 from attncli.tasks.caption.training.files import (
     Manifest,
+    PreparedCaptions,
     read_manifest,
     read_prepared_captions,
     read_regions,
     write_captions,
     write_manifest,
 )
-from attncli.tasks.caption.training.self_critical import RewardSettings, SelfCritical
+from attncli.tasks.caption.training.self_critical import SelfCritical
 from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.encoder_choice import start_advice
@@ -44,7 +46,7 @@ from attncli.training.sources.vocabulary import count_words, learned_vocabulary,
 from attncli.training.storage.prepared_folder import prepare_folder
 from models.base.errors import ModelError
 from models.base.files import write_bytes
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config.tables import TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
 
@@ -79,48 +81,37 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     remarks = start_advice(config.model.image, config.start_from)
     if captions.dev and not config.data.dev_captions:
         remarks += (described(len(captions.dev), "images", "--dev"),)
-    examples = caption_examples(prepared_folder, manifest, stores, config.train)
+    texts = read_prepared_captions(prepared_folder)
+    examples = caption_examples(texts, manifest, stores, config.train)
     rewards = None
     if config.train.self_critical_from:
-        images = read_prepared_captions(prepared_folder).images
-        references = {image.image: image.captions for image in captions.train}
-        named = [references[name] for name in manifest.train]
-        chosen = reward_settings(config.train, config.search)
-        rewards = SelfCritical(named, images, tokenizer, chosen)
+        captions_of = dict(captions.train)
+        references = [captions_of[name] for name in manifest.train]
+        longest = config.search.max_caption
+        rewards = SelfCritical(references, texts.images, tokenizer, config.train, longest)
     dropped = Dropped(manifest.empty, manifest.long)
     prepared = Prepared(tokenizer, examples, dropped, notes(manifest), rewards, remarks)
     return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], config.data))
 
 
 def caption_examples(
-    folder: Path, manifest: Manifest, stores: list[FeatureStore], config: TrainConfig
-) -> CaptionExamples | CaptionStages:
+    texts: PreparedCaptions, manifest: Manifest, stores: list[FeatureStore], config: TrainConfig
+) -> CaptionExamples:
     """Return the captions that `prepare` wrote, with the features or pixels of their images."""
-    target, images, links = read_prepared_captions(folder)
+    target, images, links = texts
     keys = list(manifest.train.values())
     stages = [
         CaptionExamples(target, store.cache.rows(keys)[images], store.inputs, links)
         for store in stores
     ]
     first, last = stages[0], stages[-1]
-    if config.encoder_from:
-        last = replace(last, inputs=replace(last.inputs, augment=Augmentation()))
+    inputs = replace(last.inputs, augment=Augmentation() if config.encoder_from else None)
     # a large network costs the most, and samples of one image are compared with each other
     sharing = [epoch - 1 for epoch in (config.encoder_from, config.self_critical_from) if epoch]
     if not sharing:
         return last
     turn = config.encoder_from - 1 if len(stages) > 1 else 0
-    return CaptionStages(first, last, turn, together_from=min(sharing))
-
-
-def reward_settings(train: TrainConfig, search: SearchConfig) -> RewardSettings:
-    """Return the settings of self-critical training."""
-    return RewardSettings(
-        search.max_caption,
-        train.self_critical_bleu,
-        train.self_critical_likelihood,
-        train.noun_swap,
-    )
+    return CaptionStages(target, last.rows, inputs, links, True, first, turn, min(sharing))
 
 
 def read_parts(data: DataConfig) -> Captions:
@@ -131,12 +122,11 @@ def read_parts(data: DataConfig) -> Captions:
 
 def split_dev(captions: Captions, share: float, seed: int) -> Captions:
     """Hold out a share of the images for evaluation."""
-    names = (image.image for image in captions.train)
-    held = held_out(names, share, seed)
-    return Captions(
-        [image for image in captions.train if image.image not in held],
-        [image for image in captions.train if image.image in held],
-    )
+    held = held_out((image.image for image in captions.train), share, seed)
+    parts: tuple[list[Captioned], list[Captioned]] = ([], [])
+    for image in captions.train:
+        parts[image.image in held].append(image)
+    return Captions(*parts)
 
 
 def prepare(
@@ -209,12 +199,10 @@ def compute_features(
     path: folder or TAR file of the images.
     """
     names = {key: name for name, key in hashes.items()}
-    images: list[ImageIndex] = []  # opened only if a row is missing
+    images = cache(lambda: open_images(path))  # opened only if a row is missing
 
     def read(key: str) -> bytes:
-        if not images:
-            images.append(open_images(path))
-        place = images[0].find(names[key])
+        place = images().find(names[key])
         content = place.read() if place else b""
         if content_hash(content) != key:
             raise ModelError(f"{names[key]} changed or was removed since the run started")
@@ -269,13 +257,9 @@ def evaluation_set(
 
 def notes(manifest: Manifest) -> tuple[str, ...]:
     """Return warnings about missing and broken images, with the names of the first ones."""
-    reasons = [
-        reason if name in reason else f"{name}: {reason}"  # several images may have one content
-        for name, reason in manifest.broken.items()
-    ]
     groups = (
         ("captioned image", "found", manifest.missing),
-        ("image", "decoded", reasons),
+        ("image", "decoded", list(manifest.broken.values())),
     )
     return tuple(
         f"{counted(len(names), noun)} cannot be {verb}: {abbreviate(names)}; "

@@ -11,15 +11,13 @@ import torch
 from attncli.data.images.caption_examples import ImageInputs
 from attncli.data.training_samples import ShownExample, spread
 from attncli.scoring.captions import bleu4, cider
-from attncli.scoring.rouge import rouge_l
-from attncli.scoring.sequences import error_rate, exact_match
-from attncli.scoring.translations import sacrebleu_tokens
+from attncli.scoring.sequences import exact_match
 from attncli.tasks.caption.training.features import half
-from attncli.tasks.caption.training.samples import CaptionedExample, image_samples
+from attncli.tasks.caption.training.samples import image_samples
 from attncli.training.events import Scores
 from attncli.training.interfaces import Report
 from attncli.training.settings.config import TrainConfig
-from attncli.training.updates.metrics import metric_for
+from attncli.training.updates.metrics import metric_for, metric_scores
 from models.base.types import Batch
 from models.bundle import Bundle
 from models.config.tables import ModelConfig
@@ -111,23 +109,16 @@ class DevCaptions:
         some = self.some(spread(len(self), count))
         encoded = some.encoded_by(bundle.model, lambda share: None)
         features, _ = encoded.inputs.source(encoded.rows)
-        examples = [
-            CaptionedExample(self.images, name, captions[0])
-            for name, captions in zip(some.names, some.references, strict=True)
-        ]
-        return image_samples(Captioner(bundle, device), examples, list(features))
+        first = (captions[0] for captions in some.references)
+        examples = list(zip(some.names, first, strict=True))
+        return image_samples(Captioner(bundle, device), self.images, examples, list(features))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU-4, CIDEr-D, exact match, the metric of early stopping, and the loss."""
-        targets, errors = self.targets, None
-        if config.metric == "error_rate":
-            tokenize = sacrebleu_tokens(config.bleu_tokenizer)
-            errors = error_rate(outputs, targets, tokenize=tokenize)
         return Scores(
             loss,
             bleu4(outputs, self.references),
             cider(outputs, self.references),
-            exact_match(outputs, targets),
-            errors,
-            rouge_l(outputs, targets) if config.metric == "rouge_l" else None,
+            exact_match(outputs, self.targets),
+            **metric_scores(config, outputs, self.targets),
         )

@@ -24,7 +24,6 @@ from models.encoders.image import PREPROCESSING, ImageEncoder, identity
 from models.images.opening import open_image, to_tensor
 
 CHUNK = 32  # images whose rows are stored at a time
-CHECKED = 1000  # stored rows that are checked at a time
 
 ReadImage = Callable[[str], bytes]  # content hash to file content; raises ModelError
 Broken = dict[str, str]  # content hash of an image that cannot be decoded: reason, with its name
@@ -116,20 +115,10 @@ def add_missing(
 
     names: name of each image, for messages, by its content hash.
     """
-    if not missing(store, list(names), progress):
+    if not store.cache.missing(names):
         return {}
     with store.cache.writing(lambda: progress("waiting for another run's features", 0, 0)):
         return _compute(store, names, read, progress)
-
-
-def missing(store: FeatureStore, keys: list[str], progress: Progress) -> list[str]:
-    """Return the keys without an intact row; the rows are compared with their digests."""
-    found = []
-    for start in range(0, len(keys), CHECKED):
-        if start:
-            progress("checking stored rows", start, len(keys))
-        found += store.cache.missing(keys[start : start + CHECKED])
-    return found
 
 
 def _compute(
@@ -143,7 +132,7 @@ def _compute(
     Each image is computed alone, because the rounding of a convolution depends on the batch size.
     In batches, a row would depend on the rows that the cache already had.
     """
-    needed, broken = missing(store, list(names), progress), {}
+    needed, broken = store.cache.missing(names), {}
     for start in range(0, len(needed), CHUNK):
         progress(store.label, start, len(needed))
         rows: dict[str, np.ndarray] = {}

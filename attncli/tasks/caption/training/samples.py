@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attncli.data.images.index import open_images
 from attncli.data.training_samples import ShownExample
@@ -22,25 +22,23 @@ if TYPE_CHECKING:
 SIDE = 160  # pixels of an image without maps
 
 
-class CaptionedExample(NamedTuple):
-    """A dev image and a caption of it."""
-
-    images: str  # path of the folder or TAR file of images
-    name: str
-    reference: str
-
-
 def image_samples(
-    captioner: Captioner, examples: Sequence[CaptionedExample], features: Sequence[Tensor]
+    captioner: Captioner,
+    images: str,
+    examples: Sequence[tuple[str, str]],
+    features: Sequence[Tensor],
 ) -> list[ShownExample]:
-    """Return a sample for each example. features: (S, V) of each image."""
+    """Return a sample for each example, a name and a reference caption.
+
+    images: path of the folder or TAR file of images. features: (S, V) of each image.
+    """
     captions = captioner.caption(list(features), attention=True)
     samples: list[ShownExample] = []
-    for example, caption in zip(examples, captions, strict=True):
-        image = shown_image(example.images, example.name, captioner.config.image)
-        sample = ShownExample(example.name, example.reference, caption.text)
+    for (name, reference), caption in zip(examples, captions, strict=True):
+        image = shown_image(images, name, captioner.config.image)
+        sample = ShownExample(name, reference, caption.text)
         if image and not samples and caption.attention:
-            maps = attention_maps(example.name, image, caption.attention)
+            maps = attention_maps(name, image, caption.attention)
             sample = sample._replace(attention=figure(maps))
         elif image:
             sample = sample._replace(image=jpeg_url(image.resize((SIDE, SIDE)), 80))

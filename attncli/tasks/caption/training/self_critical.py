@@ -14,7 +14,6 @@ Trap: the n-grams of the reward must include an end mark; without it, captions l
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from torch import Tensor
 
 from attncli.scoring.reward import Reward
 from attncli.training.interfaces import RewardLossOutput
+from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch, Memory
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
@@ -36,23 +36,6 @@ END_WORD = "endofcaption"  # word that represents the end mark in rewards
 CaptionIds = list[list[tuple[int, ...]]]  # token ids of every caption of each image
 
 
-class Sampled(NamedTuple):
-    """Sampled captions of P images, K of each, with rewards and baseline."""
-
-    captions: CaptionIds
-    reward: Tensor  # (P, K)
-    baseline: Tensor  # (P, K)
-
-
-class RewardSettings(NamedTuple):
-    """Length of the samples, and the weights of the reward."""
-
-    most: int  # maximum length of a caption in tokens, end mark included
-    bleu_weight: float = 0.0  # of BLEU-4, which is added to CIDEr-D
-    likelihood: float = 0.0  # g, weight of the likelihood of the reference captions
-    noun_swap: float = 0.0  # share of the reference captions that teach to copy labels
-
-
 class SelfCritical:
     """Policy-gradient loss of a batch of captioned images."""
 
@@ -61,15 +44,18 @@ class SelfCritical:
         captions: Iterable[Sequence[str]],
         images: np.ndarray,
         tokenizer: Tokenizer,
-        settings: RewardSettings,
+        config: TrainConfig,
+        longest: int,
     ) -> None:
         """Index the references.
 
-        captions: references of every image; images (N,): image index of each example.
+        captions: references of every image; images (N,): image index of each example; longest:
+        limit of a sampled caption in tokens, end mark included.
         """
         texts = ([ended(text) for text in of_one] for of_one in captions)
-        self.reward = Reward(texts, bleu_weight=settings.bleu_weight)
-        self.images, self.tokenizer, self.settings = images, tokenizer, settings
+        self.reward = Reward(texts, bleu_weight=config.self_critical_bleu)
+        self.images, self.tokenizer = images, tokenizer
+        self.config, self.longest = config, longest
 
     def __call__(
         self, model: EncoderDecoder, batch: Batch, numbers: np.ndarray
@@ -86,7 +72,8 @@ class SelfCritical:
         images = self.images[numbers[first_of(batch)]].tolist()  # P of them
         count = max(2, min(SAMPLES, -(-len(numbers) // len(images))))  # K
         with torch.no_grad():
-            sampled, reward, baseline = self.sample(model, memory, images, count)
+            sampled, reward = self.sample(model, memory, images, count)
+        baseline = (reward.sum(1, keepdim=True) - reward) / (count - 1)  # (P, K)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
         ended_ids = [[*ids, END] for captions in sampled for ids in captions]
         target, mask = pad(ended_ids, reward.device)
@@ -94,37 +81,31 @@ class SelfCritical:
         again = teacher_forcing_batch(batch.source, batch.source_mask, target, mask)
         nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
         loss, tokens = ((reward - baseline).view(-1, 1) * nll).sum(), int(mask.sum())
-        if share := self.settings.likelihood:
+        if share := self.config.self_critical_likelihood:
             loss = (1 - share) * loss + share * tokens * self.reference_loss(model, batch, memory)
         return RewardLossOutput(loss, float(nll.detach().sum()), float(reward.mean()), tokens)
 
     def sample(
         self, model: EncoderDecoder, memory: Memory, images: list[int], count: int
-    ) -> Sampled:
-        """Sample K captions of each image; return them with their rewards and the baseline."""
+    ) -> tuple[CaptionIds, Tensor]:
+        """Sample K captions of each of P images; return them, and their rewards (P, K)."""
         seed = int(torch.randint(2**31, ()))
         sampled = self.decode(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
-        reward = self.rewards(sampled, images).to(memory.mask.device)
-        return Sampled(sampled, reward, (reward.sum(1, keepdim=True) - reward) / (count - 1))
+        texts = ([self.text(ids) for ids in of_image] for of_image in sampled)
+        reward = torch.tensor(list(map(self.reward, texts, images)))
+        return sampled, reward.to(memory.mask.device)
 
     def decode(self, model: EncoderDecoder, memory: Memory, config: SearchConfig) -> CaptionIds:
         """Return the token ids of the captions found for each image, without the end mark."""
-        count = len(memory.mask)
-        found = search(
-            model, memory, [self.settings.most] * count, list(map(str, range(count))), config
-        )
+        names = [str(number) for number in range(len(memory.mask))]
+        found = search(model, memory, [self.longest] * len(names), names, config)
         return [[caption.ids for caption in captions] for captions in found]
-
-    def rewards(self, captions: CaptionIds, images: list[int]) -> Tensor:
-        """Return the reward of every caption of each image, (P, K)."""
-        texts = [[self.text(ids) for ids in of_image] for of_image in captions]
-        return torch.tensor(list(map(self.reward, texts, images)))
 
     def reference_loss(self, model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
         """Return the negative log-likelihood per token of the references of a batch."""
         of_each = memory if batch.rows is None else memory.select(batch.rows)
         model.train()
-        batch, of_each = with_swaps(model, batch, of_each, self.settings.noun_swap)
+        batch, of_each = with_swaps(model, batch, of_each, self.config.noun_swap)
         return likelihoods(model, batch, of_each).sum() / batch.target_mask.sum()
 
     def text(self, ids: Iterable[int]) -> str:

@@ -47,18 +47,13 @@ class ImageTraining(TrainingSource):
     ) -> None:
         """Refuse sentence pairs, images without captions, and captions without images."""
         corpora = (path for corpus in data.corpora for path in corpus.files)
-        if files := [*data.train, *data.dev, *corpora]:
-            name = Path(files[0]).name
+        files = [*data.train, *data.dev, *corpora, *filter(None, [data.labels, data.dev_labels])]
+        if files or train.metric in LABEL_METRICS:
+            found = f"texts ({Path(files[0]).name})" if files else f"metric {train.metric}"
             raise ModelError(
-                f"sentence pairs ({name}) for {named}",
+                f"{found} for {named}",
                 "images and captions",
                 "give --images and --captions, or choose a preset for texts",
-            )
-        if data.labels or data.dev_labels or train.metric in LABEL_METRICS:
-            raise ModelError(
-                f"labelled texts, or a metric of labels, for {named}",
-                "images and captions",
-                "choose a preset of a classifier",
             )
         if bool(data.images) != bool(data.captions):
             found, missing = ("images", "captions") if data.images else ("captions", "images")

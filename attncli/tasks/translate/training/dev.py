@@ -8,14 +8,12 @@ from itertools import islice
 from pathlib import Path
 
 from attncli.data.training_samples import ShownExample, spread
-from attncli.scoring.rouge import rouge_l
-from attncli.scoring.sequences import error_rate, exact_match, references_by_output
-from attncli.scoring.translations import sacrebleu_tokens
+from attncli.scoring.sequences import exact_match, references_by_output
 from attncli.tasks.translate.training.samples import text_samples
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
-from attncli.training.updates.metrics import metric_for
+from attncli.training.updates.metrics import metric_for, metric_scores
 from models import load_translator
 from models.alignment import choose_head
 from models.base.types import Batch
@@ -108,16 +106,11 @@ class DevTexts(DevSet):
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU, exact match, the metric of early stopping, and the loss."""
         references = references_by_output(self.references)
-        errors = None
-        if config.metric == "error_rate":
-            tokenize = sacrebleu_tokens(config.bleu_tokenizer)
-            errors = error_rate(outputs, references, tokenize=tokenize)
         return Scores(
             loss,
             bleu(outputs, self.references, config.bleu_tokenizer),
             exact=exact_match(outputs, references),
-            error_rate=errors,
-            rouge_l=rouge_l(outputs, references) if config.metric == "rouge_l" else None,
+            **metric_scores(config, outputs, references),
         )
 
 

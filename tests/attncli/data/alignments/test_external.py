@@ -1,15 +1,13 @@
-"""Alignments of other programs: Marian's, fairseq's, Pharaoh's and our own JSON lines."""
+"""Alignments of other programs: Marian's and files of links."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy
 import pytest
 
 from attncli.data.alignments.external import read_external_alignments
-from attncli.data.panels import AlignedPair, Panel
-from attncli.render.alignment.writers import written
+from attncli.data.panels import Panel
 from models.base.errors import ModelError
 
 LENGTHS = [(2, 2), (1, 2)]
@@ -37,40 +35,10 @@ def test_marian_hard_and_soft_the_end_marks_left_out(tmp_path: Path) -> None:
     assert weights_of(soft.panels[1]) == [[0.7], [0.6]]
 
 
-def test_fairseq_in_any_order_with_its_texts(tmp_path: Path) -> None:
-    lines = [
-        "S-1\tc",
-        "T-1\tref",
-        "H-1\t-0.5\tz w",
-        "D-1\t-0.5\tz w",
-        "A-1\t0-0 0-1",
-        "S-0\ta b",
-        "H-0\t-0.1\tx y",
-        "A-0\t1-0",
-        "2026 | INFO | done",
-    ]
-    found = read_external_alignments(file(tmp_path, "\n".join(lines)), None)
-    assert found.texts == (("a b", "x y"), ("c", "z w"))
-    assert [panel.links for panel in found.panels] == [{(1, 0)}, {(0, 0), (0, 1)}]
-    soft = read_external_alignments(file(tmp_path, "A-1\t1 1\nA-0\t0.5,0.5 1,0\n"), LENGTHS)
-    assert weights_of(soft.panels[1]) == [[1], [1]]
-    assert soft.panels[0].links == {(0, 0), (0, 1)}
-
-
 def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
     found = read_external_alignments(file(tmp_path, "1-1\n1-2\n"), LENGTHS)
     assert [panel.links for panel in found.panels] == [{(0, 0)}, {(0, 1)}]
     assert found.note.startswith("counts from 1")
-
-
-def test_our_own_json_lines(tmp_path: Path) -> None:
-    weights = numpy.array([[0.9, 0.1], [0.25, 0.75]])
-    pair = AlignedPair(1, ("a", "b"), ("x", "y"), (Panel("", frozenset({(0, 0)}), weights),))
-    path = tmp_path / "view"
-    path.write_bytes(written([pair], "jsonl"))
-    found = read_external_alignments(path, None)
-    assert found.texts == (("a b", "x y"),) and found.panels[0].links == {(0, 0)}
-    numpy.testing.assert_array_equal(found.panels[0].weights, weights)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +48,11 @@ def test_our_own_json_lines(tmp_path: Path) -> None:
         ("x y ||| 0-5\nz w ||| \n", "line 1: 0-5 in a pair of 2 and 2 words"),
         ("x y ||| 0.1,0.9 0.5\nz w ||| \n", "no table of weights"),
         ("x y ||| 0,0,0,0 0,0,0,0\nz w ||| \n", "weights of 4 source tokens, the text 2 words"),
-        ("x y ||| zero\nz w ||| \n", "'zero' is not an alignment"),
-        ("{}\n{}\n", "line 1 is not an alignment"),
+        ("x y ||| zero\nz w ||| \n", "'zero' is not a link"),
+        ('{"links": []}\n', "is not a link"),
+        ("A-0\t0-0\n", "'A-0' is not a link"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ModelError, match=said):
         read_external_alignments(file(tmp_path, text), LENGTHS)
-    with pytest.raises(ModelError):
-        read_external_alignments(file(tmp_path, text), None)

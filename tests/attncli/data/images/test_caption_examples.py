@@ -11,7 +11,6 @@ import torch
 from attncli.data.batching import epoch_plan, gather
 from attncli.data.images.caption_examples import CaptionExamples, CaptionStages, ImageInputs
 from attncli.data.text.tokens import Side
-from attncli.training.run.estimate import _first
 from models.base.types import Batch
 from models.bundle import build, sizes_of
 from models.catalogue.presets import model_config
@@ -58,9 +57,9 @@ def test_stages_say_what_is_shown_and_from_when_an_image_is_shared(
 ) -> None:
     features = ImageInputs(np.zeros((IMAGES, 16, 8), np.float16), 16)
     first = CaptionExamples(examples.target, examples.rows, features)
-    then = dataclasses.replace(examples, together=False)
     for turn, together_from in ((3, 2), (2, 3)):
-        stages = CaptionStages(first, then, turn, together_from)
+        last = (examples.target, examples.rows, examples.inputs, None, True)
+        stages = CaptionStages(*last, first, turn, together_from)
         shown = [(part.inputs.are_pixels, part.together) for part in map(stages.at, range(5))]
         assert shown == [(epoch >= turn, epoch >= together_from) for epoch in range(5)]
         batch = stages.batch(np.arange(10))  # of the last stage, by which memory is estimated
@@ -95,11 +94,3 @@ def test_a_shared_image_gives_what_an_image_each_would(examples: CaptionExamples
     assert len(batch.source) < len(batch.target_in)
     for left, right in zip(*found, strict=True):
         torch.testing.assert_close(left, right, rtol=1e-4, atol=1e-5)
-
-
-def test_the_first_images_of_a_batch_keep_their_captions(examples: CaptionExamples) -> None:
-    batch = gather(examples, max(plan(examples), key=len), CPU)
-    few = _first(batch, 2)
-    assert few.rows is not None and batch.rows is not None
-    assert len(few.source) == 2 and set(few.rows.tolist()) == {0, 1}
-    assert torch.equal(few.target_in, batch.target_in[batch.rows < 2])

@@ -63,7 +63,7 @@ def test_every_kind_of_file_gives_the_same_captions(
 ) -> None:
     content = FILES[kind].encode()
     path = written(tmp_path, gzip.compress(content) if packed else content)
-    assert read_captions(path) == TWO
+    assert read_captions(path) == read_captions(path, part="dev") == TWO
     assert not has_parts(path)
 
 
@@ -88,20 +88,14 @@ def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
         read_captions(path, part="test")
 
 
-def test_a_file_without_splits_is_whole_whatever_the_part(tmp_path: Path) -> None:
-    for kind in FILES:
-        assert read_captions(written(tmp_path, FILES[kind]), part="dev") == TWO
-
-
 @pytest.mark.parametrize(
     "content, said",
     [
         ("a.jpg\tA dog.\nb.jpg A cat.\n", "line 2 has no tab; expected image, tab, caption"),
         ("a.jpg\tA dog.\n\tA cat.\n", "line 2 has no image's name"),
-        ("a.jpg#0\tA dog.\nb.jpg\tA cat.\n", "line 2 begins with 'b.jpg'"),
         (b"a.jpg\tA dog.\nb.jpg\tA c\xe4t.\n", "line 2 is not valid UTF-8"),
         ("image,caption\na.jpg,b,c\n", "row 2 has 3 columns"),
-        ('{"images": [\n}', "line 2 is not JSON"),
+        ('{"images": [\n}', "is not JSON .*line 2"),
         ('{"pictures": []}', "JSON of another kind .no 'images'."),
         ('{"images": [1], "annotations": [{}]}', "JSON of another kind"),
         ("[1, 2]", "JSON of another kind"),

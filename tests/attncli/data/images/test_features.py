@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -110,19 +109,3 @@ def test_where_caches_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert cache_folder() == tmp_path / "attn"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert str(cache_folder()).startswith(os.path.expanduser("~"))
-
-
-def test_two_processes_may_create_a_cache_at_once(tmp_path: Path) -> None:
-    code = (
-        "import sys, time; from pathlib import Path\n"
-        "from attncli.data.images.features import FeatureCache, RowKind\n"
-        "start = float(sys.argv[2])\n"
-        "for n in range(50):\n"
-        "    while time.time() < start + n / 50: pass\n"
-        "    FeatureCache(Path(sys.argv[1]) / str(n), RowKind((3, 2), 'float16', 'a test'))\n"
-    )
-    start = str(time.time() + 2)
-    command = [sys.executable, "-c", code, str(tmp_path), start]
-    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
-    assert [process.communicate()[1] for process in processes] == [b"", b""]
-    assert len(list(tmp_path.glob("*/about.json"))) == 50

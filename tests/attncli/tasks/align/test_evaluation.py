@@ -58,21 +58,23 @@ def test_what_a_file_counts_from_is_asked_for_where_it_is_not_sure(
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (1, "") and "from 0 or from 1" in err and "--gold-index" in err
     status, out, err = run(capsys, *arguments, "--gold-index", "1")
-    assert (status, out) == (1, "") and "links.index=0" in err
-    status, out, _ = run(capsys, *arguments, "--gold-index", "1", "-s", "links.index=1")
+    assert (status, out) == (1, "") and "give the texts" in err
+    texts = write(tmp_path / "texts", TEXTS)
+    status, out, _ = run(capsys, *arguments, "--gold-index", "1", texts)
     assert status == 0 and " 0.00" in out
 
 
-def test_bad_links_are_an_error_or_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("setting", ["links.skip_bad=true", "links.index=1"])
+def test_bad_links_and_removed_settings_are_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], setting: str
 ) -> None:
     gold = write(tmp_path / "gold", "0-0\n\n0-0\n")
     found = write(tmp_path / "found", "0-0 2-2 5-0\n\n0-0\n")
     arguments = ["--gold", gold, "--hypotheses", found, write(tmp_path / "texts", TEXTS)]
     status, _, err = run(capsys, *arguments)
     assert status == 1 and "line 1: 2-2 has target word 2 of 2" in err and err.count("\n") == 1
-    status, out, _ = run(capsys, "-s", "links.skip_bad=true", *arguments)
-    assert status == 0 and "2 bad links left out" in out and " 0.00" in out
+    status, _, err = run(capsys, "-s", setting, *arguments)
+    assert status == 1 and "was removed: " in err and err.count("\n") == 1
 
 
 def test_a_model_is_scored_by_its_own_links(

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.alignments.pairs import numbers, pair_of
+from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.embedded.grammar import Pair
+from attncli.options.pictures import numbers
 from attncli.shell import app
 from models.alignment import AlignConfig, align, head_weights
 from models.inference.translator import Translator
@@ -160,12 +161,6 @@ def test_other_programs_are_drawn_beside_ours_and_alone(  # type: ignore[no-unty
     assert ran.status == 1 and "1 sentence pair;" in ran.err and ran.err.count("\n") == 1
 
 
-def test_fairseq_needs_no_other_file(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    view = tmp_path / "gen.out"
-    view.write_text("S-0\ta b\nH-0\t-1\tx y\nA-0\t0-1 1-0\n", "utf-8")
-    assert run("--hypotheses", view).out == "0-1 1-0\n"
-
-
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
@@ -174,6 +169,7 @@ def test_fairseq_needs_no_other_file(run, tmp_path: Path) -> None:  # type: igno
         (["-m", "x", "a", "b", "c"], 2),
         (["-m", "x", "--hypotheses", "y", "-s", "align.units=char"], 1),
         (["-m", "x", "--format", "tiff"], 2),
+        (["-m", "x", "--reverse-model", "y", "-s", "align.flavour=fast_align"], 1),
     ],
 )
 def test_options_that_do_not_agree_are_refused(  # type: ignore[no-untyped-def]

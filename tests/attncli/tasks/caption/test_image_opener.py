@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
-import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,9 +12,8 @@ from typing import Any, cast
 from PIL import Image
 
 from attncli.data.images.named import ImageFile
-from attncli.tasks.caption.image_opener import ImageOpener, OpenedImage, PixelBudget
+from attncli.tasks.caption.image_opener import ImageOpener, PixelBudget
 from models.config.tables import ImageConfig
-from models.images.opening import QUIET
 from models.inference.captioner import Captioner
 
 
@@ -29,19 +27,6 @@ def image_files(folder: Path, count: int) -> list[ImageFile]:
     for number in range(count):
         Image.new("RGB", (10 + number, 10)).save(folder / f"{number}.png")
     return [ImageFile(str(number), folder / f"{number}.png") for number in range(count)]
-
-
-def test_batches_are_in_order_and_errors_keep_their_places(tmp_path: Path) -> None:
-    files = image_files(tmp_path, 7)
-    (tmp_path / "2.png").write_bytes(b"no image")
-    files[5] = ImageFile("5", fault="a fault")
-    with ImageOpener(captioner(lambda image: image.size), attention=False) as opener:
-        batches = list(opener.opened(files, 3))
-    assert [part for part, _ in batches] == [files[:3], files[3:6], files[6:]]
-    found = [image for _, images in batches for image in images]
-    assert "is not a readable image" in str(found[2]) and found[5] == "a fault"
-    shown = [image.shown for image in found if isinstance(image, OpenedImage)]
-    assert shown == [(10 + n, 10) for n in (0, 1, 3, 4, 6)]
 
 
 def test_one_batch_is_opened_ahead_and_no_more(tmp_path: Path) -> None:
@@ -61,41 +46,16 @@ def test_the_budget_is_never_exceeded_except_by_one_image_alone() -> None:
     budget = PixelBudget(10)
     inside: list[int] = []
     peaks: list[list[int]] = []
-    lock = threading.Lock()
 
     def hold(pixels: int) -> None:
         with budget.held(pixels):
-            with lock:
-                inside.append(pixels)
-                peaks.append(list(inside))
+            inside.append(pixels)
+            peaks.append(list(inside))
             time.sleep(0.002)
-            with lock:
-                inside.remove(pixels)
+            inside.remove(pixels)
 
-    threads = [threading.Thread(target=hold, args=(n,)) for n in [4, 6, 30, 5, 5, 7, 3] * 5]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(hold, [4, 6, 30, 5, 5, 7, 3] * 5))
     assert not inside
     assert all(sum(peak) <= 10 or peak == [30] for peak in peaks)
     assert any(len(peak) > 1 for peak in peaks)
-
-
-def test_warnings_return_when_the_last_thread_leaves() -> None:
-    before = list(warnings.filters)
-    started, leave = threading.Event(), threading.Event()
-
-    def first() -> None:
-        with QUIET:
-            started.set()
-            leave.wait(10)
-
-    thread = threading.Thread(target=first)
-    thread.start()
-    started.wait(10)
-    with QUIET:
-        leave.set()
-        thread.join()
-        assert warnings.filters[0][0] == "ignore"
-    assert warnings.filters == before

@@ -25,21 +25,6 @@ def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedImage:
     return CaptionedImage(ImageFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), attention)
 
 
-def test_files_have_their_captions_in_any_batches(soft_captioner: Path, tmp_path: Path) -> None:
-    paths = [tmp_path / f"{n}.png" for n in range(6)]
-    for n in (0, 3, 5):
-        Image.new("RGB", (32, 32), (40 * n, 200 - 40 * n, 90)).save(paths[n])
-    captioner = load_captioner(soft_captioner)
-    files = [ImageFile(path.name, path) for path in paths]
-    groups = [files[:4], files[4:]]  # the second batch has no image that can be read
-    found = list(caption_images(groups, captioner, search=captioner.search, batch=1))
-    outcomes = [one for batch in found for one in batch]
-    assert [bool(one.note) for one in outcomes] == [False, True, True, False, True, False]
-    for n in (0, 3, 5):
-        [alone] = captioner.caption([Image.open(paths[n])])
-        assert outcomes[n].caption == alone.text
-
-
 def test_threads_continue_after_an_image_that_cannot_be_read(
     soft_captioner: Path, tmp_path: Path
 ) -> None:
@@ -50,7 +35,7 @@ def test_threads_continue_after_an_image_that_cannot_be_read(
     captioner, files = load_captioner(soft_captioner), [ImageFile(p.name, p) for p in paths]
 
     def captions() -> list[str]:
-        [outcomes] = caption_images([files], captioner, search=captioner.search)
+        [outcomes] = caption_images([files], captioner)
         return [one.note or one.caption for one in outcomes]
 
     in_turn = captions()

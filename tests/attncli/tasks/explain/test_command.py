@@ -73,19 +73,12 @@ def test_a_label_is_explained_and_a_method_that_is_left_out_is_named_once(
     assert found.err.count("rollout is left out") == 1
 
 
-def test_a_method_alone_that_the_model_does_not_have_is_an_error(
-    toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+def test_a_method_alone_that_a_model_does_not_have_is_an_error(
+    toy_classifier: Path, soft_captioner: Path, photos: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("a dog", "--method", "rollout", model=toy_classifier) == 1
-    assert "attn: no method that the model supports" in capfd.readouterr().err
-
-
-def test_a_method_alone_that_a_captioner_does_not_have_is_an_error(
-    soft_captioner: Path, photos: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    image = str(photos / "a.png")
-    assert app.run(["explain", "-m", str(soft_captioner), image, "--method", "rollout"]) == 1
-    assert "attn: no method that the model supports" in capfd.readouterr().err
+    for text, model in (("a dog", toy_classifier), (photos / "a.png", soft_captioner)):
+        assert run(text, "--method", "rollout", model=model) == 1
+        assert "attn: no method that the model supports" in capfd.readouterr().err
 
 
 def test_an_image_has_curves_and_maps(

@@ -46,7 +46,8 @@ def test_attention_is_where_the_regions_are(files: Files, tmp_path: Path) -> Non
     ("line", "count", "fault"),
     [
         ("0-0", 1, "1 line for 44 captions"),
-        ("16-0", 44, "link 16-0 of an image with 16 cells"),
+        ("0-0", 45, "45 lines for 44 captions"),
+        ("16-0", 44, "link 16-0 of a pair with 16 source"),
         ("0:0", 44, "line 1: '0:0' is not a link"),
     ],
 )

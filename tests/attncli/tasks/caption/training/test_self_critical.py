@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun
     reward_loss, model, batch, numbers = begun
     mixes: list[list[torch.Tensor]] = []
     for share in (0.0, 0.25):
-        reward_loss.settings = reward_loss.settings._replace(likelihood=share)
+        reward_loss.config = replace(reward_loss.config, self_critical_likelihood=share)
         torch.manual_seed(3)
         found = reward_loss(model, batch, numbers)
         per_token = found.loss / found.tokens
@@ -111,20 +112,6 @@ def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun
     tokens = batch.target_mask.sum()
     for rewards, mixed, own in zip(*mixes, direct, strict=True):
         torch.testing.assert_close(mixed, 0.75 * rewards + 0.25 * own / tokens)
-
-
-def test_only_the_likelihood_of_the_references_has_dropout_in_the_decoder(begun: Begun) -> None:
-    reward_loss, model, batch, numbers = begun
-    reward_loss.settings = reward_loss.settings._replace(likelihood=0.25)
-    modes, force = [], model.teacher_force
-
-    def observed(batch: Batch, *, memory: Memory) -> Any:
-        modes.append(model.decoder.training)
-        return force(batch, memory=memory)
-
-    model.teacher_force = observed  # type: ignore[method-assign, assignment]
-    reward_loss(model, batch, numbers)
-    assert modes == [False, True]  # captions that were sampled, then the references
 
 
 def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
