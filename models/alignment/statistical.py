@@ -83,8 +83,3 @@ def posterior(model: HmmTables, cells: Tensor, known: Tensor, target: Tensor) ->
     null = torch.cat([model.null, model.null.new_full((1,), SMALLEST)])[target]
     steps = steps_of(model.jumps[widths(cells.shape[2]) + MAX_WORDS])
     return forward_backward(links, null, steps).links
-
-
-def mixed(weights: Tensor, statistical: Tensor, share: float) -> Tensor:
-    """Return the mean of attention weights (.., J, I) and link probabilities (J, I) by a share."""
-    return (1 - share) * weights + share * statistical

@@ -8,45 +8,36 @@ grow-diag             the intersection; then links of the union that are adjacen
 -final-and            the same, if neither word has a link
 Och and Ney 2003, section 4.2; Koehn, Axelrod et al. 2005
 
-Programs differ in the order in which links are added, so each order is a flavour:
-moses        symal.cpp: iterates over accepted links, target by target, and adds their neighbours
-fast_align   atools.cc: iterates over candidates, source by source, and adds each that is adjacent
-             to an accepted link
-one-to-one   a link is added only if neither of its words has a link
+Links are added in the order of Moses (symal.cpp): target by target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Iterable, Set
 
 from models.alignment.links import Links
 from models.base.errors import unknown_name
-from models.base.settings import limits_of, within
 from models.base.types import Link
-from models.config.tables import SYMMETRISE, AlignConfig
+from models.config.tables import SYMMETRISE
 
-METHODS = SYMMETRISE
 BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
-def symmetrise(
-    forward: Set[Link], reverse: Set[Link], method: str = "grow-diag", flavour: str = "moses"
-) -> Links:
+def symmetrise(forward: Set[Link], reverse: Set[Link], method: str = "grow-diag") -> Links:
     """Combine the links of a model and of a reverse model, both as (source, target)."""
-    if method not in METHODS:
-        raise unknown_name("symmetrise", method, METHODS)
-    flavour = within(limits_of(AlignConfig, "flavour"), flavour, "alignment.flavour")
+    if method not in SYMMETRISE:
+        raise unknown_name("symmetrise", method, SYMMETRISE)
     if method == "union":
         return frozenset(forward | reverse)
     grown = Grown(forward & reverse)
     if method.startswith("grow"):
-        grow = GROW[flavour]
         grow(grown, forward | reverse)
     if "final" in method:
-        free = grown.both_free if method.endswith("and") else grown.one_free
-        order = by_source if flavour == "fast_align" else by_target
+        enough = all if method.endswith("and") else any
         for direction in (forward, reverse):
-            grown.take(sorted(direction - grown.links, key=order), free)
+            for link in sorted(direction - grown.links, key=by_target):
+                if enough(grown.free(link)):
+                    grown.add(link)
     return frozenset(grown.links)
 
 
@@ -64,27 +55,13 @@ class Grown:
         self.sources.add(link[0])
         self.targets.add(link[1])
 
-    def one_free(self, link: Link) -> bool:
-        """Return True if at least one of a link's two words has no link."""
-        return link[0] not in self.sources or link[1] not in self.targets
-
-    def both_free(self, link: Link) -> bool:
-        """Return True if neither of a link's two words has a link."""
-        return link[0] not in self.sources and link[1] not in self.targets
-
-    def take(self, links: Iterable[Link], free: Callable[[Link], bool]) -> None:
-        """Accept links in order if they are free; each accepted link affects the following ones."""
-        for link in links:
-            if free(link):
-                self.add(link)
-
-    def neighbours(self, link: Link) -> list[Link]:
-        """Return the eight adjacent links, in the (target, source) order of symal."""
-        return [(link[0] + i, link[1] + j) for j, i in BESIDE]
+    def free(self, link: Link) -> tuple[bool, bool]:
+        """Return True for each of a link's two words that has no link."""
+        return link[0] not in self.sources, link[1] not in self.targets
 
 
-def from_links(grown: Grown, union: Set[Link], free: Callable[[Link], bool]) -> None:
-    """Add the free neighbours of each accepted link, in order, until nothing is added.
+def grow(grown: Grown, union: Set[Link]) -> None:
+    """Add the neighbours of each accepted link that have a free word, until nothing is added.
 
     A link that is added after the current position is visited in the same round.
     """
@@ -94,35 +71,13 @@ def from_links(grown: Grown, union: Set[Link], free: Callable[[Link], bool]) -> 
         while ahead := [link for link in grown.links if by_target(link) > last]:
             here = min(ahead, key=by_target)
             last = by_target(here)
-            for link in grown.neighbours(here):
-                if link in union and link not in grown.links and free(link):
+            for j, i in BESIDE:
+                link = here[0] + i, here[1] + j
+                if link in union and link not in grown.links and any(grown.free(link)):
                     grown.add(link)
                     added = True
-
-
-def from_candidates(grown: Grown, union: Set[Link]) -> None:
-    """Add the candidates that are adjacent to an accepted link, until nothing is added."""
-    added = True
-    while added:
-        added = False
-        for link in sorted(union - grown.links, key=by_source):
-            if grown.one_free(link) and any(n in grown.links for n in grown.neighbours(link)):
-                grown.add(link)
-                added = True
-
-
-def by_source(link: Link) -> tuple[int, int]:
-    """Return the sort key of atools."""
-    return link
 
 
 def by_target(link: Link) -> tuple[int, int]:
     """Return the sort key of symal."""
     return link[1], link[0]
-
-
-GROW: dict[str, Callable[[Grown, Set[Link]], None]] = {
-    "moses": lambda grown, union: from_links(grown, union, grown.one_free),
-    "fast_align": from_candidates,
-    "one-to-one": lambda grown, union: from_links(grown, union, grown.both_free),
-}

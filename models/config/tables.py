@@ -389,10 +389,3 @@ class AlignConfig:
         f"combination with the links of a reverse model: {', '.join(SYMMETRISE)}",
         choices=SYMMETRISE,
     )
-    flavour: str = option(
-        "moses",
-        "how grow-diag adds links: like moses, like fast_align, or one-to-one (only between words "
-        "without a link)",
-        choices=("moses", "fast_align", "one-to-one"),
-        aliases={"both-free": "one-to-one"},
-    )

@@ -162,9 +162,8 @@ def align_settings(
 ) -> GivenSettings[AlignTables]:
     """Return the settings of `attn align`. reverse: True if there is a reverse model."""
     given = read_settings(AlignTables, assignments)
-    for name in ("symmetrise", "flavour"):
-        if name in given.of("align") and not reverse:
-            raise ConfigurationError(f"align.{name} without a reverse model", "--reverse-model")
+    if "symmetrise" in given.of("align") and not reverse:
+        raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")
     return given
 
 

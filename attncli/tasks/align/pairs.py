@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,8 +15,6 @@ from models.base.settings import merged
 from models.config.tables import MAX_BATCH_TOKENS
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from models.alignment import Alignment
     from models.base.types import Translation
     from models.config.tables import AlignConfig
@@ -91,27 +89,17 @@ def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
     return first._replace(panels=panels, note="; ".join(notes))
 
 
-def every_head(aligner: Aligner, texts: Sequence[tuple[str, str]]) -> list[Any]:
-    """Return the weights (L, H, J, I) of every head for each pair; None if not requested."""
+def every_head(aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation]) -> list[Any]:
+    """Return the weights (L, H, J, I) of every head for each pair; None if not requested.
+
+    pairs: pairs of texts, or translations, of which the best output is used.
+    """
     from models.alignment import head_weights
 
-    return _requested_heads(head_weights, aligner, texts)
-
-
-def every_head_of_translations(aligner: Aligner, translations: Sequence[Translation]) -> list[Any]:
-    """Return the weights of `every_head` for the best output of each translation."""
-    from models.alignment import translation_head_weights
-
-    return _requested_heads(translation_head_weights, aligner, translations)
-
-
-def _requested_heads(
-    compute: Callable[..., list[Tensor | None]], aligner: Aligner, pairs: Sequence[Any]
-) -> list[Any]:
     if not aligner.heads:
         return [None] * len(pairs)
     size = aligner.max_batch_tokens
-    found = compute(aligner.translator, pairs, config=aligner.config, max_batch_tokens=size)
+    found = head_weights(aligner.translator, pairs, config=aligner.config, max_batch_tokens=size)
     return [None if weights is None else weights.numpy() for weights in found]
 
 

@@ -52,7 +52,7 @@ class TranslateBatches(TextBatches):
 class TranslateTables:
     """Tables of `attn translate`. Defaults of search and align are those saved with the model."""
 
-    UNUSED: ClassVar = ("search.max_caption", "align.symmetrise", "align.flavour")
+    UNUSED: ClassVar = ("search.max_caption", "align.symmetrise")
 
     search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
     input: InputSettings = option(InputSettings, "format of the input")
