@@ -22,13 +22,13 @@ AUGMENTATION = "half of the images are mirrored, and crops keep at least 0.8 of 
 GRAMMAR = "runs without files translate English to German; name files for other languages"
 EXPECTED = "half of the sentences or images are read by expectation, as in Xu et al. 2015"
 MOMENTS = "Adam has the decays 0.9 and 0.98 of Vaswani et al. 2017"
-FLAVOUR = "links are symmetrised in the order of Moses"
 ALIGNER = "the alignment layer of attn align train learns from word links"
 ATTENTIONS = ("attention", "self_attention")
 MIX = "training chooses expectation or sample for a whole sentence or image, as in Xu et al. 2015"
 SAMPLES = "hard attention samples from its weights"
 SEED = "search.seed seeds the samples of hard attention"
 SIZE = "data.demo_size gives the number of generated pairs, sentences or scenes"
+FLAVOUR = "grow-diag adds links in the order of Moses"
 REMOVED = {  # by place, as in search.beam; a table of a list has the place of the list
     "align.flavour": RemovedSetting("moses", FLAVOUR),
     "alignment.flavour": RemovedSetting("moses", FLAVOUR),

@@ -162,7 +162,7 @@ def align_settings(
 ) -> GivenSettings[AlignTables]:
     """Return the settings of `attn align`. reverse: True if there is a reverse model."""
     given = read_settings(AlignTables, assignments)
-    if "symmetrise" in given.of("align") and not reverse:
+    if "align.symmetrise" in given.names and not reverse:
         raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")
     return given
 
