@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -17,7 +18,6 @@ from models.base.registry import find, names
 from models.base.types import Memory
 from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
-from models.encoders.pretrained import PretrainedEncoder
 from models.encoders.shipped import shipped_tensors
 from models.encoders.torchvision_cnn import FAMILIES
 from models.images.labels import ImageLabels, quantised
@@ -27,7 +27,7 @@ EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convn
 PREPROCESSING = 2  # version of the preprocessing in models.images.opening; part of the cache key
 
 
-class ImageEncoder(PretrainedEncoder):
+class ImageEncoder(nn.Module):
     """Images, or precomputed features, to a memory of S cells with V features.
 
     The network is frozen, so it has no gradients, unless it is trained from scratch
@@ -37,6 +37,7 @@ class ImageEncoder(PretrainedEncoder):
 
     mean: Tensor
     deviation: Tensor
+    frozen: bool
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -57,6 +58,16 @@ class ImageEncoder(PretrainedEncoder):
             self.unfreeze()
         else:
             self.freeze()
+
+    def freeze(self) -> None:
+        """Exclude the network from training."""
+        self.frozen = True
+        self.body.requires_grad_(False)
+
+    def unfreeze(self) -> None:
+        """Include the network in training."""
+        self.frozen = False
+        self.body.requires_grad_(True)
 
     def load_pretrained(self) -> None:
         """Load the image network's weights from `model.image.weights`: once, before training.
@@ -128,6 +139,19 @@ def kind_of(encoder: str) -> type[Cnn]:
         raise unknown_name("image encoder", encoder, [*names("image_encoder"), *EXAMPLES])
     kind: type[Cnn] = find("image_encoder", encoder)
     return kind
+
+
+def pretrained_encoder(model: nn.Module) -> ImageEncoder | None:
+    """Return the model's encoder of images, if it has one."""
+    encoder = getattr(model, "encoder", None)
+    encoder = getattr(encoder, "image", encoder)  # of several inputs
+    return encoder if isinstance(encoder, ImageEncoder) else None
+
+
+def pretrained_parameters(model: nn.Module) -> Iterator[nn.Parameter]:
+    """Yield the parameters of the model's image network, if it has one."""
+    if encoder := pretrained_encoder(model):
+        yield from encoder.body.parameters()
 
 
 def equal_features(one: ImageEncoder, other: ImageEncoder) -> bool:

@@ -6,14 +6,13 @@ import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from models.base.errors import DamagedError, NotFoundError, unknown_name
 from models.config.tables import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation
+from models.encoders.cnn import Cnn, Normalisation, copy_weights
 from models.encoders.torchvision_import import torchvision_models
 
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")
@@ -58,17 +57,7 @@ class TorchvisionCnn(Cnn):
     def load(self, weights: str) -> None:
         """Load the weights: DEFAULT (torchvision's own), or the path of a .safetensors file."""
         found = downloaded(self.name) if weights in ("", "DEFAULT") else stored(Path(weights))
-        wanted = self.network.state_dict()
-        for name, tensor in wanted.items():
-            if name not in found or found[name].shape != tensor.shape:
-                shape = tuple(found[name].shape) if name in found else "missing"
-                raise DamagedError(
-                    f"weights '{weights}', where {name} is {shape}",
-                    f"the weights of torchvision's {self.name}, with {tuple(tensor.shape)}",
-                )
-        with torch.no_grad():
-            for name, tensor in wanted.items():
-                tensor.copy_(found[name])
+        copy_weights(self.network, found, weights)
 
 
 def network_names() -> list[str]:

@@ -19,7 +19,7 @@ from models.base.registry import source_name
 from models.bundle import Bundle, build, read, save, sizes_of, weights_of, write_alignment
 from models.catalogue.presets import PRESETS, model_config
 from models.config.tables import AlignConfig, SearchConfig, TokenizerConfig
-from models.encoders.pretrained import pretrained_parameters
+from models.encoders.image import pretrained_parameters
 from models.storage.digests import NAME as SUMS
 from models.storage.digests import read_digests
 from models.storage.precision import quantised, restored, stored_as

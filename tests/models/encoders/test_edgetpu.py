@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ EDGETPU = ImageConfig(encoder="mobilenet-edgetpu", weights="none")
 
 
 def described(network: MobileNetEdgeTpu) -> list[dict[str, Any]]:
-    """Return a network as arch.json describes it: convolutions in order, and what they add."""
+    """Return the description of a network: convolutions in order, and what they add."""
     layers: list[dict[str, Any]] = []
     before = ""
     for name, part in network.named_modules():
@@ -59,7 +58,6 @@ def described(network: MobileNetEdgeTpu) -> list[dict[str, Any]]:
                     "kernel": [kernel, kernel],
                     "stride": part.stride,
                     "groups": part.groups,
-                    "padding": "SAME",
                     "act": "relu" if part.relu else None,
                 }
             )
@@ -103,7 +101,7 @@ def evaluated(layers: list[dict[str, Any]], weights: dict[str, Any], image: Any)
 
 
 def quantised(network: MobileNetEdgeTpu, folder: Path) -> dict[str, Any]:
-    """Write random 8-bit weights and a description into a folder; the weights as numbers."""
+    """Write random 8-bit weights into a folder; return them as numbers."""
     random = numpy.random.default_rng(1)
     stored: dict[str, Any] = {}
     weights: dict[str, Any] = {}
@@ -117,7 +115,6 @@ def quantised(network: MobileNetEdgeTpu, folder: Path) -> dict[str, Any]:
             stored |= {f"{name}.{key}": value for key, value in parts.items()}
             weights[name] = (q.astype(numpy.float64) - zero[0]) * scale[0], bias
     numpy.savez(folder / "weights.npz", **stored)
-    (folder / "arch.json").write_text(json.dumps({"layers": described(network)}))
     return weights
 
 
@@ -191,38 +188,24 @@ def test_the_grids_of_the_whole_network() -> None:
         MobileNetEdgeTpu(dataclasses.replace(EDGETPU, grid="blocks.17.expnd"))
 
 
-def broken_weights(folder: Path, damage: str) -> None:
-    whole = MobileNetEdgeTpu(EDGETPU, TINY)
-    quantised(whole, folder)
-    path = folder / "weights.npz"
+@pytest.mark.parametrize("damage", ["truncated", "pickled", "other", "missing"])
+def test_weights_that_cannot_be_read_are_refused(damage: str, tmp_path: Path) -> None:
+    whole, path = MobileNetEdgeTpu(EDGETPU, TINY), tmp_path / "weights.npz"
+    quantised(whole, tmp_path)
+    content = path.read_bytes()
+    path.unlink()
     if damage == "truncated":
-        path.write_bytes(path.read_bytes()[:500])
+        path.write_bytes(content[:500])
     elif damage == "pickled":
-        pickled: dict[str, Any] = {"stem.weight_q": numpy.array([{}], dtype=object)}
-        numpy.savez(path, **pickled)
+        numpy.savez(path, **{"stem.weight_q": numpy.array([{}], dtype=object)})  # type: ignore[arg-type]
     elif damage == "other":
-        path.unlink()
         numpy.savez(path, other=numpy.zeros(3))
-    elif damage == "missing":
-        path.unlink()
-    elif damage == "stride":
-        layers = described(whole)
-        layers[2]["stride"] = 1
-        (folder / "arch.json").write_text(json.dumps({"layers": layers}))
-
-
-@pytest.mark.parametrize(
-    ("damage", "fact"),
-    [
-        ("truncated", "cannot be read"),
-        ("pickled", "cannot be read"),
-        ("other", "stem.weight_q"),
-        ("missing", "cannot be read"),
-        ("stride", "stride 1 at blocks.1.expand; expected .* with 2"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused(damage: str, fact: str, tmp_path: Path) -> None:
-    broken_weights(tmp_path, damage)
-    with pytest.raises(ModelError, match=fact) as refused:
-        MobileNetEdgeTpu(EDGETPU, TINY).load(str(tmp_path))
+    with pytest.raises(ModelError, match="cannot be read") as refused:
+        whole.load(str(tmp_path))
     assert "\n" not in str(refused.value)
+
+
+def test_weights_of_other_sizes_are_refused(tmp_path: Path) -> None:
+    quantised(MobileNetEdgeTpu(EDGETPU, TINY), tmp_path)
+    with pytest.raises(ModelError, match=r"without stem\.weight of shape \(5,"):
+        MobileNetEdgeTpu(EDGETPU, TINY._replace(stem=5)).load(str(tmp_path))

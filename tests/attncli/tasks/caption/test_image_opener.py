@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ from PIL import Image
 from attncli.data.images.named import ImageFile
 from attncli.tasks.caption.image_opener import ImageOpener, OpenedImage, PixelBudget
 from models.config.tables import ImageConfig
-from models.images.opening import QUIET
 from models.inference.captioner import Captioner
 
 
@@ -80,22 +78,3 @@ def test_the_budget_is_never_exceeded_except_by_one_image_alone() -> None:
     assert not inside
     assert all(sum(peak) <= 10 or peak == [30] for peak in peaks)
     assert any(len(peak) > 1 for peak in peaks)
-
-
-def test_warnings_return_when_the_last_thread_leaves() -> None:
-    before = list(warnings.filters)
-    started, leave = threading.Event(), threading.Event()
-
-    def first() -> None:
-        with QUIET:
-            started.set()
-            leave.wait(10)
-
-    thread = threading.Thread(target=first)
-    thread.start()
-    started.wait(10)
-    with QUIET:
-        leave.set()
-        thread.join()
-        assert warnings.filters[0][0] == "ignore"
-    assert warnings.filters == before
