@@ -156,25 +156,14 @@ def pretrained_parameters(model: nn.Module) -> Iterator[nn.Parameter]:
 
 def equal_features(one: ImageEncoder, other: ImageEncoder) -> bool:
     """Return True if two encoders compute equal features: see `identity`."""
-    if one.body is other.body:
-        return True
-    ours, theirs = one.body.state_dict(), other.body.state_dict()
-    return (
-        _settings(one.config) == _settings(other.config)
-        and ours.keys() == theirs.keys()
-        and all(torch.equal(tensor, theirs[name]) for name, tensor in ours.items())
-    )
+    return identity(one, one.config) == identity(other, other.config)
 
 
 def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
     """Return a hash of all that determines `features`: network, weights and preprocessing."""
-    digest = hashlib.sha256(json.dumps(_settings(config)).encode())
+    settings = [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]
+    digest = hashlib.sha256(json.dumps(settings).encode())
     for name, tensor in encoder.body.state_dict().items():
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:16]
-
-
-def _settings(config: ImageConfig) -> list[int | str]:
-    """Return the settings that determine `features`, with equal weights."""
-    return [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]

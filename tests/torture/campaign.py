@@ -23,6 +23,7 @@ from attncli.documents.registry import FORMATS, read_document
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_folder
 from models.base.types import Translation
+from models.catalogue.installed import BOX, is_bundle
 from tests.attncli.documents.generated import document as made_document
 from tests.fixtures.before_restructuring import make
 from tests.torture.inputs import kinds
@@ -34,6 +35,7 @@ from tests.torture.writes import attack
 
 SENTENCE, DIGESTS = "The dog sees a house.", "SHA256SUMS"
 OLD, NEW = b"old" * 1000, b"new" * 2000
+INTACT = BOX / "grammar-en-de"  # a small bundle, which is damaged
 RUN = Path(make.__file__).parent / "runs" / "finished"  # of an earlier version
 BLOCK = 200  # hostile inputs of one worker
 LETTERS = [*"abc .,!?;:'\"()<>{}&%$#=\t\r\0\x1b\x9b", "é", "日本", "हिन्दी", "\u0301", "\u202e"]
@@ -50,8 +52,8 @@ class Campaign:
     scale: 1 is the short form; the number of cases grows with it.
     """
 
-    def __init__(self, folder: Path, seed: int, scale: float, bundle: Path | None = None) -> None:
-        self.folder, self.seed, self.scale, self.bundle = folder, seed, scale, bundle
+    def __init__(self, folder: Path, seed: int, scale: float) -> None:
+        self.folder, self.seed, self.scale = folder, seed, scale
         self.workers = Workers(folder / "worker.log")
 
     def results(self, only: Iterable[str] = ()) -> Iterator[Result]:
@@ -209,8 +211,6 @@ class Campaign:
         """Send hostile requests to `attn serve`, if its packages and models are there."""
         from importlib.util import find_spec
 
-        from models.catalogue.installed import BOX, is_bundle
-
         if find_spec("starlette") and is_bundle(BOX / "everyday"):
             from tests.torture.requests import hostile_requests
 
@@ -219,27 +219,24 @@ class Campaign:
 
     def bundles(self) -> Iterator[Result]:
         """Open damaged bundles: refused, or the same outputs as before if digests are there."""
-        if self.bundle:
-            for kept in (True, False):
-                yield self._damaged_bundles("bundles", self.bundle, models.load_translator, kept)
+        for kept in (True, False):
+            yield self._damaged_bundles("bundles", models.load_translator, kept)
 
     def ensembles(self) -> Iterator[Result]:
         """Open ensembles with a damaged bundle: refused, or the outputs of intact ones."""
-        if self.bundle:
-            for kept in (True, False):
-                load = partial(_load_ensemble, self.bundle)
-                yield self._damaged_bundles("ensembles", self.bundle, load, kept)
+        for kept in (True, False):
+            yield self._damaged_bundles("ensembles", _load_ensemble, kept)
 
-    def _damaged_bundles(self, name: str, bundle: Path, load: Load, kept: bool) -> Result:
+    def _damaged_bundles(self, name: str, load: Load, kept: bool) -> Result:
         """Damage a bundle whose digests are kept, or removed, and load it."""
         name = name if kept else f"{name} without digests"
         random, result = self.random(name), Result(name)
-        expected = load(bundle).translate([SENTENCE])[0]
-        names = sorted({path.name for path in bundle.iterdir() if path.is_file()} - {DIGESTS})
+        expected = load(INTACT).translate([SENTENCE])[0]
+        names = sorted({path.name for path in INTACT.iterdir()} - {DIGESTS})
         for number in range(self.count(20)):
             damaged = self.folder / "bundle"
             shutil.rmtree(damaged, ignore_errors=True)
-            shutil.copytree(bundle, damaged)
+            shutil.copytree(INTACT, damaged)
             if not kept:
                 (damaged / DIGESTS).unlink()
             file = random.choice([*names, DIGESTS] if kept else names)
@@ -334,9 +331,9 @@ def _read_documents(seeds: list[int]) -> None:
             reassemble(found, capitals)
 
 
-def _load_ensemble(intact: Path, bundle: Path) -> Any:
+def _load_ensemble(bundle: Path) -> Any:
     """Return the ensemble of an intact bundle and another one."""
-    return models.load_ensemble([intact, bundle])
+    return models.load_ensemble([INTACT, bundle])
 
 
 def _load_damaged(bundle: Path, load: Load, expected: Translation | None) -> None:

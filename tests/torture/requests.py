@@ -38,16 +38,8 @@ SECONDS = 60.0  # in which every request must be answered
 LARGE = 100 << 20  # bytes of a large body
 GROWTH = 1 << 30  # bytes by which the service may grow; freed memory is kept for later batches
 TOGETHER = 8  # clients
-OPTIONS = (
-    "--threads",
-    "1",
-    "-s",
-    "service.max_body=4",
-    "-s",
-    "service.max_text=2000",
-    "-s",
-    "service.max_pixels=4",
-)
+LIMITS = ("service.max_body=4", "service.max_text=2000", "service.max_pixels=4")
+OPTIONS = ("--threads", "1", *(part for limit in LIMITS for part in ("-s", limit)))
 
 
 def hostile_requests(folder: Path, random: Random, count: int) -> Iterator[Result]:

@@ -41,16 +41,8 @@ class Training:
             for number in range(runs):
                 result.add(f"run {number}", self._broken_run(how, random))
             yield result
-        yield power_failures(
-            "attn train",
-            self.folder,
-            self.begin,
-            lambda: self.train(self.folder),
-            self.check,
-            self.workers,
-            random,
-            runs,
-        )
+        work, checks = lambda: self.train(self.folder), (self.check, self.workers)
+        yield power_failures("attn train", self.folder, self.begin, work, *checks, random, runs)
 
     def prepare(self) -> None:
         """Write the data and the unbroken run."""
@@ -95,10 +87,9 @@ class Training:
                 fail_at(number, how)
                 try:
                     self.train(self.folder)
-                except DamagedError:
-                    raise
-                except ModelError:  # the disk is full
-                    return
+                except ModelError as error:  # the disk is full
+                    if isinstance(error, DamagedError):
+                        raise
 
             if fault := self.workers.attempt(work):
                 return f"cycle {cycle}: {fault}"
