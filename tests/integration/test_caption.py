@@ -145,6 +145,17 @@ def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:
     assert caption() == ("", [], 0)
 
 
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
+def test_images_of_every_mode_have_captions(mode: str, caption: Run, tmp_path: Path) -> None:
+    path = tmp_path / ("x.jpg" if mode == "CMYK" else "x.png")
+    if mode == "I;16":
+        Image.fromarray(np.arange(1200, dtype=np.uint16).reshape(30, 40)).save(path)
+    else:
+        Image.new("RGB", (40, 30), "red").convert(mode).save(path)
+    output, said, status = caption(path)
+    assert output.strip() and said == [all_cut(1)] and status == 0
+
+
 def test_formats_nbest_and_scores(caption: Run, soft_captioner: Path, photos: Path) -> None:
     paths = files(photos)[:2]
     captioner = load_captioner(soft_captioner)
@@ -314,6 +325,11 @@ def test_wrong_usage_is_one_line(
     assert said in lines[-1]
 
 
+def test_a_text_model_is_refused(caption: Run, tiny_bundle: Path, photos: Path) -> None:
+    output, said, status = caption("-m", tiny_bundle, photos / "a.png")
+    assert (output, status, len(said)) == ("", 1, 1) and "use `attn translate`" in said[0]
+
+
 def test_a_file_of_results_is_whole_and_progress_is_said(
     caption: Run, photos: Path, tmp_path: Path
 ) -> None:
@@ -339,6 +355,19 @@ def test_each_path_is_answered_while_the_list_stays_open(
         program.send_signal(signal.SIGINT)
         assert program.communicate() == (b"", b"")
     assert program.returncode == 130
+
+
+def test_an_endless_list_and_a_reader_that_leaves(soft_captioner: Path, photos: Path) -> None:
+    line = "set -o pipefail; yes $0 | $@ | head -1; echo ${PIPESTATUS[1]}"
+    model = ["-m", str(soft_captioner), *SHORT]
+    command = [sys.executable, "-m", "attncli", "caption", *model]
+    ended = subprocess.run(
+        ["bash", "-c", line, str(photos / "a.png"), *command],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+    )
+    assert ended.stderr == b"" and ended.stdout.endswith(b"\n0\n")
 
 
 def test_a_terminal_gets_colour_unless_it_is_refused(soft_captioner: Path, photos: Path) -> None:

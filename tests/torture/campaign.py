@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy
 
@@ -41,9 +40,6 @@ BLOCK = 200  # hostile inputs of one worker
 LETTERS = [*"abc .,!?;:'\"()<>{}&%$#=\t\r\0\x1b\x9b", "é", "日本", "हिन्दी", "\u0301", "\u202e"]
 LETTERS += ["\U0001f600", "\u2028", "\ufeff", "\x85", "word ", "<b>", "</b>", "{0}", "%s", "&lt;"]
 LETTERS += ["." * 300, "a" * 300, "\u0301" * 300, " " * 300, "0" * 300]
-
-
-Load = Callable[[Path], Any]  # a bundle's folder to a model that translates
 
 
 class Campaign:
@@ -219,33 +215,22 @@ class Campaign:
 
     def bundles(self) -> Iterator[Result]:
         """Open damaged bundles: refused, or the same outputs as before if digests are there."""
+        expected = models.load_translator(INTACT).translate([SENTENCE])[0]
         for kept in (True, False):
-            yield self._damaged_bundles("bundles", models.load_translator, kept)
-
-    def ensembles(self) -> Iterator[Result]:
-        """Open ensembles with a damaged bundle: refused, or the outputs of intact ones."""
-        for kept in (True, False):
-            yield self._damaged_bundles("ensembles", _load_ensemble, kept)
-
-    def _damaged_bundles(self, name: str, load: Load, kept: bool) -> Result:
-        """Damage a bundle whose digests are kept, or removed, and load it."""
-        name = name if kept else f"{name} without digests"
-        random, result = self.random(name), Result(name)
-        expected = load(INTACT).translate([SENTENCE])[0]
-        names = sorted({path.name for path in INTACT.iterdir()} - {DIGESTS})
-        for number in range(self.count(20)):
-            damaged = self.folder / "bundle"
-            shutil.rmtree(damaged, ignore_errors=True)
-            shutil.copytree(INTACT, damaged)
-            if not kept:
-                (damaged / DIGESTS).unlink()
-            file = random.choice([*names, DIGESTS] if kept else names)
-            _damage(damaged / file, random)
-            fault = self.workers.attempt(
-                partial(_load_damaged, damaged, load, expected if kept else None)
-            )
-            result.add(f"{number} ({file})", fault)
-        return result
+            name = "bundles" if kept else "bundles without digests"
+            random, result = self.random(name), Result(name)
+            names = sorted({path.name for path in INTACT.iterdir()} - {DIGESTS})
+            for number in range(self.count(20)):
+                damaged = self.folder / "bundle"
+                shutil.rmtree(damaged, ignore_errors=True)
+                shutil.copytree(INTACT, damaged)
+                if not kept:
+                    (damaged / DIGESTS).unlink()
+                file = random.choice([*names, DIGESTS] if kept else names)
+                _damage(damaged / file, random)
+                work = partial(_load_damaged, damaged, expected if kept else None)
+                result.add(f"{number} ({file})", self.workers.attempt(work))
+            yield result
 
 
 def _key(number: int) -> str:
@@ -331,15 +316,10 @@ def _read_documents(seeds: list[int]) -> None:
             reassemble(found, capitals)
 
 
-def _load_ensemble(bundle: Path) -> Any:
-    """Return the ensemble of an intact bundle and another one."""
-    return models.load_ensemble([INTACT, bundle])
-
-
-def _load_damaged(bundle: Path, load: Load, expected: Translation | None) -> None:
+def _load_damaged(bundle: Path, expected: Translation | None) -> None:
     """Load a damaged bundle; if it loads, its output must be the expected one, if that is known."""
     with suppress(ModelError):
-        found = load(bundle).translate([SENTENCE])[0]
+        found = models.load_translator(bundle).translate([SENTENCE])[0]
         assert expected is None or found == expected, "other outputs"
 
 
@@ -353,5 +333,4 @@ ATTACKS: dict[str, Callable[[Campaign], Iterator[Result]]] = {
     "runs": Campaign.runs,
     "requests": Campaign.requests,
     "bundles": Campaign.bundles,
-    "ensembles": Campaign.ensembles,
 }
