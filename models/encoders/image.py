@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from models.base.errors import ConfigurationError, unknown_name
+from models.base.errors import unknown_name
 from models.base.registry import find, names
 from models.base.types import Memory
 from models.config.tables import ImageConfig, ModelConfig
@@ -109,17 +109,11 @@ class ImageEncoder(nn.Module):
 @torch.no_grad()
 def load_classifier(labels: ImageLabels, weights: str) -> None:
     """Load the classifier of labels: from an npz file or its folder, or the shipped captioner's."""
-    if weights not in ("", "DEFAULT"):
-        weight, bias = quantised(Path(weights))
-    elif stored := shipped_tensors("encoder.labels."):
+    if weights in ("", "DEFAULT"):
+        stored = shipped_tensors("encoder.labels.")
         weight, bias = stored["weight"], stored["bias"]
     else:
-        raise ConfigurationError(
-            "model.image.labels with the image network of the shipped captioner, which has no "
-            "classifier",
-            "weights with a classifier",
-            "give mobilenet_edgetpu_uint8.npz with -s model.image.weights=PATH",
-        )
+        weight, bias = quantised(Path(weights))
     labels.weight.copy_(weight)
     labels.bias.copy_(bias)
 

@@ -170,18 +170,6 @@ def test_mistakes_are_one_line(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_refused_start_empties_an_empty_folder_and_keeps_a_full_one(
-    texts: Texts, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    assert app.run(arguments(texts, folder, "-s", "tokenizer.size=10")) == 1
-    assert folder.exists() and not any(folder.iterdir())
-    (folder / "notes").write_text("mine")
-    assert app.run(arguments(texts, folder)) == 1
-    assert (folder / "notes").exists()
-
-
 def test_a_dry_run_prints_and_writes_nothing(
     texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
