@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -13,9 +17,13 @@ from torch import Tensor, nn
 from models.base.errors import DamagedError, NotFoundError, unknown_name
 from models.config.tables import ImageConfig
 from models.encoders.cnn import Cnn, Normalisation, copy_weights
-from models.encoders.torchvision_import import torchvision_models
 
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")
+OPERATORS = {
+    "nms": "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms": "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+}
+_libraries: list[torch.library.Library] = []  # kept alive, because the declared names end with them
 
 
 class TorchvisionCnn(Cnn):
@@ -115,3 +123,24 @@ def stored(path: Path) -> Mapping[str, Tensor]:
             "torchvision's weights as a .safetensors file",
             "safetensors.torch.save_file(network.state_dict(), PATH) writes one",
         ) from None
+
+
+def torchvision_models() -> Any:
+    """Import `torchvision.models`; declare missing operators if the import fails.
+
+    Where the compiled operators of torchvision do not match torch, as in a CPU-only build, it fails
+    with "operator torchvision::nms does not exist". No image network calls this operator.
+    """
+    try:
+        return importlib.import_module("torchvision.models")
+    except RuntimeError as error:
+        if "torchvision::" not in str(error):
+            raise
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        del sys.modules[name]  # partially imported modules
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    for name, schema in OPERATORS.items():
+        if not hasattr(torch.ops.torchvision, name):
+            library.define(schema)
+    _libraries.append(library)
+    return importlib.import_module("torchvision.models")

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.encoders.padded_rnn import PaddedRnn
+from models.encoders.rnn import PaddedRnn
 from models.families.encoder_decoder import EncoderDecoder
 
 GATES = {"GRU": (1, 0, 2), "LSTM": (0, 3, 1, 2)}  # torch's numbers, in the order of ONNX

@@ -88,7 +88,9 @@ def check(tables: StatisticalTables) -> None:
     """Raise ValueError if parts do not fit each other, or if a number is not a probability."""
     pairs, size = tables.pairs, len(tables.target)
     limits = torch.tensor([[len(tables.source)], [size]])
-    if pairs.shape[:-1] != (2,) or bool(((pairs < 0) | (pairs >= limits)).any()):
+    if pairs.shape[:-1] != (2,) or not pairs.numel():
+        raise ValueError("no pairs of words")
+    if bool(((pairs < 0) | (pairs >= limits)).any()):
         raise ValueError("a word that is not listed")
     keys = pairs[0] * size + pairs[1]
     if bool((keys[1:] <= keys[:-1]).any()):

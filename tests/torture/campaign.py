@@ -30,7 +30,7 @@ from tests.torture.mutate import mutate, mutate_json
 from tests.torture.power import power_failures
 from tests.torture.training import Training
 from tests.torture.worker import Result, Workers
-from tests.torture.writes import attack
+from tests.torture.writes import Job, attack
 
 SENTENCE, DIGESTS = "The dog sees a house.", "SHA256SUMS"
 OLD, NEW = b"old" * 1000, b"new" * 2000
@@ -102,9 +102,9 @@ class Campaign:
             ("a folder", folder, whole_folder),
             ("feature cache", self._fill_cache, self._check_cache),
         ):
-            yield from attack(name, prepare, work, check, self.workers, self.random(name), most)
-            rng = self.random(f"power {name}")
-            yield power_failures(name, place, prepare, work, check, self.workers, rng, most)
+            job = Job(name, prepare, work, check)
+            yield from attack(job, self.workers, self.random(name), most)
+            yield power_failures(job, place, self.workers, self.random(f"power {name}"), most)
 
     def _fill_cache(self) -> None:
         cache = FeatureCache(self.folder / "writes" / "cache", RowKind((4,), "float32", "torture"))

@@ -18,6 +18,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tests.torture.worker import KILLED, Result, Workers
+from tests.torture.writes import Job
 
 FOLDER = -1  # number of a folder; files are numbered from 0
 
@@ -128,35 +129,23 @@ def apply(change: Change, names: Names) -> None:
         names.pop(name, None)
 
 
-def power_failures(
-    name: str,
-    root: Path,
-    prepare: Callable[[], None],
-    work: Callable[[], None],
-    check: Callable[[], str],
-    workers: Workers,
-    random: Random,
-    most: int,
-) -> Result:
-    """Let the power fail at calls of the work (``most`` of them); `check` gives the fault.
-
-    prepare: makes the folder `root` as it is before the work. check: looks at what survived there.
-    """
-    result = Result(f"{name}, power failure")
+def power_failures(job: Job, root: Path, workers: Workers, random: Random, most: int) -> Result:
+    """Let the power fail at calls of the work below a folder (``most`` of them)."""
+    result = Result(f"{job.name}, power failure")
     counted = workers.log.with_suffix(".calls")
-    prepare()
-    if fault := workers.attempt(lambda: _count(root, work, counted)):
+    job.prepare()
+    if fault := workers.attempt(lambda: _count(root, job.work, counted)):
         result.add("recording", fault)
         return result
     total, survived = int(counted.read_text()), root.with_name(f"{root.name} survived")
     for number in sorted(random.sample(range(1, total + 1), min(most, total))):
         for order in (None, Random(random.random())):
-            prepare()
-            fault = workers.attempt(partial(fail_power, root, survived, number, order, work))
+            job.prepare()
+            fault = workers.attempt(partial(fail_power, root, survived, number, order, job.work))
             if not fault:
                 shutil.rmtree(root)
                 survived.rename(root)
-            result.add(f"call {number} of {total}", fault or check())
+            result.add(f"call {number} of {total}", fault or job.check())
     return result
 
 

@@ -15,7 +15,7 @@ from tests.torture.campaign import Campaign
 from tests.torture.power import power_failures
 from tests.torture.training import Training
 from tests.torture.worker import Workers
-from tests.torture.writes import attack
+from tests.torture.writes import Job, attack
 
 SEED = 13
 INPUTS = 50  # hostile inputs of each kind; `make torture` has 200 in each of its blocks
@@ -43,8 +43,8 @@ def test_the_campaign_sees_a_writer_that_is_not_safe(tmp_path: Path) -> None:
     def check() -> str:
         return "" if target.read_bytes() in (b"", b"ab") else "half"
 
-    workers = Workers(tmp_path / "log")
-    [killed, full] = attack("unsafe", clear, write, check, workers, Random(1), most=10)
+    job = Job("unsafe", clear, write, check)
+    [killed, full] = attack(job, Workers(tmp_path / "log"), Random(1), most=10)
     assert killed.tried == 4 and len(killed.failed) == 2  # at both calls of the second part
 
 
@@ -70,8 +70,8 @@ def test_the_campaign_sees_a_rename_before_the_content_is_flushed(
     def check() -> str:
         return "" if (root / "target").read_bytes() in (b"old", b"new") else "empty"
 
-    workers = Workers(tmp_path / "log")
-    result = power_failures("unsafe", root, prepare, write, check, workers, Random(1), most=10)
+    job = Job("unsafe", prepare, write, check)
+    result = power_failures(job, root, Workers(tmp_path / "log"), Random(1), most=10)
     assert result.tried >= 4 and bool(result.failed) is not flushed
 
 

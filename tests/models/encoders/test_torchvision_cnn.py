@@ -19,8 +19,7 @@ from models.base.types import VocabularySizes
 from models.bundle import build, load_weights, weights_of
 from models.config.tables import ImageConfig
 from models.encoders.image import ImageEncoder
-from models.encoders.torchvision_cnn import TorchvisionCnn
-from models.encoders.torchvision_import import torchvision_models
+from models.encoders.torchvision_cnn import TorchvisionCnn, torchvision_models
 from tests.models.small import IMAGES, small_config
 
 
