@@ -126,9 +126,10 @@ def _predicted(step: DecodingStep) -> dict[str, Tensor]:
 def named_tensors(structure: Any, prefix: str) -> dict[str, Tensor]:
     """Return the tensors of a structure; their names begin with a prefix."""
     leaves, _ = pytree.tree_flatten_with_path(structure)
+    places = ((pytree.keystr(path), leaf) for path, leaf in leaves)  # ".layers[0].keys"
     return {
-        ".".join([prefix, *(str(getattr(key, "name", None) or key.idx) for key in path)]): leaf
-        for path, leaf in leaves
+        prefix + place.replace("[", ".").replace("]", ""): leaf
+        for place, leaf in places
         if isinstance(leaf, Tensor)
     }
 
