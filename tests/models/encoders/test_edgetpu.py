@@ -22,7 +22,6 @@ from models.encoders.edgetpu import (
     BlockSize,
     Convolution,
     MobileNetEdgeTpu,
-    same,
     stages,
 )
 
@@ -129,11 +128,6 @@ def test_the_shape_of_the_grid_follows_from_the_strides(grid: str, size: int) ->
     config = dataclasses.replace(EDGETPU, grid=grid, size=size)
     network = MobileNetEdgeTpu(config)
     assert network.grid_shape(config) == Cnn.grid_shape(network, config)
-
-
-def test_same_padding_puts_the_odd_zero_after() -> None:
-    assert same(224, 3, 2) == (0, 1) and same(225, 3, 2) == (1, 1)
-    assert same(14, 5, 2) == (1, 2) and same(7, 3, 1) == (1, 1) and same(7, 1, 2) == (0, 0)
 
 
 def test_the_grids_of_the_whole_network() -> None:
