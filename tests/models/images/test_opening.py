@@ -73,7 +73,7 @@ def test_every_format_opens_from_a_file_and_from_bytes(kind: str, tmp_path: Path
         near(corners(image), SCENE)
 
 
-MODES: dict[str, tuple[bytes, list[tuple[int, ...]] | None]] = {
+MODES: dict[str, tuple[bytes, Sequence[tuple[int, ...]] | None]] = {
     "grey": (saved(scene().convert("L"), "PNG"), GREY),
     "one-bit": (saved(scene().convert("1"), "PNG"), None),
     "palette": (saved(scene().convert("P"), "PNG"), SCENE),
