@@ -15,8 +15,7 @@ from attncli.render.alignment.html import html
 from attncli.render.alignment.terminal import heat_maps
 from attncli.tasks.align.pairs import drawn
 from attncli.terminal.screen import current_screen
-from models.alignment import Alignment, align, align_translations
-from models.alignment import translation_head_weights as head_weights
+from models.alignment import Alignment, align, align_translations, head_weights
 from models.base.types import Translation
 from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.translator import Translator as TextModel

@@ -5,15 +5,8 @@ from models.alignment import align
 align(load("runs/en-de"), [("A dog runs.", "Ein Hund läuft.")])[0].links
 """
 
-from models.alignment.align import (
-    Alignment,
-    align,
-    align_translations,
-    head_weights,
-    translation_head_weights,
-)
-from models.alignment.diagonal import diagonal
-from models.alignment.links import Links
+from models.alignment.align import Alignment, align, align_translations, head_weights
+from models.alignment.links import Links, diagonal
 from models.alignment.mutual_head import choose_head
 from models.alignment.symmetrise import symmetrise
 from models.base.types import Link
@@ -30,5 +23,4 @@ __all__ = [
     "diagonal",
     "head_weights",
     "symmetrise",
-    "translation_head_weights",
 ]

@@ -22,17 +22,16 @@ from models.alignment.encoded import (
     both_units,
     encode,
     encoded_translation,
-    real,
     why_unaligned,
 )
 from models.alignment.links import Links, extract
-from models.alignment.statistical import link_probabilities, mixed, turned
+from models.alignment.statistical import link_probabilities, turned
 from models.alignment.symmetrise import symmetrise
 from models.alignment.weights import (
     attention_shape,
     every_head,
+    means,
     pooled,
-    pooled_cells,
     teacher_forced_weights,
 )
 from models.base.errors import ConfigurationError
@@ -60,9 +59,8 @@ class Alignment(NamedTuple):
     inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
     cells: Tensor | None = None  # (J, C): weight of each target unit on each cell of the image
 
-    def reweighted(self, config: AlignConfig, statistical: Tensor) -> Alignment:
-        """Return the alignment by the mean of its weights and statistical ones (J, I)."""
-        weights = mixed(self.weights, statistical, config.statistical)
+    def reweighted(self, weights: Tensor, config: AlignConfig) -> Alignment:
+        """Return the alignment by other weights (J, I)."""
         return self._replace(weights=weights, links=extract(weights, self.null, config))
 
 
@@ -84,13 +82,14 @@ def align(
     """
     pairs = list(pairs)
     settings = config or translator.alignment
-    ways = directions(translator, settings)
-    if len(ways) == 2 and reverse is None:
-        found = averaged(ways[0], ways[1], pairs, settings, max_batch_tokens)
-    else:
-        encoded = [encode(ways[0], *pair) for pair in pairs]
-        found = align_encoded(ways[0], encoded, settings, max_batch_tokens)
-    found = with_statistics(found, ways[0], settings)
+    forward, *back = directions(translator, settings)
+    encoded = [encode(forward, *pair) for pair in pairs]
+    found = align_encoded(forward, encoded, settings, max_batch_tokens)
+    if back and reverse is None:
+        encoded = [encode(back[0], target, source) for source, target in pairs]
+        others = align_encoded(back[0], encoded, settings, max_batch_tokens)
+        found = [mean_of(one, other, settings) for one, other in zip(found, others, strict=True)]
+    found = with_statistics(found, forward, settings)
     if reverse is None:
         return found
     return bidirectional(found, pairs, reverse, settings, max_batch_tokens)
@@ -111,27 +110,11 @@ def directions(translator: Translator, config: AlignConfig) -> list[Translator]:
     return [translator.for_direction(target, source), translator.for_direction(source, target)]
 
 
-def averaged(
-    forward: Translator,
-    reverse: Translator,
-    pairs: Sequence[tuple[str, str]],
-    config: AlignConfig,
-    max_batch_tokens: int,
-) -> list[Alignment]:
-    """Align in both directions, and extract links from the mean of the weights."""
-    turned = [(target, source) for source, target in pairs]
-    encoded = [encode(forward, *pair) for pair in pairs], [encode(reverse, *p) for p in turned]
-    ahead = align_encoded(forward, encoded[0], config, max_batch_tokens)
-    back = align_encoded(reverse, encoded[1], config, max_batch_tokens)
-    return [mean_of(one, other, config) for one, other in zip(ahead, back, strict=True)]
-
-
 def mean_of(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Alignment:
     """Return the forward alignment with the mean weights of both directions, and their links."""
     if note := forward.note or reverse.note:
         return forward._replace(links=NO_LINKS, note=note)
-    weights = (forward.weights + reverse.weights.T) / 2
-    return forward._replace(weights=weights, links=extract(weights, forward.null, config))
+    return forward.reweighted((forward.weights + reverse.weights.T) / 2, config)
 
 
 def with_statistics(
@@ -145,8 +128,11 @@ def with_statistics(
     if aligner is None:
         return found
     tables = link_probabilities(aligner, [(one.source, one.target) for one in found])
+    share = config.statistical
     return [
-        one if one.note or table is None else one.reweighted(config, table)
+        one
+        if one.note or table is None
+        else one.reweighted((1 - share) * one.weights + share * table, config)
         for one, table in zip(found, tables, strict=True)
     ]
 
@@ -211,42 +197,29 @@ def align_encoded(
 
 def head_weights(
     translator: Translator,
-    pairs: Iterable[tuple[str, str]],
+    pairs: Iterable[tuple[str, str] | Translation],
     *,
     config: AlignConfig | None = None,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
 ) -> list[Tensor | None]:
-    """Return the weights (L, H, J, I) of every layer and head; None for a pair without weights."""
+    """Return the weights (L, H, J, I) of every layer and head; None for a pair without weights.
+
+    pairs: pairs of texts, or translations, of which the best output is used.
+    """
     settings = config or translator.alignment
-    translator = directions(translator, settings)[0]
-    encoded = [encode(translator, *pair) for pair in pairs]
-    return encoded_head_weights(translator, encoded, settings, max_batch_tokens)
-
-
-def translation_head_weights(
-    translator: Translator,
-    translations: Iterable[Translation],
-    *,
-    config: AlignConfig | None = None,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
-) -> list[Tensor | None]:
-    """Return the weights of `head_weights` for the best output of each translation."""
-    encoded = [encoded_translation(translator, translation) for translation in translations]
-    settings = config or translator.alignment
-    return encoded_head_weights(translator, encoded, settings, max_batch_tokens)
-
-
-def encoded_head_weights(
-    translator: Translator, pairs: Sequence[Encoded], config: AlignConfig, max_batch_tokens: int
-) -> list[Tensor | None]:
-    """Return the weights of `head_weights` for encoded pairs."""
-    found: list[Tensor | None] = [None] * len(pairs)
-    for batch in batched(translator, pairs, max_batch_tokens // ALL_HEADS):
-        chosen = [pairs[n] for n in batch]
-        weights = every_head(translator.model, as_batch(translator, chosen), config.shift).cpu()
+    one_way = directions(translator, settings)[0]
+    encoded = [
+        encoded_translation(translator, pair)
+        if isinstance(pair, Translation)
+        else encode(one_way, *pair)
+        for pair in pairs
+    ]
+    found: list[Tensor | None] = [None] * len(encoded)
+    for batch in batched(one_way, encoded, max_batch_tokens // ALL_HEADS):
+        chosen = [encoded[n] for n in batch]
+        weights = every_head(one_way.model, as_batch(one_way, chosen), settings.shift).cpu()
         for n, pair, rows in zip(batch, chosen, weights, strict=True):
-            source, target = both_units(translator.tokenizer, pair, config)
-            found[n] = pooled(real(rows, source, target), source, target).weights
+            found[n] = pooled(rows, *both_units(one_way.tokenizer, pair, settings)).weights
     return found
 
 
@@ -272,8 +245,7 @@ def bidirectional(
 
 def both_ways(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Alignment:
     """Return the forward alignment with the symmetrised links of both directions."""
-    note = forward.note or reverse.note
-    if note:
+    if note := forward.note or reverse.note:
         return forward._replace(links=NO_LINKS, note=note)
     if (forward.source, forward.target) != (reverse.target, reverse.source):
         raise ConfigurationError(
@@ -289,8 +261,7 @@ def linked(
     rows: Tensor, source: Units, target: Units, score: float, config: AlignConfig
 ) -> Alignment:
     """Return the alignment of a pair from the weights (T, S) of its tokens."""
-    found = pooled(real(rows, source, target), source, target)
-    weights, null = smoothed(found, config.jump)
+    weights, null = smoothed(pooled(rows, source, target), config.jump)
     links = extract(weights, null, config)
     return Alignment(source.texts, target.texts, weights, links, score, null)
 
@@ -306,7 +277,7 @@ def by_input(
     ends = list(accumulate((number == END for number in pair.source), initial=0))
     first = source.shares.argmax(0).tolist()  # a token of each unit
     inputs = tuple(names[ends[token]] for token in first)
-    image = pooled_cells(cells, target) if cells.shape[1] else None
+    image = means(target).T @ cells[: len(target.shares)] if cells.shape[1] else None
     return found._replace(inputs=inputs, cells=image)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
-
-from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.types import Batch, Translation
@@ -79,16 +78,11 @@ def as_batch(translator: Translator, pairs: Sequence[Encoded]) -> Batch:
 
 def both_units(tokenizer: Tokenizer, pair: Encoded, config: AlignConfig) -> tuple[Units, Units]:
     """Return the units of a pair's source and of its target."""
-    kind, marks = config.units, config.marks
+    of = partial(units, kind=config.units, marks=config.marks)
     return (
-        units(tokenizer.source, pair.source, pair.source_text, kind=kind, marks=marks),
-        units(tokenizer.target, pair.target, pair.target_text, kind=kind, marks=marks),
+        of(tokenizer.source, pair.source, pair.source_text),
+        of(tokenizer.target, pair.target, pair.target_text),
     )
-
-
-def real(rows: Tensor, source: Units, target: Units) -> Tensor:
-    """Return one pair's weights (.., T, S) from a padded batch, without its padding."""
-    return rows[..., : len(target.shares), : len(source.shares)]
 
 
 def why_unaligned(translator: Translator, pair: Encoded) -> str:

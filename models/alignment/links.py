@@ -28,22 +28,23 @@ FLOOR = 1e-6  # smallest weight of a pair; with zeros there may be no coupling
 
 def extract(weights: Tensor, null: Tensor, config: AlignConfig) -> Links:
     """Return the links of weights (J, I), given the weight null (J,) on no source unit."""
-    linked = least(strengths(weights, config.extract), config)
-    linked = linked & (null <= config.null_threshold).unsqueeze(-1)
+    if config.extract not in EXTRACTS:
+        raise unknown_name("extract", config.extract, EXTRACTS)
+    strength = EXTRACTS[config.extract](weights) if weights.numel() else weights
+    threshold = config.threshold if config.extract in THRESHOLDED else 0.0
+    linked = (strength >= threshold) & (strength > 0)
+    linked &= (null <= config.null_threshold).unsqueeze(-1)
     return frozenset((i, j) for j, i in linked.nonzero().tolist())
 
 
-def strengths(weights: Tensor, name: str) -> Tensor:
-    """Return the strength (.., J, I) of each link by an extraction method; 0 if it is ruled out."""
-    if name not in EXTRACTS:
-        raise unknown_name("extract", name, EXTRACTS)
-    return EXTRACTS[name](weights) if weights.numel() else weights
+def diagonal(source_words: int, target_words: int) -> set[Link]:
+    """Return the links of each target word with the source word at the same relative position.
 
-
-def least(strength: Tensor, config: AlignConfig) -> Tensor:
-    """Return True (.., J, I) where a strength is large enough for a link."""
-    threshold = config.threshold if config.extract in THRESHOLDED else 0.0
-    return (strength >= threshold) & (strength > 0)
+    A baseline that ignores the words.
+    """
+    if not source_words:
+        return set()
+    return {((2 * j + 1) * source_words // (2 * target_words), j) for j in range(target_words)}
 
 
 def strongest(weights: Tensor) -> Tensor:
@@ -55,11 +56,6 @@ def strongest(weights: Tensor) -> Tensor:
 def mutual(weights: Tensor) -> Tensor:
     """Return weights (.., J, I) with 0 for all but the largest of both their row and column."""
     return strongest(weights) * (strongest(weights.mT).mT > 0)
-
-
-def transported(weights: Tensor) -> Tensor:
-    """Return the mass (.., J, I) of each pair in the coupling, as a share of its maximum."""
-    return coupling(weights) * max(weights.shape[-2:])
 
 
 def coupling(weights: Tensor) -> Tensor:
@@ -76,5 +72,5 @@ EXTRACTS: dict[str, Callable[[Tensor], Tensor]] = {
     "argmax": strongest,
     "mutual": mutual,
     "threshold": lambda weights: weights,
-    "transport": transported,
+    "transport": lambda weights: coupling(weights) * max(weights.shape[-2:]),  # mass / maximum
 }

@@ -61,8 +61,6 @@ def cells_of(tables: StatisticalTables, source: Tensor, target: Tensor) -> tuple
     size = len(tables.target)
     stored = tables.pairs[0] * size + tables.pairs[1]  # (K,) ascending
     keys = source[:, None, :] * size + target[:, :, None]  # (N, J, I)
-    if not len(stored):
-        return torch.zeros_like(keys), torch.zeros_like(keys, dtype=torch.bool)
     cells = torch.searchsorted(stored, keys).clamp_max(len(stored) - 1)
     real = (source >= 0)[:, None, :] & (target >= 0)[:, :, None]
     return cells, (stored[cells] == keys) & real
@@ -76,15 +74,7 @@ def known_numbers(texts: Sequence[Sequence[str]], words: Sequence[str]) -> list[
 
 def posterior(model: HmmTables, cells: Tensor, known: Tensor, target: Tensor) -> Tensor:
     """Return p(a_j = i) (N, J, I). cells, known (N, J, I); target (N, J), -1 for unknown words."""
-    if len(model.lexicon):
-        links = torch.where(known, model.lexicon[cells], SMALLEST).clamp_min(SMALLEST)
-    else:
-        links = torch.full(cells.shape, SMALLEST)
+    links = torch.where(known, model.lexicon[cells], SMALLEST).clamp_min(SMALLEST)
     null = torch.cat([model.null, model.null.new_full((1,), SMALLEST)])[target]
     steps = steps_of(model.jumps[widths(cells.shape[2]) + MAX_WORDS])
     return forward_backward(links, null, steps).links
-
-
-def mixed(weights: Tensor, statistical: Tensor, share: float) -> Tensor:
-    """Return the mean of attention weights (.., J, I) and link probabilities (J, I) by a share."""
-    return (1 - share) * weights + share * statistical

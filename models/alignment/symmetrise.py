@@ -8,12 +8,12 @@ grow-diag             the intersection; then links of the union that are adjacen
 -final-and            the same, if neither word has a link
 Och and Ney 2003, section 4.2; Koehn, Axelrod et al. 2005
 
-Links are added in the order of Moses (symal.cpp): target by target, then source by source.
+Links are added in the order of Moses (symal.cpp): target by target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Iterable, Set
 
 from models.alignment.links import Links
 from models.base.errors import unknown_name
@@ -33,9 +33,11 @@ def symmetrise(forward: Set[Link], reverse: Set[Link], method: str = "grow-diag"
     if method.startswith("grow"):
         grow(grown, forward | reverse)
     if "final" in method:
-        free = grown.both_free if method.endswith("and") else grown.one_free
+        enough = all if method.endswith("and") else any
         for direction in (forward, reverse):
-            grown.take(sorted(direction - grown.links, key=by_target), free)
+            for link in sorted(direction - grown.links, key=by_target):
+                if enough(grown.free(link)):
+                    grown.add(link)
     return frozenset(grown.links)
 
 
@@ -53,26 +55,15 @@ class Grown:
         self.sources.add(link[0])
         self.targets.add(link[1])
 
-    def one_free(self, link: Link) -> bool:
-        """Return True if at least one of a link's two words has no link."""
-        return link[0] not in self.sources or link[1] not in self.targets
-
-    def both_free(self, link: Link) -> bool:
-        """Return True if neither of a link's two words has a link."""
-        return link[0] not in self.sources and link[1] not in self.targets
-
-    def take(self, links: Iterable[Link], free: Callable[[Link], bool]) -> None:
-        """Accept links in order if they are free; each accepted link affects the following ones."""
-        for link in links:
-            if free(link):
-                self.add(link)
+    def free(self, link: Link) -> tuple[bool, bool]:
+        """Return True for each of a link's two words that has no link."""
+        return link[0] not in self.sources, link[1] not in self.targets
 
 
 def grow(grown: Grown, union: Set[Link]) -> None:
-    """Add the neighbours of each accepted link, in order, until nothing is added.
+    """Add the neighbours of each accepted link that have a free word, until nothing is added.
 
-    A neighbour is one of the eight adjacent links of the union; one of its words must be free. A
-    link that is added after the current position is visited in the same round.
+    A link that is added after the current position is visited in the same round.
     """
     added = True
     while added:
@@ -80,8 +71,9 @@ def grow(grown: Grown, union: Set[Link]) -> None:
         while ahead := [link for link in grown.links if by_target(link) > last]:
             here = min(ahead, key=by_target)
             last = by_target(here)
-            for link in [(here[0] + i, here[1] + j) for j, i in BESIDE]:
-                if link in union and link not in grown.links and grown.one_free(link):
+            for j, i in BESIDE:
+                link = here[0] + i, here[1] + j
+                if link in union and link not in grown.links and any(grown.free(link)):
                     grown.add(link)
                     added = True
 

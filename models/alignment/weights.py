@@ -97,16 +97,16 @@ def scores(model: EncoderDecoder, found: TeacherForcingOutput, batch: Batch) -> 
 
 
 def pooled(weights: Tensor, source: Units, target: Units) -> UnitWeights:
-    """Return the weights (.., J, I) of units from those of tokens (.., T, S)."""
+    """Return the weights (.., J, I) of units from those of tokens (.., T, S), padding left out."""
+    weights = weights[..., : len(target.shares), : len(source.shares)]
     by_source = weights @ source.shares  # (.., T, I)
     inside = weights.sum(-1)  # (.., T): 1, or less if a window excludes slots
-    rows = target.shares / target.shares.sum(0).clamp_min(1e-9)  # (T, J)
+    rows = means(target)
     table = rows.T @ by_source
     null = (inside @ rows - table.sum(-1)).clamp_min(0)
     return UnitWeights(table, null)
 
 
-def pooled_cells(weights: Tensor, target: Units) -> Tensor:
-    """Return the weights (J, C) of target units on image cells from those of tokens (T, C)."""
-    shares = target.shares / target.shares.sum(0).clamp_min(1e-9)  # (P, J)
-    return shares.T @ weights[: len(shares)]
+def means(target: Units) -> Tensor:
+    """Return the share (T, J) of each token in the mean of a unit's tokens."""
+    return target.shares / target.shares.sum(0).clamp_min(1e-9)

@@ -324,8 +324,7 @@ class Attention(nn.Module):
             scores = scores + bias
         values = prepared.values
         if self.null is not None:
-            scores, values = self.null.with_scores(scores, sentinel), self.null.with_values(values)
-            slots, share = self.null.with_window(slots, share)
+            scores, values, slots, share = self.null.added(scores, values, slots, share, sentinel)
         weights = self.normalise(scores, slots)
         if share is not None:
             weights = weights * share

@@ -17,10 +17,12 @@ from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 
-def attention(query_size: int, value_size: int, config: AttentionConfig) -> Attention | Heads:
-    """Build the configured attention, with one head or several."""
+def attention(
+    query_size: int, value_size: int, config: AttentionConfig, *, key_size: int | None = None
+) -> Attention | Heads:
+    """Build the configured attention, with one head or several; keys default to the values."""
     kind = Attention if config.heads == 1 else Heads
-    return kind(query_size, value_size, config)
+    return kind(query_size, value_size, config, key_size=key_size)
 
 
 def read_values(attention: Attention | Heads, memory: Memory, keys: Tensor | None = None) -> Tensor:

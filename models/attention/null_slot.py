@@ -23,22 +23,23 @@ class NullSlot(nn.Module):
         super().__init__()
         self.score = nn.Parameter(torch.zeros(1))  # b
 
-    def with_scores(self, scores: Tensor, sentinel: Tensor | None = None) -> Tensor:
-        """Add the slot to scores (B, T, S); sentinel (B, T, 1): addition to its score."""
-        own = self.score.to(scores.dtype).expand(*scores.shape[:2], 1)
-        return torch.cat([own if sentinel is None else own + sentinel, scores], 2)
+    def added(
+        self,
+        scores: Tensor,
+        values: Tensor,
+        slots: Tensor,
+        share: Tensor | None,
+        sentinel: Tensor | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Add the slot to scores (B, T, S), values (B, S, V), and slots (B, 1 or T, S) in a window.
 
-    def with_window(self, slots: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Add the slot to those in a window, (B, 1 or T, S), and to the factors of their weights.
-
-        It is inside every window, with the factor 1.
+        It is inside every window, with the factor 1 on its weight; share (B, T, S): those of the
+        others. sentinel (B, T, 1): addition to its score.
         """
-        with_null = pad(slots, (1, 0), value=True)
-        return with_null, None if share is None else pad(share, (1, 0), value=1.0)
-
-    def with_values(self, values: Tensor) -> Tensor:
-        """Add the slot to values (B, S, V)."""
-        return pad(values, (0, 0, 1, 0))
+        own = self.score.to(scores.dtype).expand(*scores.shape[:2], 1)
+        scores = torch.cat([own if sentinel is None else own + sentinel, scores], 2)
+        share = None if share is None else pad(share, (1, 0), value=1.0)
+        return scores, pad(values, (0, 0, 1, 0)), pad(slots, (1, 0), value=True), share
 
     def removed(self, attended: AttentionOutput) -> AttentionOutput:
         """Return a result without the slot's weight."""

@@ -23,14 +23,6 @@ from models.numerics.linear import Linear
 if TYPE_CHECKING:
     from models.attention.combinations.base import Combination
 
-WITHOUT_COVERAGE = {
-    "attention": (
-        "model.attention.coverage=false, with train.attention.coverage=see for a penalty in its "
-        "place"
-    ),
-    "self_attention": "model.self_attention.coverage=false",
-}
-
 
 class TransformerHeads(MultiHead):
     """Several heads that compute all steps at once."""
@@ -39,16 +31,9 @@ class TransformerHeads(MultiHead):
 
     def __init__(self, config: ModelConfig, table: str) -> None:
         composed, size = composition(config, table), config.embedding
-        if composed.coverage:
-            raise _needs_earlier_steps(f"model.{table}.coverage=true", WITHOUT_COVERAGE[table])
-        if is_monotonic(composed):
-            part, nearest = f"normalise={composed.normalise}", "normalise=softmax"
-            raise _needs_earlier_steps(f"model.{table}.{part}", f"model.{table}.{nearest}")
+        check_at_once(composed, table)
         super().__init__(size, size, composed, config.attention_dropout)
         self.shared_size = size // self.count * self.shared  # of all keys, and of all values
-        if self.first.sequential:
-            part, nearest = f"score={composed.score}", "score=additive"
-            raise _needs_earlier_steps(f"model.{table}.{part}", f"model.{table}.{nearest}")
         if self.max_slots is not None and self.max_slots < config.max_source:
             raise ConfigurationError(
                 f"score '{composed.score}' with at most {self.max_slots} slots",
@@ -233,11 +218,20 @@ def composition(config: ModelConfig, table: str) -> AttentionConfig:
     return replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
 
 
-def _needs_earlier_steps(setting: str, nearest: str) -> ConfigurationError:
-    """Return the error for a setting whose part needs the weights of earlier steps."""
-    return ConfigurationError(
-        f"{setting} for a Transformer, which computes all steps at once, although this part needs "
-        "the weights of earlier steps",
-        nearest,
-        "or a recurrent family, such as rnnsearch",
-    )
+def check_at_once(config: AttentionConfig, table: str) -> None:
+    """Raise ConfigurationError for parts that need the weights of earlier steps."""
+    without = "coverage=false"
+    if table == "attention":
+        without += ", with train.attention.coverage=see for a penalty in its place"
+    for refused, setting, nearest in (
+        (config.coverage, "coverage=true", without),
+        (is_monotonic(config), f"normalise={config.normalise}", "normalise=softmax"),
+        (find("score", config.score).sequential, f"score={config.score}", "score=additive"),
+    ):
+        if refused:
+            raise ConfigurationError(
+                f"model.{table}.{setting} for a Transformer, which computes all steps at once, "
+                "although this part needs the weights of earlier steps",
+                f"model.{table}.{nearest}",
+                "or a recurrent family, such as rnnsearch",
+            )

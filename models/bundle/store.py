@@ -35,7 +35,6 @@ from models.storage.weights import (
     Unfilled,
     bundle_weights,
     fill,
-    room_for,
     weights_of,
     without_shared,
 )
@@ -165,7 +164,7 @@ def read(folder: Path) -> Bundle:
             f"the tokenizer in {folder} does not fit its config.json", "both of one model"
         )
     tensors = bundle_weights(folder, settings)
-    with Unfilled(room_for(tensors), folder / CONFIG):
+    with Unfilled(tensors, folder / CONFIG):
         model = build(from_dict(ModelConfig, settings["model"], where="model"), sizes)
     fill(model, tensors, folder / WEIGHTS)
     check_digests(

@@ -61,7 +61,8 @@ def find_model(name: str | Path) -> Path:
         raise InputError(
             f"{path} is a packed model", "a folder", f"install it with `attn models add {path}`"
         )
-    if _is_path(str(name)) or is_bundle(path):
+    is_path = str(name).startswith(".") or "/" in str(name) or os.sep in str(name)
+    if is_path or is_bundle(path):
         return path
     for place in places():
         if is_bundle(place.folder / name):
@@ -97,7 +98,8 @@ def no_model_given(task: str) -> NotFoundError:
     """Return the error for a missing -m; it lists the models for a task, newest run first."""
     from models.storage.settings import task_of  # reads each config.json
 
-    names = [_shown(model) for model in installed() if task_of(model.folder) == task]
+    found = [model for model in installed() if task_of(model.folder) == task]
+    names = [str(m.folder) if m.place.name == "runs" else m.name for m in found]
     if len(names) > LISTED:
         names = [*names[:LISTED], "others, which `attn models` lists"]
     expected = f"-m MODEL, one of {', '.join(names)}" if names else "-m MODEL"
@@ -130,27 +132,12 @@ def is_bundle(folder: Path) -> bool:
 
 
 def _bundles(place: Place) -> list[Path]:
-    """Return the bundles in a place, sorted."""
+    """Return the bundles in a place, sorted; runs by age."""
     try:
-        found = [folder for folder in place.folder.iterdir() if _is_shown(folder)]
+        found = sorted(path for path in place.folder.iterdir() if not path.name.startswith("."))
     except OSError:  # no such folder, or not readable
         return []
+    found = [path for path in found if is_bundle(path)]
     if place.name == "runs":
-        return sorted(found, key=_age)
-    return sorted(found)
-
-
-def _is_shown(folder: Path) -> bool:
-    return not folder.name.startswith(".") and is_bundle(folder)
-
-
-def _age(folder: Path) -> tuple[float, str]:
-    return -(folder / "model.safetensors").stat().st_mtime, folder.name
-
-
-def _is_path(name: str) -> bool:
-    return name.startswith(".") or "/" in name or os.sep in name or Path(name).is_absolute()
-
-
-def _shown(model: Installed) -> str:
-    return str(model.folder) if model.place.name == "runs" else model.name
+        found.sort(key=lambda path: -(path / "model.safetensors").stat().st_mtime)
+    return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from models.base.errors import DamagedError
 from models.config.tables import ImageConfig
 
 
@@ -52,3 +54,18 @@ class Cnn(nn.Module):
     def load(self, weights: str) -> None:
         """Load the weights: DEFAULT, or the path of a file."""
         raise NotImplementedError
+
+
+@torch.no_grad()
+def copy_weights(network: nn.Module, stored: Mapping[str, Tensor], weights: str) -> None:
+    """Copy stored weights into a network; others may be among them. weights: their name.
+
+    Raises DamagedError if one is missing or has another shape.
+    """
+    for name, tensor in network.state_dict().items():
+        if name not in stored or stored[name].shape != tensor.shape:
+            raise DamagedError(
+                f"weights '{weights}' without {name} of shape {tuple(tensor.shape)}",
+                "the weights of model.image.encoder",
+            )
+        tensor.copy_(stored[name])

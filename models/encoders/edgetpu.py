@@ -8,21 +8,19 @@ Source: Gupta and Akin 2020, with batch normalisation folded in, as in mlcommons
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
-from models.base.errors import DamagedError, unknown_name
+from models.base.errors import unknown_name
 from models.config.tables import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation
+from models.encoders.cnn import Cnn, Normalisation, copy_weights
 from models.encoders.shipped import PREFIX, shipped_tensors
+from models.images.quantised import read_layers
 
 LAYERS = ("expand", "depthwise", "project")
 
@@ -113,9 +111,11 @@ class MobileNetEdgeTpu(Cnn):
     def load(self, weights: str) -> None:
         """Load the weights: DEFAULT (the shipped captioner's), an npz file, or its folder."""
         if weights in ("", "DEFAULT"):
-            load_shipped(self)
+            stored = shipped_tensors(PREFIX)
         else:
-            load_quantised(self, weights)
+            layers = [name for name, p in self.named_modules() if isinstance(p, Convolution)]
+            stored = read_layers(Path(weights), layers)
+        copy_weights(self, stored, weights)
 
 
 class Block(nn.Module):
@@ -212,67 +212,3 @@ def stages(architecture: Architecture) -> Iterator[str]:
                 yield f"blocks.{index}.{layer}"
         yield f"blocks.{index}"
     yield "head"
-
-
-def load_shipped(network: MobileNetEdgeTpu) -> None:
-    """Load the weights of the shipped captioner's network; layers after the grid are left out."""
-    stored = shipped_tensors(PREFIX)
-    for name, parameter in network.named_parameters():
-        if name not in stored or stored[name].shape != parameter.shape:
-            raise DamagedError(
-                f"the shipped image network has no {name} of shape {tuple(parameter.shape)}",
-                "the weights of MobileNet-EdgeTPU 1.0",
-            )
-    with torch.no_grad():
-        for name, parameter in network.named_parameters():
-            parameter.copy_(stored[name])
-
-
-def load_quantised(network: MobileNetEdgeTpu, weights: str) -> None:
-    """Load 8-bit weights from an npz file, after a check against arch.json in the same folder."""
-    path = Path(weights)
-    if path.is_dir():
-        path = next(iter(sorted(path.glob("*.npz"))), path / "mobilenet_edgetpu_uint8.npz")
-    layers = {n: part for n, part in network.named_modules() if isinstance(part, Convolution)}
-    try:
-        described = path.with_name("arch.json")
-        if described.exists():
-            check(layers, json.loads(described.read_text("utf-8"))["layers"], described)
-        with numpy.load(path, allow_pickle=False) as stored, torch.no_grad():
-            for name, layer in layers.items():
-                q, zero, scale, bias = (
-                    torch.from_numpy(stored[f"{name}.{part}"])
-                    for part in ("weight_q", "zero", "scale", "bias")
-                )
-                if q.shape != layer.weight.shape:
-                    raise ValueError(f"{name} is {tuple(q.shape)}")
-                shape = -1, 1, 1, 1
-                layer.weight.copy_((q.float() - zero.float().view(shape)) * scale.view(shape))
-                layer.bias.copy_(bias)
-    except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise DamagedError(
-            f"{path} cannot be read as weights of mobilenet-edgetpu ({error})",
-            "mobilenet_edgetpu_uint8.npz, or its folder",
-        ) from None
-
-
-def check(layers: dict[str, Convolution], described: list[dict[str, Any]], path: Path) -> None:
-    """Raise a ModelError if a description differs from the network that is built here."""
-    theirs = {entry["name"]: entry for entry in described if entry["op"] == "conv"}
-    for name, layer in layers.items():
-        out, per_group, kernel, _ = layer.weight.shape
-        ours = {
-            "out": out,
-            "in_per_group": per_group,
-            "kernel": [kernel, kernel],
-            "stride": layer.stride,
-            "groups": layer.groups,
-            "act": "relu" if layer.relu else None,
-        }
-        found = {key: theirs.get(name, {}).get(key, "nothing") for key in ours}
-        if found != ours:
-            odd = next(key for key in ours if found[key] != ours[key])
-            raise DamagedError(
-                f"{path} has {odd} {found[odd]} at {name}",
-                f"MobileNet-EdgeTPU 1.0, with {ours[odd]}",
-            )

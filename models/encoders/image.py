@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from models.base.errors import ConfigurationError, unknown_name
+from models.base.errors import unknown_name
 from models.base.registry import find, names
 from models.base.types import Memory
 from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
-from models.encoders.pretrained import PretrainedEncoder
 from models.encoders.shipped import shipped_tensors
 from models.encoders.torchvision_cnn import FAMILIES
 from models.images.labels import ImageLabels, quantised
@@ -27,7 +27,7 @@ EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convn
 PREPROCESSING = 2  # version of the preprocessing in models.images.opening; part of the cache key
 
 
-class ImageEncoder(PretrainedEncoder):
+class ImageEncoder(nn.Module):
     """Images, or precomputed features, to a memory of S cells with V features.
 
     The network is frozen, so it has no gradients, unless it is trained from scratch
@@ -37,6 +37,7 @@ class ImageEncoder(PretrainedEncoder):
 
     mean: Tensor
     deviation: Tensor
+    frozen: bool
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -57,6 +58,16 @@ class ImageEncoder(PretrainedEncoder):
             self.unfreeze()
         else:
             self.freeze()
+
+    def freeze(self) -> None:
+        """Exclude the network from training."""
+        self.frozen = True
+        self.body.requires_grad_(False)
+
+    def unfreeze(self) -> None:
+        """Include the network in training."""
+        self.frozen = False
+        self.body.requires_grad_(True)
 
     def load_pretrained(self) -> None:
         """Load the image network's weights from `model.image.weights`: once, before training.
@@ -98,17 +109,11 @@ class ImageEncoder(PretrainedEncoder):
 @torch.no_grad()
 def load_classifier(labels: ImageLabels, weights: str) -> None:
     """Load the classifier of labels: from an npz file or its folder, or the shipped captioner's."""
-    if weights not in ("", "DEFAULT"):
-        weight, bias = quantised(Path(weights))
-    elif stored := shipped_tensors("encoder.labels."):
+    if weights in ("", "DEFAULT"):
+        stored = shipped_tensors("encoder.labels.")
         weight, bias = stored["weight"], stored["bias"]
     else:
-        raise ConfigurationError(
-            "model.image.labels with the image network of the shipped captioner, which has no "
-            "classifier",
-            "weights with a classifier",
-            "give mobilenet_edgetpu_uint8.npz with -s model.image.weights=PATH",
-        )
+        weight, bias = quantised(Path(weights))
     labels.weight.copy_(weight)
     labels.bias.copy_(bias)
 
@@ -130,27 +135,29 @@ def kind_of(encoder: str) -> type[Cnn]:
     return kind
 
 
+def pretrained_encoder(model: nn.Module) -> ImageEncoder | None:
+    """Return the model's encoder of images, if it has one."""
+    encoder = getattr(model, "encoder", None)
+    encoder = getattr(encoder, "image", encoder)  # of several inputs
+    return encoder if isinstance(encoder, ImageEncoder) else None
+
+
+def pretrained_parameters(model: nn.Module) -> Iterator[nn.Parameter]:
+    """Yield the parameters of the model's image network, if it has one."""
+    if encoder := pretrained_encoder(model):
+        yield from encoder.body.parameters()
+
+
 def equal_features(one: ImageEncoder, other: ImageEncoder) -> bool:
     """Return True if two encoders compute equal features: see `identity`."""
-    if one.body is other.body:
-        return True
-    ours, theirs = one.body.state_dict(), other.body.state_dict()
-    return (
-        _settings(one.config) == _settings(other.config)
-        and ours.keys() == theirs.keys()
-        and all(torch.equal(tensor, theirs[name]) for name, tensor in ours.items())
-    )
+    return identity(one, one.config) == identity(other, other.config)
 
 
 def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
     """Return a hash of all that determines `features`: network, weights and preprocessing."""
-    digest = hashlib.sha256(json.dumps(_settings(config)).encode())
+    settings = [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]
+    digest = hashlib.sha256(json.dumps(settings).encode())
     for name, tensor in encoder.body.state_dict().items():
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:16]
-
-
-def _settings(config: ImageConfig) -> list[int | str]:
-    """Return the settings that determine `features`, with equal weights."""
-    return [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]

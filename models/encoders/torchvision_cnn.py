@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -13,10 +16,14 @@ from torch import Tensor, nn
 
 from models.base.errors import DamagedError, NotFoundError, unknown_name
 from models.config.tables import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation
-from models.encoders.torchvision_import import torchvision_models
+from models.encoders.cnn import Cnn, Normalisation, copy_weights
 
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")
+OPERATORS = {
+    "nms": "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms": "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+}
+_libraries: list[torch.library.Library] = []  # kept alive, because the declared names end with them
 
 
 class TorchvisionCnn(Cnn):
@@ -58,17 +65,7 @@ class TorchvisionCnn(Cnn):
     def load(self, weights: str) -> None:
         """Load the weights: DEFAULT (torchvision's own), or the path of a .safetensors file."""
         found = downloaded(self.name) if weights in ("", "DEFAULT") else stored(Path(weights))
-        wanted = self.network.state_dict()
-        for name, tensor in wanted.items():
-            if name not in found or found[name].shape != tensor.shape:
-                shape = tuple(found[name].shape) if name in found else "missing"
-                raise DamagedError(
-                    f"weights '{weights}', where {name} is {shape}",
-                    f"the weights of torchvision's {self.name}, with {tuple(tensor.shape)}",
-                )
-        with torch.no_grad():
-            for name, tensor in wanted.items():
-                tensor.copy_(found[name])
+        copy_weights(self.network, found, weights)
 
 
 def network_names() -> list[str]:
@@ -126,3 +123,24 @@ def stored(path: Path) -> Mapping[str, Tensor]:
             "torchvision's weights as a .safetensors file",
             "safetensors.torch.save_file(network.state_dict(), PATH) writes one",
         ) from None
+
+
+def torchvision_models() -> Any:
+    """Import `torchvision.models`; declare missing operators if the import fails.
+
+    Where the compiled operators of torchvision do not match torch, as in a CPU-only build, it fails
+    with "operator torchvision::nms does not exist". No image network calls this operator.
+    """
+    try:
+        return importlib.import_module("torchvision.models")
+    except RuntimeError as error:
+        if "torchvision::" not in str(error):
+            raise
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        del sys.modules[name]  # partially imported modules
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    for name, schema in OPERATORS.items():
+        if not hasattr(torch.ops.torchvision, name):
+            library.define(schema)
+    _libraries.append(library)
+    return importlib.import_module("torchvision.models")

@@ -7,7 +7,7 @@ from torch import nn
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig
 from models.decoders.transformer import TransformerDecoder
-from models.encoders.pretrained import pretrained_parameters
+from models.encoders.image import pretrained_parameters
 from models.encoders.transformer import TransformerEncoder
 from models.families.base import embeddings
 from models.families.encoder_decoder import EncoderDecoder, Output

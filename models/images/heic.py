@@ -6,7 +6,6 @@ The package is optional (`pip install "attn[heic]"`), because it brings a video 
 from __future__ import annotations
 
 import importlib
-from functools import cache
 from typing import BinaryIO
 
 from models.base.errors import InputError
@@ -26,18 +25,11 @@ def is_heic(stream: BinaryIO) -> bool:
 
 def check_heic(name: str) -> None:
     """Make Pillow read HEIC; raise InputError if the package is missing. name: of the image."""
-    if not _registered():
+    try:
+        importlib.import_module("pillow_heif").register_heif_opener()
+    except ImportError:
         raise InputError(
             f"{name} is a HEIC image",
             "the package pillow-heif, which reads it",
             'install it: pip install "attn[heic]", or convert the image to JPEG',
-        )
-
-
-@cache
-def _registered() -> bool:
-    try:
-        importlib.import_module("pillow_heif").register_heif_opener()
-    except ImportError:
-        return False
-    return True
+        ) from None

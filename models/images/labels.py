@@ -9,19 +9,18 @@ label that it leaves out has no noun.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy
 import torch
 from torch import Tensor, nn
 
-from models.base.errors import ConfigurationError, DamagedError
+from models.base.errors import ConfigurationError
 from models.base.types import TokenMemory
 from models.config.tables import ImageConfig
+from models.images.quantised import read_layers
 from models.text.tokenizer import PAD
 
 LABELS = 1001  # of ImageNet, and background
@@ -92,20 +91,6 @@ def nouns() -> Iterator[LabelNoun]:
 
 
 def quantised(path: Path) -> tuple[Tensor, Tensor]:
-    """Return weight and bias of the layer `logits` of an npz file of 8-bit weights."""
-    path = next(iter(sorted(path.glob("*.npz"))), path) if path.is_dir() else path
-    try:
-        with numpy.load(path, allow_pickle=False) as stored:
-            q, zero, scale, bias = (
-                torch.from_numpy(stored[f"logits.{part}"])
-                for part in ("weight_q", "zero", "scale", "bias")
-            )
-            weight = (q.flatten(1).float() - zero.float().view(-1, 1)) * scale.view(-1, 1)
-            if weight.shape[0] != LABELS:
-                raise ValueError(f"logits are {tuple(weight.shape)}")
-            return weight, bias
-    except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise DamagedError(
-            f"{path} cannot be read as a classifier of {WITH_LABELS} ({error})",
-            "mobilenet_edgetpu_uint8.npz, or its folder",
-        ) from None
+    """Return weight (LABELS, V) and bias of the classifier in an npz file, or in its folder."""
+    stored = read_layers(path, ["logits"])
+    return stored["logits.weight"].flatten(1), stored["logits.bias"]

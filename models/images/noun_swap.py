@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,13 +19,6 @@ from models.text.tokenizer import PAD, START
 
 LEAST = 0.1  # probability of a label that may be replaced
 VOWELS = tuple("aeiou")
-
-
-class Swapped(NamedTuple):
-    """A batch with other nouns in some captions and in the labels of their images."""
-
-    batch: Batch
-    tokens: TokenMemory
 
 
 def with_swaps(
@@ -43,7 +35,9 @@ def with_swaps(
     return swapped, memory._replace(tokens=tokens)
 
 
-def swap_nouns(batch: Batch, tokens: TokenMemory, labels: ImageLabels, share: float) -> Swapped:
+def swap_nouns(
+    batch: Batch, tokens: TokenMemory, labels: ImageLabels, share: float
+) -> tuple[Batch, TokenMemory]:
     """Replace a noun in a share of the captions that have one of the labels.
 
     tokens: the labels of every caption. Random numbers come from torch's generator.
@@ -65,7 +59,7 @@ def swap_nouns(batch: Batch, tokens: TokenMemory, labels: ImageLabels, share: fl
     found = tokens._replace(
         ids=slots.flatten(1), before=before.flatten(1), mask=(slots != PAD).flatten(1)
     )
-    return Swapped(with_targets(batch, targets), found)
+    return with_targets(batch, targets), found
 
 
 def replacement(labels: ImageLabels, old: Sequence[int]) -> list[int]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import io
 import struct
-import threading
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -145,38 +144,13 @@ def _stream(source: Path | bytes, name: str) -> BinaryIO:
     return open_regular(source, IMAGE_BYTES, name)
 
 
-class IgnoredWarnings:
-    """Context without warnings for any number of threads; `warnings.catch_warnings` is for one."""
-
-    def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
-        self._caught = warnings.catch_warnings()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._caught = warnings.catch_warnings()
-                self._caught.__enter__()
-                warnings.simplefilter("ignore")
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._caught.__exit__(None, None, None)
-
-
-QUIET = IgnoredWarnings()
-
-
 @contextlib.contextmanager
 def _readable(name: str) -> Iterator[None]:
     """Raise a ModelError of one line for a missing, damaged or dangerous file."""
     known = "a JPEG, PNG, WebP, GIF, BMP or TIFF"
+    warnings.filterwarnings("ignore", module="PIL")  # of unusual EXIF data and of many pixels
     try:
-        with QUIET:  # Pillow warns of unusual EXIF data and of many pixels
-            yield
+        yield
     except ModelError:
         raise
     except FileNotFoundError:

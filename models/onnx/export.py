@@ -102,6 +102,7 @@ def graphs_of(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Traced]:
 def described(bundle: Bundle, inputs: GraphInputs, graphs: dict[str, Traced]) -> dict[str, Any]:
     """Return the content of the config.json."""
     family = bundle.model.config.family
+    source, *target = (name for name in bundle.tokenizer.files() if name.endswith(".model"))
     return {
         "format": FORMAT,
         "task": source_of(family).task,
@@ -110,7 +111,7 @@ def described(bundle: Bundle, inputs: GraphInputs, graphs: dict[str, Traced]) ->
         **(_of_steps(graphs["decoder_step"]) if "decoder_step" in graphs else {}),
         "tokens": {"pad": PAD, "unknown": UNKNOWN, "start": START, "end": END},
         "never_output": list(NEVER_OUTPUT),
-        "tokenizer": _tokenizers(bundle),
+        "tokenizer": {"source": source, "target": target[0] if target else source},
         **inputs.describe(bundle),
     }
 
@@ -129,12 +130,6 @@ def _of_steps(step: Traced) -> dict[str, Any]:
         "memory": [name for name in names if name.startswith(f"{MEMORY}.")],
         "state": {name: name.replace(STATE, NEXT, 1) for name in states},
     }
-
-
-def _tokenizers(bundle: Bundle) -> dict[str, str]:
-    """Return the SentencePiece model of each side."""
-    source, *target = (name for name in bundle.tokenizer.files() if name.endswith(".model"))
-    return {"source": source, "target": target[0] if target else source}
 
 
 def _examples(inputs: GraphInputs) -> dict[str, bytes]:

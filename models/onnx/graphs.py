@@ -4,21 +4,24 @@ encoder        inputs -> memory and first state
 decoder_step   token, memory and state -> logits, attention weights and next state
 model          inputs -> logits and attention weights; for models of one step, such as classifiers
 
-They call `encode`, `start` and `step` of the model, so that every family has these graphs.
+They call `encode`, `start` and `step` of the model, so that every family has these graphs. A
+decoder's state and its prepared memory are NamedTuples of tensors, of tuples and of further
+NamedTuples. The name of a tensor is the path to it, as "memory.keys" or "state.layers.0.keys". A
+part that is None or a flag is the same at every step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils import _pytree as pytree
 
 from models.base.types import DecodingStep
 from models.families.encoder_decoder import EncoderDecoder
 from models.onnx.inputs import GraphInputs
-from models.onnx.state import named_tensors, with_tensors
 from models.text.tokenizer import START
 
 MEMORY, STATE, NEXT = "memory", "state", "next"  # prefixes of the names of tensors
@@ -57,12 +60,10 @@ class Graph(nn.Module):
 class EncoderGraph(Graph):
     """Inputs of a model to the memory and the first state of its decoder.
 
-    wanted: names of the outputs; the default is all.
+    wanted: names of the outputs.
     """
 
-    def __init__(
-        self, model: EncoderDecoder, inputs: GraphInputs, wanted: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, model: EncoderDecoder, inputs: GraphInputs, wanted: Sequence[str]) -> None:
         super().__init__(model, inputs)
         self.wanted = wanted
 
@@ -70,8 +71,7 @@ class EncoderGraph(Graph):
         """Return memory and state, named by their paths."""
         prepared, state = self.model.start(self.reader.encode(self.model, *given))
         found = named_tensors(prepared, MEMORY) | named_tensors(state, STATE)
-        wanted = found if self.wanted is None else self.wanted
-        return {name: found[name] for name in wanted}
+        return {name: found[name] for name in self.wanted}
 
 
 class StepGraph(Graph):
@@ -121,3 +121,19 @@ class WholeGraph(Graph):
 def _predicted(step: DecodingStep) -> dict[str, Tensor]:
     attention = {} if step.weights is None else {"attention": step.weights}
     return {"logits": step.logits, **attention}
+
+
+def named_tensors(structure: Any, prefix: str) -> dict[str, Tensor]:
+    """Return the tensors of a structure; their names begin with a prefix."""
+    leaves, _ = pytree.tree_flatten_with_path(structure)
+    places = ((pytree.keystr(path), leaf) for path, leaf in leaves)  # ".layers[0].keys"
+    return {
+        prefix + place.replace("[", ".").replace("]", ""): leaf
+        for place, leaf in places
+        if isinstance(leaf, Tensor)
+    }
+
+
+def with_tensors(structure: Any, tensors: Iterator[Tensor]) -> Any:
+    """Return a copy of a structure whose tensors are replaced, in the order of `named_tensors`."""
+    return pytree.tree_map_only(Tensor, lambda _: next(tensors), structure)

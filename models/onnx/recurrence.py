@@ -9,28 +9,17 @@ from __future__ import annotations
 
 import copy
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from models.encoders.padded_rnn import PaddedRnn
+from models.encoders.rnn import PaddedRnn
 from models.families.encoder_decoder import EncoderDecoder
 
-
-class Operator(NamedTuple):
-    """An ONNX operator with its own order of gates and its own attributes."""
-
-    name: str
-    gates: tuple[int, ...]  # torch's number of each gate, in the operator's order
-    states: int  # outputs besides the sequence: hidden state, memory cell
-    attributes: dict[str, Any]
-
-
-OPERATORS = {
-    "GRU": Operator("GRU", (1, 0, 2), 1, {"linear_before_reset": 1}),
-    "LSTM": Operator("LSTM", (0, 3, 1, 2), 2, {}),
-}
+GATES = {"GRU": (1, 0, 2), "LSTM": (0, 3, 1, 2)}  # torch's numbers, in the order of ONNX
+STATES = {"GRU": 1, "LSTM": 2}  # outputs besides the sequence: hidden state, memory cell
+ATTRIBUTES: dict[str, dict[str, Any]] = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
 
 
 class OnnxRecurrence(nn.Module):
@@ -38,7 +27,7 @@ class OnnxRecurrence(nn.Module):
 
     def __init__(self, rnn: PaddedRnn) -> None:
         super().__init__()
-        self.operator, self.layers = OPERATORS[rnn.mode], rnn.num_layers
+        self.mode, self.layers = rnn.mode, rnn.num_layers
         self.directions = 2 if rnn.bidirectional else 1
         self.hidden = rnn.hidden_size
         for layer in range(self.layers):
@@ -60,11 +49,11 @@ class OnnxRecurrence(nn.Module):
         last = (self.directions, x.shape[1], self.hidden)
         direction = "bidirectional" if self.directions == 2 else "forward"
         outputs, final, *_ = torch.onnx.ops.symbolic_multi_out(
-            self.operator.name,
+            self.mode,
             (x, *(self.get_buffer(f"{name}{layer}") for name in "WRB"), lengths),
-            {"hidden_size": self.hidden, "direction": direction, **self.operator.attributes},
-            dtypes=[x.dtype] * (1 + self.operator.states),
-            shapes=[(x.shape[0], *last), *[last] * self.operator.states],
+            {"hidden_size": self.hidden, "direction": direction, **ATTRIBUTES[self.mode]},
+            dtypes=[x.dtype] * (1 + STATES[self.mode]),
+            shapes=[(x.shape[0], *last), *[last] * STATES[self.mode]],
         )
         return outputs, final
 
@@ -72,7 +61,7 @@ class OnnxRecurrence(nn.Module):
 @torch.no_grad()
 def operator_weights(rnn: PaddedRnn, layer: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return the operator's W (D, G * H, E), R (D, G * H, H) and B (D, 2 * G * H) of a layer."""
-    gates = OPERATORS[rnn.mode].gates
+    gates = GATES[rnn.mode]
 
     def ordered(name: str) -> Tensor:
         parts = rnn.get_parameter(name).chunk(len(gates))

@@ -22,7 +22,6 @@ from models.onnx.graphs import Graph, Sizes
 FIRST, SECOND = Sizes(batch=2, length=5, past=3), Sizes(batch=3, length=7, past=5)
 AXES = dict(zip(zip(FIRST, SECOND, strict=True), Sizes._fields, strict=True))
 AXES[FIRST.past + 1, SECOND.past + 1] = "past + 1"
-LOGGERS = ("torch.onnx", "onnxscript", "onnx_ir")
 PACKAGES = ("onnx", "onnxscript")
 
 
@@ -62,19 +61,15 @@ def traced(graph: Graph) -> Traced:
         given, larger = graph.example(FIRST), graph.example(SECOND)
         outputs, of_larger = graph.outputs(given), graph.outputs(larger)
         program = _program(graph, given, larger, list(outputs))
-    used = _remove_unused(program.model.graph.inputs)
+    inputs = program.model.graph.inputs
+    for value in [value for value in inputs if not value.uses()]:
+        inputs.remove(value)
+    used = {value.name for value in inputs}
     return Traced(
         program.model_proto.SerializeToString(),
         tuple(port for port in ports(graph.inputs, given, larger) if port.name in used),
         ports(outputs, outputs.values(), of_larger.values()),
     )
-
-
-def _remove_unused(inputs: Any) -> set[str]:
-    """Remove the inputs of a graph that nothing reads; return the names of the others."""
-    for value in [value for value in inputs if not value.uses()]:
-        inputs.remove(value)
-    return {value.name for value in inputs}
 
 
 def _program(
@@ -131,14 +126,10 @@ def _cause(error: BaseException) -> str:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Suppress torch's messages about the trace."""
-    loggers = [logging.getLogger(name) for name in LOGGERS]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
+    logging.disable()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        logging.disable(logging.NOTSET)

@@ -28,10 +28,8 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     }
     old = read_digests(folder)
     if old:
-        either = {
-            name: old.get(name, frozenset()) | new.get(name, frozenset()) for name in {**old, **new}
-        }
-        _write(folder, either)
+        none: frozenset[str] = frozenset()
+        _write(folder, {n: old.get(n, none) | new.get(n, none) for n in {**old, **new}})
     for name, content in contents.items():
         write_bytes(folder / name, content)
     _write(folder, {**old, **new})
@@ -45,10 +43,8 @@ def add_digest(folder: Path, name: str) -> None:
 def write_digests(folder: Path) -> None:
     """Write the digests of all files in a folder and below it."""
     files = (path for path in folder.rglob("*") if path.is_file() and path != folder / NAME)
-    _write(
-        folder,
-        {path.relative_to(folder).as_posix(): frozenset([file_digest(path)]) for path in files},
-    )
+    named = ((path.relative_to(folder).as_posix(), path) for path in files)
+    _write(folder, {name: frozenset([file_digest(path)]) for name, path in named})
 
 
 def read_digests(folder: Path) -> Digests:

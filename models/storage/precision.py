@@ -43,7 +43,8 @@ def restored(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         if tensor.dtype == torch.int8:
-            found[name] = dequantised(tensor, _scale(name, tensor, tensors))
+            scale = _scale(name, tensor, tensors).float()
+            found[name] = tensor.float() * scale.view(-1, *[1] * (tensor.dim() - 1))
         elif name not in scales:
             found[name] = tensor.float() if tensor.dtype == torch.float16 else tensor
     return found
@@ -56,11 +57,6 @@ def quantised(weights: Tensor) -> tuple[Tensor, Tensor]:
     scale = torch.where(scale == 0, torch.ones_like(scale), scale)
     q = (rows / scale.float()[:, None]).round().clamp(-LARGEST, LARGEST)
     return q.to(torch.int8).view(weights.shape), scale
-
-
-def dequantised(q: Tensor, scale: Tensor) -> Tensor:
-    """Return s q, in fp32."""
-    return q.float() * scale.float().view(-1, *[1] * (q.dim() - 1))
 
 
 def _has_long_rows(tensor: Tensor) -> bool:

@@ -86,22 +86,20 @@ def from_tensors(tensors: dict[str, Tensor]) -> StatisticalTables:
 
 def check(tables: StatisticalTables) -> None:
     """Raise ValueError if parts do not fit each other, or if a number is not a probability."""
-    sizes = len(tables.source), len(tables.target)
-    pairs = tables.pairs
-    if pairs.dim() != 2 or len(pairs) != 2:
-        raise ValueError("pairs of words")
-    for row, size in zip(pairs, sizes, strict=True):
-        if row.numel() and not (int(row.min()) >= 0 and int(row.max()) < size):
-            raise ValueError("a word that is not listed")
-    keys = pairs[0] * sizes[1] + pairs[1]
-    if not bool((keys[1:] > keys[:-1]).all()):
+    pairs, size = tables.pairs, len(tables.target)
+    limits = torch.tensor([[len(tables.source)], [size]])
+    if pairs.shape[:-1] != (2,) or not pairs.numel():
+        raise ValueError("no pairs of words")
+    if bool(((pairs < 0) | (pairs >= limits)).any()):
+        raise ValueError("a word that is not listed")
+    keys = pairs[0] * size + pairs[1]
+    if bool((keys[1:] <= keys[:-1]).any()):
         raise ValueError("pairs of words in another order")
-    for direction, words in ((tables.forward, sizes[1]), (tables.reverse, sizes[0])):
-        wanted = {"lexicon": len(keys), "null": words, "jumps": 2 * MAX_WORDS + 1}
-        for name, part in direction._asdict().items():
-            fits = part.shape == (wanted[name],) and part.is_floating_point()
+    for direction, words in ((tables.forward, size), (tables.reverse, len(tables.source))):
+        for part, length in zip(direction, (len(keys), words, 2 * MAX_WORDS + 1), strict=True):
+            fits = part.shape == (length,) and part.is_floating_point()
             if not (fits and bool(((part >= 0) & (part < torch.inf)).all())):
-                raise ValueError(name)
+                raise ValueError("a number that is no probability")
         if not bool((direction.jumps > 0).all()):
             raise ValueError("jumps of probability 0")
 

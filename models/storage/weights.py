@@ -36,13 +36,14 @@ def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
 class Unfilled(TorchFunctionMode):
     """Context in which models are built without initial weights, because stored ones follow.
 
-    most: maximum of numbers that the model may allocate, so that damaged settings cannot exhaust
-    the memory. where: file of these settings, for the error.
+    weights: those that follow; the model may allocate about twice as many numbers, so that damaged
+    settings cannot exhaust the memory. where: file of these settings, for the error.
     """
 
-    def __init__(self, most: float = math.inf, where: Path | str = "") -> None:
+    def __init__(self, weights: dict[str, Tensor], where: Path) -> None:
         super().__init__()
-        self.left, self.where = most, where
+        self.left = 2 * sum(tensor.numel() for tensor in weights.values()) + SPARE
+        self.where = where
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -65,11 +66,6 @@ class Unfilled(TorchFunctionMode):
                 f"{self.where} describes a larger model than its weights",
                 "the weights and the configuration of one model",
             )
-
-
-def room_for(tensors: dict[str, Tensor]) -> int:
-    """Return the maximum of numbers that a model of these weights may allocate when built."""
-    return 2 * sum(tensor.numel() for tensor in tensors.values()) + SPARE
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

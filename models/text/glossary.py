@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cached_property
 from typing import NamedTuple
 
 from models.text.normalise import nfc, normalise
@@ -25,6 +23,11 @@ class Glossary:
 
     def __init__(self, terms: tuple[Term, ...]) -> None:
         self.terms = terms
+        sources = [_matched(term.source) for term in terms]
+        pairs = zip(sources, terms, strict=True)
+        self._by_source = {source.casefold(): term.target for source, term in pairs}
+        any_term = "|".join(map(re.escape, sorted(sources, key=len, reverse=True))) or r"(?!)"
+        self._pattern = re.compile(rf"(?<!\w)(?:{any_term})(?!\w)", re.IGNORECASE)
 
     def targets(self, text: str) -> list[str]:
         """Return the translations of the terms in a text, each once, in the order of the text.
@@ -34,18 +37,6 @@ class Glossary:
         matches = self._pattern.finditer(_matched(text))
         found = (self._by_source[match[0].casefold()] for match in matches)
         return list(dict.fromkeys(found))
-
-    @cached_property
-    def _by_source(self) -> Mapping[str, str]:
-        return {_matched(term.source).casefold(): term.target for term in self.terms}
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        longest_first = sorted(
-            (_matched(term.source) for term in self.terms), key=len, reverse=True
-        )
-        any_term = "|".join(map(re.escape, longest_first)) or r"(?!)"
-        return re.compile(rf"(?<!\w)(?:{any_term})(?!\w)", re.IGNORECASE)
 
 
 def _matched(text: str) -> str:

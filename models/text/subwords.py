@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import accumulate
 from typing import Any
 
 from models.text.tokenizer import SPACE
@@ -51,12 +52,7 @@ class SubwordSampler:
         """Return the segmentations of a word and the running sum of their weights."""
         found = self.processor.nbest_encode_as_ids(word, SEGMENTATIONS)
         scores = [self.alpha * sum(map(self.processor.get_score, ids)) for ids in found]
-        weights = [math.exp(score - max(scores)) for score in scores]
-        total, cumulative = 0.0, []
-        for weight in weights:
-            total += weight
-            cumulative.append(total)
-        return found, cumulative
+        return found, [*accumulate(math.exp(score - max(scores)) for score in scores)]
 
     def _bpe(self, word: str, rng: random.Random) -> list[int]:
         """Merge the best pair of symbols until none is left; skip merges at random."""

@@ -7,8 +7,8 @@ The vocabulary is trained on the raw training text and has a token for every byt
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ class Tokenizer:
     def __init__(self, source: bytes, target: bytes | None = None) -> None:
         self._models = (source, target)
         self.source = _processor(source)
-        self._unknown: dict[str, bool] = {}  # characters that were asked for
+        self._unknown: dict[str, bool] = {}  # by character
         self.target = self.source if target is None else _processor(target)
 
     @property
@@ -63,11 +63,10 @@ class Tokenizer:
 
         It is then spelled in bytes, which a model of this vocabulary has hardly ever read.
         """
-        found = self._unknown.get(character)
-        if found is None:
+        if character not in self._unknown:
             ids = self.source.encode(character)
-            found = self._unknown[character] = any(map(self.source.is_byte, ids))
-        return found
+            self._unknown[character] = any(map(self.source.is_byte, ids))
+        return self._unknown[character]
 
     def encode_target(self, text: str) -> list[int]:
         """Return the ids of a target text, end mark included."""
@@ -75,11 +74,11 @@ class Tokenizer:
 
     def encode_sources(self, texts: list[str], threads: int = 1) -> list[list[int]]:
         """Return the ids of source texts, END included. threads: number of threads that encode."""
-        return _encoded(self.source, texts, threads)
+        return list(self.source.encode(texts, add_eos=True, num_threads=threads))
 
     def encode_targets(self, texts: list[str], threads: int = 1) -> list[list[int]]:
         """Return the ids of target texts, END included. threads: number of threads that encode."""
-        return _encoded(self.target, texts, threads)
+        return list(self.target.encode(texts, add_eos=True, num_threads=threads))
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the target text of ids, without control tokens."""
@@ -120,7 +119,7 @@ def train(
     """
     if config.joint:
         check_joint(config)
-        return Tokenizer(_train(_chain(source, target), size, config.kind, config))
+        return Tokenizer(_train(chain(source, target), size, config.kind, config))
     kinds = (config.kind, config.target_kind or config.kind)
     models = [
         _train(lines, size, kind, config)
@@ -146,16 +145,6 @@ def decode_text(processor: Any, ids: Iterable[int]) -> str:
     """
     text: str = processor.decode([i for i in ids if i > END])
     return text.removeprefix(SPACE).replace(SPACE, " ")
-
-
-def _encoded(processor: Any, texts: list[str], threads: int) -> list[list[int]]:
-    found: list[list[int]] = processor.encode(texts, add_eos=True, num_threads=threads)
-    return found
-
-
-def _chain(source: Iterable[str], target: Iterable[str]) -> Iterator[str]:
-    yield from source
-    yield from target
 
 
 def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) -> bytes:
@@ -186,9 +175,7 @@ def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) 
     except RuntimeError as error:
         if "sentences_.empty()" in str(error):
             raise InputError("training text without words", "text on both sides") from None
-        reason = re.sub(
-            r"^.*\) \[.*?\] ", "", str(error).splitlines()[-1].strip()
-        )  # its place in C++
+        reason = str(error).splitlines()[-1].rpartition("] ")[2].strip()  # without its place in C++
         raise InputError(
             f"SentencePiece could not train {size} tokens ({reason})",
             "more text, or another size",

@@ -31,17 +31,6 @@ def test_the_tiny_measurement_prints_every_row(
         assert sum(row.startswith(f"| {name} ") for row in rows) == 3
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_one_line_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["gpu.py"])
-    with pytest.raises(SystemExit) as end:
-        gpu.main()
-    assert "no CUDA device" in str(end.value.code) and "\n" not in str(end.value.code)
-    assert capsys.readouterr() == ("", "")
-
-
 def test_the_formula_counts_the_products_of_a_transformer() -> None:
     model = gpu.new_model(gpu.model_config("transformer-nano"), gpu.TINY).eval()
     ids = [[5] * 6 + [gpu.END]] * 3

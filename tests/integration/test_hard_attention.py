@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from attncli.shell import app
-from models import load_translator
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
 from models.config.tables import AttentionConfig, SearchConfig, TokenizerConfig
@@ -58,14 +57,6 @@ def test_translations_say_how_the_memory_was_read(
     assert found[None] == found["argmax"] != found["expected"]
     other, _ = said(capsys, *command, "-s", "attention.read_decode=sample", "-s", "search.seed=2")
     assert json.loads(other.splitlines()[0])["hypotheses"] != found["sample"]
-
-
-def test_samples_are_the_same_alone_and_in_a_batch(hard_bundle: Path) -> None:
-    sampled = load_translator(hard_bundle).with_read_mode("sample", seed=5)
-    texts = [TEXT, "A cat.", "A cat sees the old dog.", TEXT, "The house is old."]
-    together = [translation.text for translation in sampled.translate(texts)]
-    torch.manual_seed(9)
-    assert together == [sampled.translate([text])[0].text for text in texts]
 
 
 def test_scores_say_how_the_memory_was_read(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -137,28 +136,6 @@ def test_a_run_in_plain_lines_and_again(
     assert capsys.readouterr().err.startswith("finished before, after 14 updates; kept")
 
 
-def test_dev_files_may_stand_before_the_others(
-    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sides = {}
-    for name, path in texts._asdict().items():
-        pairs = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
-        for number, language in enumerate(("en", "de")):
-            file = sides[f"{name}.{language}"] = tmp_path / f"{name}.{language}"
-            file.write_text("".join(pair[number] + "\n" for pair in pairs), "utf-8")
-    one = [*SMALL, "train.steps=1", "train.metric=loss", "train.samples=0"]
-    small = [part for setting in one for part in ("-s", setting)]
-    train = [str(sides["train.en"]), str(sides["train.de"])]
-    dev = ["--dev", str(sides["dev.en"]), str(sides["dev.de"])]
-    for number, files in enumerate(
-        [[*train, *dev], [*dev, *train], [*dev, "--threads", "1", *train]]
-    ):
-        folder = tmp_path / f"run-{number}"
-        assert app.run(["train", *files, "-o", str(folder), "-p", "transformer-nano", *small]) == 0
-    for number in (1, 2):
-        assert_same(tmp_path / f"run-{number}", tmp_path / "run-0")
-
-
 @pytest.mark.parametrize(
     "more, status, expected",
     [
@@ -169,6 +146,7 @@ def test_dev_files_may_stand_before_the_others(
         (["-s", "model.heads=3"], 1, "heads"),
         (["no such file"], 1, "cannot read"),
         (["a", "b", "c"], 1, "--dev"),
+        (["--dev", "c", "d"], 2, "which are for training"),
         (["--device", "tpu"], 2, "--device"),
     ],
 )
@@ -180,7 +158,8 @@ def test_mistakes_are_one_line(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    files = [] if more[0][0] != "-" else [str(texts.train), "--dev", str(texts.dev)]
+    given = more[0] in ("-s", "-p", "--device")
+    files = [str(texts.train), "--dev", str(texts.dev)] if given else []
     assert app.run(["train", "-o", str(tmp_path / "run"), *more, *files]) == status
     out, err = capsys.readouterr()
     steps = ("reading", "learning the vocabulary")
@@ -189,23 +168,6 @@ def test_mistakes_are_one_line(
     assert out == "" and expected in said[-1]
     assert status == 2 or len(said) == 1
     assert not (tmp_path / "run").exists()
-
-
-def test_a_refused_start_empties_an_empty_folder_and_keeps_a_full_one(
-    texts: Texts, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    assert app.run(arguments(texts, folder, "-s", "tokenizer.size=10")) == 1
-    assert folder.exists() and not any(folder.iterdir())
-    (folder / "notes").write_text("mine")
-    assert app.run(arguments(texts, folder)) == 1
-    assert (folder / "notes").exists()
-
-
-def test_dev_files_alone_are_asked_about(capsys: pytest.CaptureFixture[str]) -> None:
-    assert app.run(["train", "--dev", "c", "d"]) == 2
-    assert "which are for training" in capsys.readouterr().err
 
 
 def test_a_dry_run_prints_and_writes_nothing(
@@ -223,29 +185,3 @@ def test_a_dry_run_prints_and_writes_nothing(
     shown = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
     assert shown["estimated memory"].endswith("MiB per process")
     assert not folder.exists()
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
-def test_a_disk_that_is_really_full(texts: Texts, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(disk)]
-    if subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("cannot mount here")
-    try:
-        more = ["-s", "train.average=100", "-s", "train.evaluate_every=1", *LONG[:4]]
-        said = ended(started(texts, disk / "run", *more), 1)
-        last = said.splitlines()[-1]
-        assert last.startswith("attn: cannot write") and "No space left on device" in last
-        kept = (disk / "run" / "checkpoint.safetensors").read_bytes()
-        again = ended(started(texts, disk / "run", *more), 1)
-        assert "continuing after update" in again
-        assert (disk / "run" / "checkpoint.safetensors").read_bytes() >= kept
-        subprocess.run(["mount", "-o", "remount,size=9m", str(disk)], check=True)
-        third = started(texts, disk / "run", *more)
-        while "update" not in (line := third.stderr.readline()):
-            assert line
-        third.kill()
-        third.communicate()
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)

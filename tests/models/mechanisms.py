@@ -103,6 +103,31 @@ def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
     return model.eval()
 
 
+def transformer(**changes: Any) -> EncoderDecoder:
+    """Return a Transformer of random weights with some settings."""
+    torch.manual_seed(1)
+    model = build(dataclasses.replace(small_config(TRANSFORMER), **changes), SIZES)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model.eval()
+
+
+def check_transformer(model: EncoderDecoder) -> None:
+    """Compare steps, in any order of hypotheses, with teacher forcing; and alone with a batch."""
+    expected = model.output(model.teacher_force(BATCH).features)
+    encoded = model.encode(BATCH.source, BATCH.source_mask)
+    prepared, state = model.start(encoded)
+    rows, order = torch.arange(3).repeat_interleave(2), torch.tensor([1, 0, 3, 2, 5, 4])
+    state = state.select(rows)
+    for t, tokens in enumerate(BATCH.target_in[rows].unbind(1)):
+        step = model.step(tokens, state, prepared)
+        state = step.state.select(order)  # the two hypotheses of a sentence are equal
+        torch.testing.assert_close(step.logits, expected[rows, t], **CLOSE)
+    alone = model.encode(BATCH.source[:1, :4], BATCH.source_mask[:1, :4]).values
+    torch.testing.assert_close(encoded.values[:1, :4], alone, **CLOSE)
+
+
 def always_sampled(module: M) -> M:
     """Make hard attention sample for every sentence in training; return the module."""
     for part in module.modules():

@@ -19,7 +19,7 @@ from models.base.registry import source_name
 from models.bundle import Bundle, build, read, save, sizes_of, weights_of, write_alignment
 from models.catalogue.presets import PRESETS, model_config
 from models.config.tables import AlignConfig, SearchConfig, TokenizerConfig
-from models.encoders.pretrained import pretrained_parameters
+from models.encoders.image import pretrained_parameters
 from models.storage.digests import NAME as SUMS
 from models.storage.digests import read_digests
 from models.storage.precision import quantised, restored, stored_as
@@ -144,9 +144,12 @@ def test_a_bundle_without_digests_loads(tiny_bundle: Path, tmp_path: Path) -> No
 def test_digests_follow_a_change_and_other_programs_read_them(
     tiny_bundle: Path, tmp_path: Path
 ) -> None:
-    folder = copied(tiny_bundle, tmp_path / "bundle")
-    write_alignment(folder, AlignConfig(head=2))
-    assert load_translator(folder).alignment.head == 2
+    folder, config = copied(tiny_bundle, tmp_path / "bundle"), AlignConfig(head=2)
+    before = json.loads((folder / "config.json").read_text("utf-8"))
+    write_alignment(folder, config)
+    after = json.loads((folder / "config.json").read_text("utf-8"))
+    assert {**before, "alignment": dataclasses.asdict(config)} == after
+    assert load_translator(folder).alignment == config
     if shutil.which("sha256sum"):
         subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=folder, check=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import os
 import sys
 import tempfile
@@ -38,40 +37,19 @@ def show(*lines: str) -> None:
     sys.stdout.flush()
 
 
-def small_bundle(folder: Path) -> Path:
-    """Save a small model with random weights."""
-    from attncli.embedded.grammar import generate
-    from models.bundle import Bundle, build, save, sizes_of
-    from models.catalogue.presets import model_config
-    from models.config.tables import SearchConfig, TokenizerConfig
-    from models.text.tokenizer import train
-
-    pairs = list(generate(240))
-    texts = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    tokenizer = train(*texts, 400, TokenizerConfig())
-    config = dataclasses.replace(model_config("transformer-nano"), encoder_layers=1)
-    model = build(config, sizes_of(tokenizer, config.family))
-    folder.mkdir()
-    save(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()), folder)
-    return folder
-
-
 def main() -> int:
     """Run the campaign; the exit status is 1 if a case failed."""
     options = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
     options.add_argument("--seed", type=int, default=int(time.time()), help="default: the time")
     options.add_argument("--scale", type=float, default=20.0, help="1: about a minute; default 20")
-    options.add_argument("--bundle", type=Path, help="a text model to damage; default: a new one")
     options.add_argument(
         "--only", nargs="+", choices=ATTACKS, metavar="ATTACK", help=f"of {', '.join(ATTACKS)}"
     )
     given = options.parse_args()
     show(f"seed {given.seed}, scale {given.scale:g}", HEAD)
+    failed = []
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        bundle = given.bundle or small_bundle(folder / "intact")
-        failed = []
-        campaign = Campaign(folder, given.seed, given.scale, bundle)
+        campaign = Campaign(Path(place), given.seed, given.scale)
         for result in campaign.results(given.only or ()):
             failed += result.failed
             show(row(result))

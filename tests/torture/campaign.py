@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy
 
@@ -23,6 +22,7 @@ from attncli.documents.registry import FORMATS, read_document
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_folder
 from models.base.types import Translation
+from models.catalogue.installed import BOX, is_bundle
 from tests.attncli.documents.generated import document as made_document
 from tests.fixtures.before_restructuring import make
 from tests.torture.inputs import kinds
@@ -30,18 +30,16 @@ from tests.torture.mutate import mutate, mutate_json
 from tests.torture.power import power_failures
 from tests.torture.training import Training
 from tests.torture.worker import Result, Workers
-from tests.torture.writes import attack
+from tests.torture.writes import Job, attack
 
 SENTENCE, DIGESTS = "The dog sees a house.", "SHA256SUMS"
 OLD, NEW = b"old" * 1000, b"new" * 2000
+INTACT = BOX / "grammar-en-de"  # a small bundle, which is damaged
 RUN = Path(make.__file__).parent / "runs" / "finished"  # of an earlier version
 BLOCK = 200  # hostile inputs of one worker
 LETTERS = [*"abc .,!?;:'\"()<>{}&%$#=\t\r\0\x1b\x9b", "é", "日本", "हिन्दी", "\u0301", "\u202e"]
 LETTERS += ["\U0001f600", "\u2028", "\ufeff", "\x85", "word ", "<b>", "</b>", "{0}", "%s", "&lt;"]
 LETTERS += ["." * 300, "a" * 300, "\u0301" * 300, " " * 300, "0" * 300]
-
-
-Load = Callable[[Path], Any]  # a bundle's folder to a model that translates
 
 
 class Campaign:
@@ -50,8 +48,8 @@ class Campaign:
     scale: 1 is the short form; the number of cases grows with it.
     """
 
-    def __init__(self, folder: Path, seed: int, scale: float, bundle: Path | None = None) -> None:
-        self.folder, self.seed, self.scale, self.bundle = folder, seed, scale, bundle
+    def __init__(self, folder: Path, seed: int, scale: float) -> None:
+        self.folder, self.seed, self.scale = folder, seed, scale
         self.workers = Workers(folder / "worker.log")
 
     def results(self, only: Iterable[str] = ()) -> Iterator[Result]:
@@ -104,9 +102,9 @@ class Campaign:
             ("a folder", folder, whole_folder),
             ("feature cache", self._fill_cache, self._check_cache),
         ):
-            yield from attack(name, prepare, work, check, self.workers, self.random(name), most)
-            rng = self.random(f"power {name}")
-            yield power_failures(name, place, prepare, work, check, self.workers, rng, most)
+            job = Job(name, prepare, work, check)
+            yield from attack(job, self.workers, self.random(name), most)
+            yield power_failures(job, place, self.workers, self.random(f"power {name}"), most)
 
     def _fill_cache(self) -> None:
         cache = FeatureCache(self.folder / "writes" / "cache", RowKind((4,), "float32", "torture"))
@@ -122,27 +120,14 @@ class Campaign:
         return "" if (rows == numpy.arange(6)[:, None]).all() else "wrong rows"
 
     def shared(self) -> Iterator[Result]:
-        """Let two processes create and write the same things at once."""
-        for name, work, check in (
-            ("two writers of one -o", self._write_shared, self._check_shared),
-            ("two writers of one cache", self._fill_cache, self._check_cache),
-        ):
-            result = Result(name)
-            for number in range(self.count(15)):
-                shutil.rmtree(self.folder / "writes", ignore_errors=True)
-                (self.folder / "writes").mkdir()
-                result.add(f"round {number}", _both(work, self.workers) or check())
-            yield result
-
-    def _write_shared(self) -> None:
-        letter = str(os.getpid() % 10).encode()
-        with open_output(self.folder / "writes" / "out") as write:
-            for _ in range(50):
-                write(letter * 997)
-
-    def _check_shared(self) -> str:
-        content = (self.folder / "writes" / "out").read_bytes()
-        return "" if len(set(content)) == 1 and len(content) == 49_850 else "mixed"
+        """Let two processes fill the same cache at once."""
+        result = Result("two writers of one cache")
+        for number in range(self.count(15)):
+            shutil.rmtree(self.folder / "writes", ignore_errors=True)
+            (self.folder / "writes").mkdir()
+            fault = _both(self._fill_cache, self.workers) or self._check_cache()
+            result.add(f"round {number}", fault)
+        yield result
 
     def training(self) -> Iterator[Result]:
         """Interrupt training, and damage its checkpoints."""
@@ -209,8 +194,6 @@ class Campaign:
         """Send hostile requests to `attn serve`, if its packages and models are there."""
         from importlib.util import find_spec
 
-        from models.catalogue.installed import BOX, is_bundle
-
         if find_spec("starlette") and is_bundle(BOX / "everyday"):
             from tests.torture.requests import hostile_requests
 
@@ -219,36 +202,22 @@ class Campaign:
 
     def bundles(self) -> Iterator[Result]:
         """Open damaged bundles: refused, or the same outputs as before if digests are there."""
-        if self.bundle:
-            for kept in (True, False):
-                yield self._damaged_bundles("bundles", self.bundle, models.load_translator, kept)
-
-    def ensembles(self) -> Iterator[Result]:
-        """Open ensembles with a damaged bundle: refused, or the outputs of intact ones."""
-        if self.bundle:
-            for kept in (True, False):
-                load = partial(_load_ensemble, self.bundle)
-                yield self._damaged_bundles("ensembles", self.bundle, load, kept)
-
-    def _damaged_bundles(self, name: str, bundle: Path, load: Load, kept: bool) -> Result:
-        """Damage a bundle whose digests are kept, or removed, and load it."""
-        name = name if kept else f"{name} without digests"
-        random, result = self.random(name), Result(name)
-        expected = load(bundle).translate([SENTENCE])[0]
-        names = sorted({path.name for path in bundle.iterdir() if path.is_file()} - {DIGESTS})
-        for number in range(self.count(20)):
-            damaged = self.folder / "bundle"
-            shutil.rmtree(damaged, ignore_errors=True)
-            shutil.copytree(bundle, damaged)
-            if not kept:
-                (damaged / DIGESTS).unlink()
-            file = random.choice([*names, DIGESTS] if kept else names)
-            _damage(damaged / file, random)
-            fault = self.workers.attempt(
-                partial(_load_damaged, damaged, load, expected if kept else None)
-            )
-            result.add(f"{number} ({file})", fault)
-        return result
+        expected = models.load_translator(INTACT).translate([SENTENCE])[0]
+        for kept in (True, False):
+            name = "bundles" if kept else "bundles without digests"
+            random, result = self.random(name), Result(name)
+            names = sorted({path.name for path in INTACT.iterdir()} - {DIGESTS})
+            for number in range(self.count(20)):
+                damaged = self.folder / "bundle"
+                shutil.rmtree(damaged, ignore_errors=True)
+                shutil.copytree(INTACT, damaged)
+                if not kept:
+                    (damaged / DIGESTS).unlink()
+                file = random.choice([*names, DIGESTS] if kept else names)
+                _damage(damaged / file, random)
+                work = partial(_load_damaged, damaged, expected if kept else None)
+                result.add(f"{number} ({file})", self.workers.attempt(work))
+            yield result
 
 
 def _key(number: int) -> str:
@@ -334,15 +303,10 @@ def _read_documents(seeds: list[int]) -> None:
             reassemble(found, capitals)
 
 
-def _load_ensemble(intact: Path, bundle: Path) -> Any:
-    """Return the ensemble of an intact bundle and another one."""
-    return models.load_ensemble([intact, bundle])
-
-
-def _load_damaged(bundle: Path, load: Load, expected: Translation | None) -> None:
+def _load_damaged(bundle: Path, expected: Translation | None) -> None:
     """Load a damaged bundle; if it loads, its output must be the expected one, if that is known."""
     with suppress(ModelError):
-        found = load(bundle).translate([SENTENCE])[0]
+        found = models.load_translator(bundle).translate([SENTENCE])[0]
         assert expected is None or found == expected, "other outputs"
 
 
@@ -356,5 +320,4 @@ ATTACKS: dict[str, Callable[[Campaign], Iterator[Result]]] = {
     "runs": Campaign.runs,
     "requests": Campaign.requests,
     "bundles": Campaign.bundles,
-    "ensembles": Campaign.ensembles,
 }

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 from tests.torture.worker import KILLED, Result, Workers
+from tests.torture.writes import Job
 
 FOLDER = -1  # number of a folder; files are numbered from 0
 
@@ -40,23 +42,22 @@ class Disk:
     root: Path
     at_call: Callable[[Disk], None]
     names: Names = field(default_factory=dict)  # as the running program sees them
+    inodes: dict[int, int] = field(default_factory=dict)  # numbers of the files that exist
     certain: Names = field(default_factory=dict)
     pending: list[Change] = field(default_factory=list)
     contents: dict[int, bytes] = field(default_factory=dict)  # at the last fsync
-    files: int = 0
+    numbers: Iterator[int] = field(default_factory=count)
 
     def record(self) -> None:
         """Patch `os` from here on; the process is not used for anything else afterwards.
 
         What the folder contains now survives every failure.
         """
-        for path in sorted(self.root.rglob("*")):
-            name = str(path.relative_to(self.root))
-            self.names[name] = FOLDER if path.is_dir() else self.files
-            if path.is_file():
-                self.contents[self.files] = path.read_bytes()
-                self.files += 1
-        self.certain = dict(self.names)
+        self._changed()
+        self.certain, self.pending = dict(self.names), []
+        for name, file in self.names.items():
+            if file != FOLDER:
+                self.contents[file] = (self.root / name).read_bytes()
         for name in ("open", "fsync", "replace", "rename", "link", "unlink", "mkdir", "rmdir"):
             setattr(os, name, self._watched(name, getattr(os, name)))
         os.remove = os.unlink
@@ -66,9 +67,7 @@ class Disk:
         names = dict(self.certain)
         for change in self.pending:
             if random is None or random.random() < 0.5:
-                names.update({n: file for n, file in change.names.items() if file is not None})
-                for name in [name for name, file in change.names.items() if file is None]:
-                    names.pop(name, None)
+                apply(change, names)
         return {name: file for name, file in names.items() if _has_folders(name, names)}
 
     def rebuild(self, names: Names, target: Path) -> None:
@@ -83,139 +82,70 @@ class Disk:
 
     def _watched(self, kind: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def instead(*args: Any, **kwargs: Any) -> Any:
-            paths = [self._path(arg, kwargs) for arg in args[:2]]
             result = call(*args, **kwargs)
-            synced = kind == "fsync"
-            if self._synced(args[0]) if synced else getattr(self, f"_{kind}")(*paths):
+            changed = self._changed()
+            if (kind == "fsync" and self._synced(args[0])) or changed:
                 self.at_call(self)
             return result
 
         return instead
 
-    def _path(self, given: Any, kwargs: dict[str, Any]) -> str | None:
-        """Return the path from the root, None for what is outside."""
-        if not isinstance(given, (str, bytes, os.PathLike)):
-            return None
-        path = os.fsdecode(given)
-        if kwargs.get("dir_fd") is not None:
-            path = os.path.join(os.readlink(f"/proc/self/fd/{kwargs['dir_fd']}"), path)
-        path = os.path.relpath(path, self.root)
-        return None if path.startswith("..") or path == "." else path
-
-    def _apply(self, names: dict[str, int | None]) -> bool:
-        for name, file in names.items():
-            if file is None:
-                self.names.pop(name, None)
+    def _changed(self) -> bool:
+        """Record what changed below the folder since the last call, as one change."""
+        names: Names = {}
+        inodes: dict[int, int] = {}
+        for path in self.root.rglob("*"):
+            name, inode = str(path.relative_to(self.root)), path.stat().st_ino
+            if path.is_dir():
+                names[name] = FOLDER
             else:
-                self.names[name] = file
-        self.pending.append(Change(os.path.dirname(next(iter(names))), names))
-        return True
-
-    def _open(self, path: str | None, _: str | None = None) -> bool:
-        return path is not None and path not in self.names and self._new(path)
-
-    def _new(self, path: str) -> bool:
-        real = self.root / path
-        if not real.exists():
-            return False
-        for parent in reversed(Path(path).parents[:-1]):
-            if str(parent) not in self.names:
-                self._apply({str(parent): FOLDER})
-        if real.is_dir():
-            return self._apply({path: FOLDER})
-        self.files += 1
-        return self._apply({path: self.files - 1})
+                known = inodes.get(inode, self.inodes.get(inode))
+                names[name] = inodes[inode] = next(self.numbers) if known is None else known
+        before, self.names, self.inodes = self.names, names, inodes
+        changes = {n: names.get(n) for n in {*before, *names} if before.get(n) != names.get(n)}
+        if changes:
+            self.pending.append(Change(os.path.dirname(min(changes, key=len)), changes))
+        return bool(changes)
 
     def _synced(self, descriptor: int) -> bool:
-        real = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-        if real == self.root:
-            folder = ""
-        else:
-            path = self._path(real, {})
-            if path is None:
-                return False
-            if path not in self.names:
-                self._new(path)
-            if self.names[path] != FOLDER:
-                self.contents[self.names[path]] = real.read_bytes()
-                return True
-            folder = path
+        """Make the content of a file, or the changes of a folder, certain."""
+        name = os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), self.root)
+        folder = "" if name == "." else name
+        if folder and name not in self.names:
+            return False
+        if folder and self.names[name] != FOLDER:
+            self.contents[self.names[name]] = (self.root / name).read_bytes()
+            return True
         for change in [change for change in self.pending if change.folder == folder]:
             self.pending.remove(change)
-            for name, file in change.names.items():
-                if file is None:
-                    self.certain.pop(name, None)
-                else:
-                    self.certain[name] = file
+            apply(change, self.certain)
         return True
 
-    def _replace(self, old: str | None, new: str | None) -> bool:
-        if old is None or new is None:
-            return False
-        self._adopt(new, old)
-        moved: dict[str, int | None] = {new: self.names[old], old: None}
-        for name, file in list(self.names.items()):
-            if name.startswith(f"{old}/"):
-                moved |= {new + name[len(old) :]: file, name: None}
-        return self._apply(moved)
 
-    _rename = _replace
-
-    def _adopt(self, real: str, name: str) -> None:
-        """Record files that were created by other calls than `os.open`; they lie at `real` now."""
-        if name not in self.names:
-            is_folder = (self.root / real).is_dir()
-            self.files += not is_folder
-            self._apply({name: FOLDER if is_folder else self.files - 1})
-        for place, folders, files in os.walk(self.root / real):
-            for found in [*folders, *files]:
-                path = Path(place, found).relative_to(self.root / real)
-                inside = os.path.join(name, path)
-                if inside not in self.names:
-                    self.files += found in files
-                    self._apply({inside: FOLDER if found in folders else self.files - 1})
-
-    def _link(self, old: str | None, new: str | None) -> bool:
-        return None not in (old, new) and self._apply({str(new): self.names[str(old)]})
-
-    def _mkdir(self, path: str | None, _: str | None = None) -> bool:
-        return path is not None and self._apply({path: FOLDER})
-
-    def _unlink(self, path: str | None, _: str | None = None) -> bool:
-        return path is not None and self._apply({path: None})
-
-    _rmdir = _unlink
+def apply(change: Change, names: Names) -> None:
+    """Set and remove the names of a change."""
+    names.update({name: file for name, file in change.names.items() if file is not None})
+    for name in [name for name, file in change.names.items() if file is None]:
+        names.pop(name, None)
 
 
-def power_failures(
-    name: str,
-    root: Path,
-    prepare: Callable[[], None],
-    work: Callable[[], None],
-    check: Callable[[], str],
-    workers: Workers,
-    random: Random,
-    most: int,
-) -> Result:
-    """Let the power fail at calls of the work (``most`` of them); `check` gives the fault.
-
-    prepare: makes the folder `root` as it is before the work. check: looks at what survived there.
-    """
-    result = Result(f"{name}, power failure")
+def power_failures(job: Job, root: Path, workers: Workers, random: Random, most: int) -> Result:
+    """Let the power fail at calls of the work below a folder (``most`` of them)."""
+    result = Result(f"{job.name}, power failure")
     counted = workers.log.with_suffix(".calls")
-    prepare()
-    if fault := workers.attempt(lambda: _count(root, work, counted)):
+    job.prepare()
+    if fault := workers.attempt(lambda: _count(root, job.work, counted)):
         result.add("recording", fault)
         return result
     total, survived = int(counted.read_text()), root.with_name(f"{root.name} survived")
     for number in sorted(random.sample(range(1, total + 1), min(most, total))):
         for order in (None, Random(random.random())):
-            prepare()
-            fault = workers.attempt(partial(fail_power, root, survived, number, order, work))
+            job.prepare()
+            fault = workers.attempt(partial(fail_power, root, survived, number, order, job.work))
             if not fault:
                 shutil.rmtree(root)
                 survived.rename(root)
-            result.add(f"call {number} of {total}", fault or check())
+            result.add(f"call {number} of {total}", fault or job.check())
     return result
 
 

@@ -15,18 +15,15 @@ from tests.torture.campaign import Campaign
 from tests.torture.power import power_failures
 from tests.torture.training import Training
 from tests.torture.worker import Workers
-from tests.torture.writes import attack
+from tests.torture.writes import Job, attack
 
 SEED = 13
 INPUTS = 50  # hostile inputs of each kind; `make torture` has 200 in each of its blocks
 
 
-def test_the_campaign_has_no_failure(
-    tmp_path: Path, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_campaign_has_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "BLOCK", INPUTS)
-    whole = Campaign(tmp_path, SEED, 0.02, tiny_bundle)
-    shown, failed = table(whole.results())
+    shown, failed = table(Campaign(tmp_path, SEED, 0.02).results())
     assert not failed, f"seed {SEED}\n{shown}\n" + "\n".join(failed)
 
 
@@ -46,19 +43,15 @@ def test_the_campaign_sees_a_writer_that_is_not_safe(tmp_path: Path) -> None:
     def check() -> str:
         return "" if target.read_bytes() in (b"", b"ab") else "half"
 
-    [killed, full] = attack(
-        "unsafe",
-        clear,
-        write,
-        check,
-        Workers(tmp_path / "log"),
-        Random(1),
-        most=10,
-    )
+    job = Job("unsafe", clear, write, check)
+    [killed, full] = attack(job, Workers(tmp_path / "log"), Random(1), most=10)
     assert killed.tried == 4 and len(killed.failed) == 2  # at both calls of the second part
 
 
-def test_the_campaign_sees_a_rename_before_the_content_is_flushed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flushed", [True, False])
+def test_the_campaign_sees_a_rename_before_the_content_is_flushed(
+    flushed: bool, tmp_path: Path
+) -> None:
     root = tmp_path / "root"
 
     def prepare() -> None:
@@ -66,7 +59,7 @@ def test_the_campaign_sees_a_rename_before_the_content_is_flushed(tmp_path: Path
         root.mkdir()
         (root / "target").write_bytes(b"old")
 
-    def write(flushed: bool) -> None:
+    def write() -> None:
         descriptor = os.open(root / "part", os.O_WRONLY | os.O_CREAT)
         os.write(descriptor, b"new")
         if flushed:
@@ -77,18 +70,9 @@ def test_the_campaign_sees_a_rename_before_the_content_is_flushed(tmp_path: Path
     def check() -> str:
         return "" if (root / "target").read_bytes() in (b"old", b"new") else "empty"
 
-    for flushed in (True, False):
-        result = power_failures(
-            "unsafe",
-            root,
-            prepare,
-            lambda flushed=flushed: write(flushed),  # type: ignore[misc]
-            check,
-            Workers(tmp_path / "log"),
-            Random(1),
-            most=10,
-        )
-        assert result.tried >= 4 and bool(result.failed) is not flushed
+    job = Job("unsafe", prepare, write, check)
+    result = power_failures(job, root, Workers(tmp_path / "log"), Random(1), most=10)
+    assert result.tried >= 4 and bool(result.failed) is not flushed
 
 
 @pytest.mark.slow

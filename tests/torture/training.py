@@ -13,7 +13,7 @@ from models.base.errors import DamagedError, ModelError
 from tests.attncli.training.small import outcome
 from tests.torture.power import power_failures
 from tests.torture.worker import Result, Workers
-from tests.torture.writes import count_calls, fail_at
+from tests.torture.writes import Job, count_calls, fail_at
 
 CYCLES = 40  # of one run, at most
 DAMAGE = 0.2  # share of the cycles after which a byte of the last checkpoint is changed
@@ -41,16 +41,8 @@ class Training:
             for number in range(runs):
                 result.add(f"run {number}", self._broken_run(how, random))
             yield result
-        yield power_failures(
-            "attn train",
-            self.folder,
-            self.begin,
-            lambda: self.train(self.folder),
-            self.check,
-            self.workers,
-            random,
-            runs,
-        )
+        job = Job("attn train", self.begin, lambda: self.train(self.folder), self.check)
+        yield power_failures(job, self.folder, self.workers, random, runs)
 
     def prepare(self) -> None:
         """Write the data and the unbroken run."""
@@ -95,10 +87,9 @@ class Training:
                 fail_at(number, how)
                 try:
                     self.train(self.folder)
-                except DamagedError:
-                    raise
-                except ModelError:  # the disk is full
-                    return
+                except ModelError as error:  # the disk is full
+                    if isinstance(error, DamagedError):
+                        raise
 
             if fault := self.workers.attempt(work):
                 return f"cycle {cycle}: {fault}"

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from models.base.errors import ModelError
 from tests.torture.worker import KILLED, Result, Workers
@@ -55,27 +55,28 @@ def count_calls(work: Callable[[], None], workers: Workers) -> int:
     return int(counted.read_text())
 
 
-def attack(
-    name: str,
-    prepare: Callable[[], None],
-    work: Callable[[], None],
-    check: Callable[[], str],
-    workers: Workers,
-    random: Random,
-    most: int,
-) -> Iterator[Result]:
-    """Interrupt the work at its calls (``most`` of them, at random); `check` gives the fault."""
-    prepare()
-    total = count_calls(work, workers)
+class Job(NamedTuple):
+    """Work that writes files."""
+
+    name: str
+    prepare: Callable[[], None]  # makes the files as they are before the work
+    work: Callable[[], None]
+    check: Callable[[], str]  # returns the fault of what the work left
+
+
+def attack(job: Job, workers: Workers, random: Random, most: int) -> Iterator[Result]:
+    """Interrupt the work at its calls (``most`` of them, at random)."""
+    job.prepare()
+    total = count_calls(job.work, workers)
     for how in ("kill", "full"):
-        result = Result(f"{name}, {'killed' if how == 'kill' else 'disk full'}")
+        result = Result(f"{job.name}, {'killed' if how == 'kill' else 'disk full'}")
         for number in sorted(random.sample(range(1, total + 1), min(most, total))):
-            prepare()
+            job.prepare()
 
             def run(number: int = number, how: str = how) -> None:
                 fail_at(number, how)
                 with contextlib.suppress(ModelError):
-                    work()
+                    job.work()
 
-            result.add(f"call {number} of {total}", workers.attempt(run) or check())
+            result.add(f"call {number} of {total}", workers.attempt(run) or job.check())
         yield result

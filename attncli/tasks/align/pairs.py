@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.alignments.pairs import PairLine
@@ -12,9 +12,8 @@ from models.base.settings import merged
 from models.config.tables import MAX_BATCH_TOKENS
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from models.alignment import Alignment
+    from models.base.types import Translation
     from models.config.tables import AlignConfig
     from models.inference.translator import Translator
 
@@ -41,7 +40,7 @@ def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair
     A pair with a fault or an empty side has no units and no links, and the model is not called. A
     pair that is too long for the model has a note and no links.
     """
-    from models.alignment import align, head_weights
+    from models.alignment import align
 
     whole = [p for p in pairs if p.source.strip() and p.target.strip() and not p.fault]
     texts = [(pair.source, pair.target) for pair in whole]
@@ -52,7 +51,7 @@ def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair
         reverse=aligner.reverse,
         max_batch_tokens=aligner.max_batch_tokens,
     )
-    heads = requested_heads(head_weights, aligner, texts)
+    heads = every_head(aligner, texts)
     known = {
         pair.number: drawn(pair, alignment, aligner.name, weights)
         for pair, alignment, weights in zip(whole, found, heads, strict=True)
@@ -86,17 +85,17 @@ def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
     return first._replace(panels=panels, note="; ".join(notes))
 
 
-def requested_heads(
-    compute: Callable[..., list[Tensor | None]], aligner: Aligner, pairs: Sequence[Any]
-) -> list[Any]:
+def every_head(aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation]) -> list[Any]:
     """Return the weights (L, H, J, I) of every head for each pair; None if not requested.
 
-    compute: `head_weights` of texts, or `translation_head_weights` of translations.
+    pairs: pairs of texts, or translations, of which the best output is used.
     """
+    from models.alignment import head_weights
+
     if not aligner.heads:
         return [None] * len(pairs)
     size = aligner.max_batch_tokens
-    found = compute(aligner.translator, pairs, config=aligner.config, max_batch_tokens=size)
+    found = head_weights(aligner.translator, pairs, config=aligner.config, max_batch_tokens=size)
     return [None if weights is None else weights.numpy() for weights in found]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair, Panel
-from attncli.tasks.align.pairs import Aligner, requested_heads, side_by_side
+from attncli.tasks.align.pairs import Aligner, every_head, side_by_side
 from attncli.tasks.translate.tags import by_rank
 from models.base.types import Translation
 
@@ -43,7 +43,7 @@ def _aligned(
     aligner: Aligner,
 ) -> list[AlignedPair]:
     """Return the alignments of hypotheses by one model. asked: line and parts of each."""
-    from models.alignment import align_translations, translation_head_weights
+    from models.alignment import align_translations
 
     flat = [part for _, parts in asked for part in parts]
     found = align_translations(
@@ -52,7 +52,7 @@ def _aligned(
         config=aligner.config,
         max_batch_tokens=aligner.max_batch_tokens,
     )
-    heads = requested_heads(translation_head_weights, aligner, flat)
+    heads = every_head(aligner, flat)
     each = zip(found, heads, strict=True)
     return [_whole(outcomes[n], [next(each) for _ in parts], aligner.name) for n, parts in asked]
 

@@ -11,7 +11,7 @@ from attncli.training.optimisers.base import Optimiser, ParameterGroup
 from attncli.training.optimisers.muon import muon
 from attncli.training.optimisers.rmsprop import rmsprop
 from attncli.training.settings.config import TrainConfig
-from models.encoders.pretrained import pretrained_parameters
+from models.encoders.image import pretrained_parameters
 from models.families.encoder_decoder import EncoderDecoder
 
 Builder = Callable[[list[ParameterGroup], TrainConfig, EncoderDecoder], Optimiser]

@@ -19,7 +19,7 @@ from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.bundle import build, fill_from, read_settings
 from models.config.tables import ModelConfig, TokenizerConfig
-from models.encoders.pretrained import PretrainedEncoder, pretrained_encoder
+from models.encoders.image import ImageEncoder, pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.labels import read_tokenizer
 from models.text.tokenizer import Tokenizer
@@ -74,7 +74,7 @@ def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Toke
             labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
 
 
-def load_initial_encoder(encoder: PretrainedEncoder, start_from: str, name: str) -> None:
+def load_initial_encoder(encoder: ImageEncoder, start_from: str, name: str) -> None:
     """Fill an encoder alone with the weights that `load_initial_weights` would give it.
 
     name: of the encoder in the model, such as encoder.image.

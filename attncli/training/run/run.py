@@ -25,7 +25,7 @@ from attncli.training.updates.hardware import DTYPES
 from attncli.version import __version__
 from models.base.settings import to_dict
 from models.bundle import Bundle, build, sizes_of
-from models.encoders.pretrained import pretrained_encoder
+from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 
 

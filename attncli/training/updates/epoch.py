@@ -8,7 +8,7 @@ import numpy as np
 
 from attncli.data.batching import Examples, epoch_plan
 from attncli.training.settings.config import TrainConfig
-from models.encoders.pretrained import pretrained_encoder
+from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 
 

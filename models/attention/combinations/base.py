@@ -12,8 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention, History, is_monotonic
-from models.attention.heads import Heads
+from models.attention.base import History, is_monotonic
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
@@ -85,8 +84,3 @@ def check_combined(config: AttentionConfig) -> None:
                 f"model.attention.{name}={value} with several inputs, {reason}",
                 f"model.attention.{name}={nearest}",
             )
-
-
-def attention_kind(config: AttentionConfig) -> type[Attention] | type[Heads]:
-    """Return the class of an attention with the configured number of heads."""
-    return Attention if config.heads == 1 else Heads

@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from models.attention.base import History, PreparedMemory
-from models.attention.combinations.base import Combination, MemoryMaps, attention_kind
-from models.attention.heads import read_values
+from models.attention.combinations.base import Combination, MemoryMaps
+from models.attention.heads import attention, read_values
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import AttentionConfig
 
@@ -25,7 +25,7 @@ class Flat(Combination):
         super().__init__(query_size, value_size, config, count)
         self.key_maps = MemoryMaps(count, value_size, query_size)  # U
         self.value_maps = MemoryMaps(count, value_size, value_size)  # U_c
-        self.attention = attention_kind(config)(query_size, value_size, config, key_size=query_size)
+        self.attention = attention(query_size, value_size, config, key_size=query_size)
 
     def prepare(self, memory: Memory) -> PreparedMemory:
         """Map the slots of each memory, and prepare them as those of one."""

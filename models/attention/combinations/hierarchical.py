@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention, History, PreparedMemory, masked_softmax
-from models.attention.combinations.base import Combination, attention_kind
-from models.attention.heads import Heads, read_values
+from models.attention.combinations.base import Combination
+from models.attention.heads import Heads, attention, read_values
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import AttentionConfig
 from models.numerics.deferred import DeferredLinear
@@ -47,8 +47,9 @@ class Hierarchical(Combination):
         self, query_size: int, value_size: int, config: AttentionConfig, count: int
     ) -> None:
         super().__init__(query_size, value_size, config, count)
-        kind = attention_kind(config)
-        self.attentions = nn.ModuleList(kind(query_size, value_size, config) for _ in range(count))
+        self.attentions = nn.ModuleList(
+            attention(query_size, value_size, config) for _ in range(count)
+        )
         self.query = DeferredLinear(query_size, query_size)  # W
         self.keys = nn.ModuleList(  # U
             DeferredLinear(value_size, query_size, bias=False) for _ in range(count)
@@ -61,18 +62,18 @@ class Hierarchical(Combination):
     def prepare(self, memory: Memory) -> PreparedMemories:
         """Prepare each memory for its attention."""
         each = []
-        for number, attention in enumerate(self.attentions):
-            assert isinstance(attention, (Attention, Heads))
-            each.append(attention.prepare(_only(memory, number)))
+        for number, one in enumerate(self.attentions):
+            assert isinstance(one, (Attention, Heads))
+            each.append(one.prepare(_only(memory, number)))
         return PreparedMemories(tuple(each), memory.mask)
 
     def values(self, memory: Memory) -> Tensor:
         """Return the mapped values of each head, (B, H, S, V); slots of other memories are 0."""
         found = []
-        for number, attention in enumerate(self.attentions):
-            assert isinstance(attention, (Attention, Heads))
+        for number, one in enumerate(self.attentions):
+            assert isinstance(one, (Attention, Heads))
             own = _only(memory, number)
-            values = read_values(attention, own)  # (B, H, S, V)
+            values = read_values(one, own)  # (B, H, S, V)
             found.append(self.maps[number](values) * own.mask[:, None, :, None])
         return torch.stack(found).sum(0)
 
@@ -81,7 +82,7 @@ class Hierarchical(Combination):
     ) -> AttentionOutput:
         """Read every memory with queries (B, T, Q), then their contexts."""
         pairs = zip(self.attentions, prepared.each, strict=True)
-        reads: list[AttentionOutput] = [attention(query, one) for attention, one in pairs]
+        reads: list[AttentionOutput] = [each(query, one) for each, one in pairs]
         asked = self.query(query)  # (B, T, Q)
         scores = [
             self.score((asked + key(read.context)).tanh())

@@ -13,7 +13,7 @@ from attncli.training.settings.config import TrainConfig
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
-from models.encoders.pretrained import pretrained_encoder
+from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 
 RATE = 0.01

@@ -45,14 +45,8 @@ def test_it_equals_the_sum_over_all_alignments(rows: int, columns: int) -> None:
         expected, empty = by_enumeration(links[n], null[n], steps)
         torch.testing.assert_close(found.links[n], expected)
         torch.testing.assert_close(found.null[n], empty)
-    assert found.jumps.sum().item() == pytest.approx(
-        (rows - 1) * 2 - nulls_after_first(found), 1e-4
-    )
-
-
-def nulls_after_first(found: object) -> float:
-    """Return the expected number of null states after the first word; they make no jump."""
-    return float(found.null[:, 1:].sum())  # type: ignore[attr-defined]
+    nulls = found.null[:, 1:].sum().item()  # after the first word; they make no jump
+    assert found.jumps.sum().item() == pytest.approx((rows - 1) * 2 - nulls, 1e-4)
 
 
 def test_without_a_preference_for_jumps_weights_are_unchanged() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 import torch
 
-from models.alignment.links import coupling, extract
+from models.alignment.links import EXTRACTS, coupling, diagonal, extract
 from models.base.errors import ModelError
 from models.config.tables import AlignConfig
 
@@ -35,12 +37,10 @@ def test_a_unit_nobody_looks_from_has_no_link() -> None:
     for name in ("argmax", "threshold", "mutual"):
         found = extract(weights, torch.zeros(2), AlignConfig(extract=name, threshold=0.2))
         assert found == {(0, 1)}, name
-    for name in ("argmax", "threshold", "mutual", "transport"):
-        for shape in ((0, 3), (3, 0)):
-            nothing = extract(
-                torch.zeros(shape), torch.zeros(shape[0]), AlignConfig(extract=name, threshold=0.2)
-            )
-            assert nothing == set()
+    for name, shape in product(EXTRACTS, ((0, 3), (3, 0))):
+        assert (
+            extract(torch.zeros(shape), torch.zeros(shape[0]), AlignConfig(extract=name)) == set()
+        )
 
 
 def test_the_coupling_has_uniform_sums() -> None:
@@ -64,3 +64,10 @@ def test_transport_shares_a_source_word_that_everything_looks_at() -> None:
 def test_an_unknown_way_is_refused() -> None:
     with pytest.raises(ModelError, match="mutual"):
         extract(WEIGHTS, NULL, AlignConfig(extract="mutal"))
+
+
+def test_the_diagonal_by_hand() -> None:
+    assert diagonal(3, 3) == {(0, 0), (1, 1), (2, 2)}
+    assert diagonal(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
+    assert diagonal(4, 2) == {(1, 0), (3, 1)}
+    assert diagonal(0, 2) == set()

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from pathlib import Path
-
 import pytest
 
 from attncli.embedded.grammar import Pair
-from models import load_translator
-from models.alignment import AlignConfig, choose_head, head_weights
+from models.alignment import choose_head, head_weights
 from models.alignment.mutual_head import NEAR, score_heads
-from models.bundle import read, write_alignment
 from models.inference.translator import Translator
-
-
-def test_a_bundle_stores_its_alignment_settings(tiny_bundle: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "bundle"
-    shutil.copytree(tiny_bundle, folder)
-    before = json.loads((folder / "config.json").read_text("utf-8"))
-    assert "alignment" not in before and read(folder).alignment == AlignConfig()
-    config = AlignConfig(layer=1, head=2, extract="transport", threshold=0.4)
-    write_alignment(folder, config)
-    after = json.loads((folder / "config.json").read_text("utf-8"))
-    assert {name: after[name] for name in before} == before
-    assert load_translator(folder).alignment == config
-    assert not list(folder.glob(".*"))
 
 
 def test_a_head_is_scored_by_the_weight_on_which_both_sides_agree(

@@ -14,12 +14,12 @@ from models.attention.combinations.base import Combination
 from models.base.registry import find, names
 from models.base.types import Memory
 from models.config.tables import AttentionConfig
+from tests.models.attention.formulas import Vector, additive, dot, times
 from tests.models.mechanisms import EQUAL_SIZES, refused
 
 QUERY, VALUE = 6, 8
 PARTS = torch.tensor([[0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1]])
 MASK = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0]]).bool()
-Vector = list[float]
 
 
 def made(name: str, **settings: Any) -> Combination:
@@ -40,10 +40,6 @@ def queries() -> Tensor:
     return torch.randn(2, 3, QUERY, generator=torch.Generator().manual_seed(5))
 
 
-def times(matrix: Tensor, vector: Vector) -> Vector:
-    return [sum(m * v for m, v in zip(row, vector, strict=True)) for row in matrix.tolist()]
-
-
 def softmax(scores: Vector) -> Vector:
     powers = [math.exp(score) for score in scores]
     return [power / sum(powers) for power in powers]
@@ -53,21 +49,13 @@ def added(parts: list[Vector]) -> Vector:
     return [sum(column) for column in zip(*parts, strict=True)]
 
 
-def additive(score: Any, query: Vector, key: Vector) -> float:
-    """Return v^T tanh(W s + U h + b) by loops, with the weights of an additive score."""
-    asked, bias = times(score.query.weight, query), score.key.bias.tolist()
-    hidden = added([asked, times(score.key.weight, key), bias])
-    v: Vector = score.energy.tolist()
-    return sum(a * math.tanh(b) for a, b in zip(v, hidden, strict=True))
-
-
 def flat_by_loops(built: Any, query: Vector, slots: list[list[Vector]]) -> tuple[Vector, Vector]:
     """Libovický and Helcl 2017, eq. 4 to 6. slots: of each memory."""
     scores, values = [], []
     for k, memory in enumerate(slots):
         for slot in memory:
             key = times(built.key_maps.maps[k].weight, slot)
-            scores.append(additive(built.attention.score, query, key))
+            scores.append(additive(query, key, 0, [], built.attention.score))
             values.append(times(built.value_maps.maps[k].weight, slot))
     weights = softmax(scores)
     return added(
@@ -82,14 +70,13 @@ def hierarchical_by_loops(
     contexts, inside = [], []
     for k, memory in enumerate(slots):
         score = built.attentions[k].score
-        inside.append(softmax([additive(score, query, slot) for slot in memory]))
+        inside.append(softmax([additive(query, slot, 0, [], score) for slot in memory]))
         contexts.append(added([[a * x for x in h] for a, h in zip(inside[k], memory, strict=True)]))
     asked = added([times(built.query.weight, query), built.query.bias.tolist()])
     energies = []
     for k, context in enumerate(contexts):
         hidden = added([asked, times(built.keys[k].weight, context)])
-        v = built.score.weight[0].tolist()
-        energies.append(sum(a * math.tanh(b) for a, b in zip(v, hidden, strict=True)))
+        energies.append(dot(built.score.weight[0].tolist(), [*map(math.tanh, hidden)]))
     shares = softmax(energies)
     mapped = [times(built.maps[k].weight, context) for k, context in enumerate(contexts)]
     weights = [share * a for share, own in zip(shares, inside, strict=True) for a in own]

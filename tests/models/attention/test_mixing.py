@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 import torch
@@ -14,55 +13,31 @@ from models.attention.linear import SMALLEST, LinearAttention
 from models.base.registry import names
 from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
-from models.families.encoder_decoder import EncoderDecoder
-from tests.models.mechanisms import BATCH, CLOSE, SIZES, TRANSFORMER, refused
+from tests.models.mechanisms import (
+    BATCH,
+    SIZES,
+    TRANSFORMER,
+    check_transformer,
+    refused,
+    transformer,
+)
 from tests.models.small import small_config
 
 CONFIG = ModelConfig(embedding=12, heads=3, hidden=16, dropout=0.0)
 every_mixing = pytest.mark.parametrize("name", names("mixing"))
 
 
-@cache
-def model(name: str) -> EncoderDecoder:
-    """Return a model with random weights. Not to be changed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        made = build(replace(small_config(TRANSFORMER), mixing=name), SIZES)
-        with torch.no_grad():
-            for parameter in made.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
-    return made.eval()
-
-
 @every_mixing
 @torch.no_grad()
-def test_steps_in_any_order_of_hypotheses_equal_teacher_forcing(name: str) -> None:
-    made = model(name)
-    expected = made.output(made.teacher_force(BATCH).features)
-    prepared, state = made.start(made.encode(BATCH.source, BATCH.source_mask))
-    rows, order = torch.arange(3).repeat_interleave(2), torch.tensor([1, 0, 3, 2, 5, 4])
-    state = state.select(rows)
-    for t, tokens in enumerate(BATCH.target_in[rows].unbind(1)):
-        step = made.step(tokens, state, prepared)
-        state = step.state.select(order)  # the two hypotheses of a sentence are equal
-        torch.testing.assert_close(step.logits, expected[rows, t], **CLOSE)
-
-
-@every_mixing
-@torch.no_grad()
-def test_a_sentence_alone_equals_the_same_in_a_batch(name: str) -> None:
-    made = model(name)
-    together = made.encode(BATCH.source, BATCH.source_mask).values[:1, :4]
-    alone = made.encode(BATCH.source[:1, :4], BATCH.source_mask[:1, :4]).values
-    torch.testing.assert_close(together, alone, **CLOSE)
+def test_steps_equal_teacher_forcing_and_alone_equals_in_a_batch(name: str) -> None:
+    check_transformer(transformer(mixing=name))
 
 
 @every_mixing
 def test_gradients_reach_every_parameter(name: str) -> None:
-    made = build(model(name).config, SIZES).train()
-    made.load_state_dict(model(name).state_dict())
-    made.teacher_force(BATCH).features.square().sum().backward()
-    for key, parameter in made.named_parameters():
+    model = transformer(mixing=name).train()
+    model.teacher_force(BATCH).features.square().sum().backward()
+    for key, parameter in model.named_parameters():
         if key != "output.bias":
             assert parameter.grad is not None and parameter.grad.abs().sum() > 0, key
 
@@ -102,9 +77,8 @@ def test_the_average_network_equals_its_equations_in_plain_loops() -> None:
 
 
 def test_the_encoder_keeps_its_attention_with_the_average_network() -> None:
-    made, other = model("average"), model("attention")
-    encoders = (part.encoder.state_dict().keys() for part in (made, other))
-    assert [*next(encoders)] == [*next(encoders)]
+    one, other = (transformer(mixing=name).encoder for name in ("average", "attention"))
+    assert [*one.state_dict()] == [*other.state_dict()]
 
 
 def test_settings_that_a_mixing_cannot_read_are_refused_with_the_nearest() -> None:

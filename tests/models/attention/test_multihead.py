@@ -20,41 +20,6 @@ def of(size: int, heads: int, dropout: float = 0.0) -> ModelConfig:
     return ModelConfig(embedding=size, heads=heads, attention_dropout=dropout)
 
 
-def head_by_head(
-    attention: CrossAttention,
-    matrices: list[Tensor],
-    biases: list[Tensor],
-    x: Tensor,
-    memory: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """[head_1; ...; head_H] W_O and the weights, from W^Q, W^K and W^V, one head at a time."""
-    queries, keys, values = (
-        source @ matrix.T + bias
-        for source, matrix, bias in zip((x, memory, memory), matrices, biases, strict=True)
-    )
-    size = x.shape[-1] // attention.count
-    heads, weights = [], []
-    for head in range(attention.count):
-        part = slice(head * size, (head + 1) * size)
-        scores = queries[..., part] @ keys[..., part].mT / math.sqrt(size)
-        weights.append(scores.softmax(-1))
-        heads.append(weights[-1] @ values[..., part])
-    return attention.output(torch.cat(heads, -1)), torch.stack(weights, 1)
-
-
-def test_cross_attention_is_its_heads_written_out() -> None:
-    torch.manual_seed(1)
-    attention = CrossAttention(of(12, 3)).eval()
-    x, memory, mask = torch.randn(2, 4, 12), torch.randn(2, 5, 12), torch.ones(2, 5).bool()
-    matrices = [attention.query.weight, *attention.input.weight.chunk(2)]
-    biases = [attention.query.bias, *attention.input.bias.chunk(2)]
-    expected, weights = head_by_head(attention, matrices, biases, x, memory)
-    prepared = attention.prepare(Memory(memory, mask))
-    output, found = attention(x, prepared, mask, want_weights=True)
-    torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(found.weights, weights)
-
-
 def test_self_attention_is_pytorchs_own() -> None:
     torch.manual_seed(1)
     ours, theirs = SelfAttention(of(12, 3)).eval(), nn.MultiheadAttention(12, 3, batch_first=True)
@@ -90,22 +55,6 @@ def test_attention_dropout_drops_weights_while_training_only() -> None:
     attention, x = SelfAttention(of(12, 3, 0.5)), torch.randn(2, 5, 12)
     assert not torch.equal(attention.train()(x)[0], attention(x)[0])
     assert torch.equal(attention.eval()(x)[0], attention(x)[0])
-
-
-def test_self_attention_step_by_step_equals_all_at_once() -> None:
-    torch.manual_seed(1)
-    attention, x = SelfAttention(of(12, 3)).eval(), torch.randn(2, 5, 12)
-    past, steps = None, []
-    for t in range(5):
-        output, past = attention(x[:, t : t + 1], None, past)
-        steps.append(output)
-    torch.testing.assert_close(torch.cat(steps, 1), attention(x)[0])
-
-
-def test_heads_that_do_not_divide_the_size_are_refused_in_one_line() -> None:
-    with pytest.raises(ModelError, match="5 attention heads over a query of 12") as refused:
-        SelfAttention(of(12, 5))
-    assert "\n" not in str(refused.value)
 
 
 def grouped_by_loops(attention: SelfAttention, x: Tensor) -> Tensor:
@@ -149,10 +98,11 @@ def test_grouped_heads_share_keys_and_values_and_cache_only_those(shared: int, s
     torch.testing.assert_close(torch.cat(steps, 1), whole)
 
 
+@pytest.mark.parametrize("shared", [0, 2])
 @torch.no_grad()
-def test_grouped_heads_equal_pytorchs_own() -> None:
+def test_cross_attention_is_pytorchs_own_with_grouped_heads_or_without(shared: int) -> None:
     torch.manual_seed(1)
-    own = AttentionConfig(kv_heads=2)
+    own = AttentionConfig(kv_heads=shared)
     attention = CrossAttention(ModelConfig(embedding=12, heads=4, attention=own)).eval()
     x, memory = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
     mask = torch.ones(2, 5).bool()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cmath
-import dataclasses
 import math
 
 import pytest
@@ -15,47 +14,23 @@ from models.attention.positions.relative import REACH, Relative
 from models.attention.positions.rotary import Rotary
 from models.attention.positions.sinusoidal import Sinusoidal
 from models.base.registry import names
-from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
-from models.families.encoder_decoder import EncoderDecoder
-from tests.models.mechanisms import BATCH, CLOSE, SIZES, refused
-from tests.models.small import small_config
+from tests.models.mechanisms import BATCH, CLOSE, check_transformer, refused, transformer
 
 CONFIG = ModelConfig(embedding=12, heads=3, max_source=6)
 every_position = pytest.mark.parametrize("name", names("position"))
 
 
-def model_with(name: str, score: str = "") -> EncoderDecoder:
-    torch.manual_seed(1)
-    own = AttentionConfig(score=score)
-    base = small_config("transformer-nano")
-    model = build(dataclasses.replace(base, position=name, self_attention=own), SIZES)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    return model.eval()
-
-
 @every_position
 @pytest.mark.parametrize("score", ["", "cosine", "qk_norm"])
 @torch.no_grad()
-def test_step_by_step_equals_all_at_once_and_alone_equals_in_a_batch(name: str, score: str) -> None:
-    model = model_with(name, score)
-    forced = model.teacher_force(BATCH)
-    prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
-    for t, tokens in enumerate(BATCH.target_in.unbind(1)):
-        step = model.step(tokens, state, prepared)
-        state = step.state
-        expected = model.output(forced.features[:, t])
-        torch.testing.assert_close(step.logits, expected, **CLOSE)
-    alone = model.encode(BATCH.source[:1, :4], BATCH.source_mask[:1, :4]).values
-    together = model.encode(BATCH.source, BATCH.source_mask).values[:1, :4]
-    torch.testing.assert_close(together, alone, **CLOSE)
+def test_steps_equal_teacher_forcing_and_alone_equals_in_a_batch(name: str, score: str) -> None:
+    check_transformer(transformer(position=name, self_attention=AttentionConfig(score=score)))
 
 
 @every_position
 def test_training_computes_as_evaluation_and_gradients_reach_the_positions(name: str) -> None:
-    model = model_with(name)
+    model = transformer(position=name)
     expected = model.teacher_force(BATCH).features
     found = model.train().teacher_force(BATCH).features
     torch.testing.assert_close(found, expected, **CLOSE)
@@ -68,7 +43,7 @@ def test_training_computes_as_evaluation_and_gradients_reach_the_positions(name:
 @every_position
 @torch.no_grad()
 def test_the_order_of_the_source_matters_unless_there_are_no_positions(name: str) -> None:
-    model, mask = model_with(name), torch.ones(1, 4, dtype=torch.bool)
+    model, mask = transformer(position=name), torch.ones(1, 4, dtype=torch.bool)
     one, other = (
         model.encode(torch.tensor([ids]), mask).values for ids in ([5, 6, 7, 3], [6, 5, 7, 3])
     )
@@ -120,4 +95,6 @@ def test_learned_positions_after_the_last_share_its_vector() -> None:
 
 
 def test_rotary_refuses_scores_that_are_no_products() -> None:
-    refused(lambda: model_with("rotary", "additive"), "rotary", "additive", "scaled_dot", "alibi")
+    own = AttentionConfig(score="additive")
+    facts = ("rotary", "additive", "scaled_dot", "alibi")
+    refused(lambda: transformer(position="rotary", self_attention=own), *facts)

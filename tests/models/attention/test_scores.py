@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from models.attention.additive import Additive
-from models.attention.concat import Concat
 from models.base.registry import find, names
 from models.config.tables import AttentionConfig
 from models.numerics.additive_energy import AdditiveEnergy, _can_factorise
@@ -177,26 +176,6 @@ def test_history_is_what_happened(preset: str, heads: int) -> None:
     each = [part.view(3, heads, -1).mean(1) for part in (history.previous, history.total)]
     torch.testing.assert_close(each[0], weights[-1])
     torch.testing.assert_close(each[1], sum(weights))
-
-
-def test_concat_is_additive_with_its_matrix_split() -> None:
-    torch.manual_seed(1)
-    config = AttentionConfig(size=6)
-    one, other = Concat(3, 4, config), Additive(3, 4, config)
-    joined = torch.randn(6, 7)  # W of v^T tanh(W [s; h])
-    with torch.no_grad():
-        other.key.bias.zero_()
-        for score in (one, other):
-            score.query.weight.copy_(joined[:, :3])
-            score.key.weight.copy_(joined[:, 3:])
-            score.energy.copy_(torch.arange(6.0))
-    query, values = torch.randn(2, 3, 3), torch.randn(2, 5, 4)
-    pairs = torch.cat(
-        [query[:, :, None].expand(-1, -1, 5, -1), values[:, None].expand(-1, 3, -1, -1)], -1
-    )
-    written_out = (pairs @ joined.mT).tanh() @ torch.arange(6.0)
-    for score in (one, other):
-        torch.testing.assert_close(score(query, score.prepare(values)), written_out)
 
 
 def test_the_additive_size_is_the_queries_unless_it_is_given() -> None:

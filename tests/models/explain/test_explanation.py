@@ -9,7 +9,6 @@ import torch
 from PIL import Image
 
 from models import load_classifier
-from models.alignment import align
 from models.alignment.encoded import encode, encoded_translation
 from models.base.errors import InputError
 from models.explain import METHODS, ExplainOptions
@@ -32,38 +31,6 @@ def test_a_translation_has_a_row_for_each_word(tiny_translator: Translator) -> N
     assert [row.method for row in explained.rows] == list(METHODS) and not explained.unsupported
     shape = (len(explained.target), len(explained.source))
     assert {row.values.shape for row in explained.rows} == {shape}
-
-
-def test_erasure_is_a_difference_of_public_scores(tiny_translator: Translator) -> None:
-    """`align` returns the mean log-probability of the target's tokens, end mark included."""
-    target = "Der Hund sieht ein kleines Haus."
-    pair = encode(tiny_translator, SOURCE, target)
-    explained = explain_pair(tiny_translator, pair, ExplainOptions(("erasure",)))
-    texts = [SOURCE, *(without(SOURCE, n) for n in range(len(SOURCE.split())))]
-    whole, *rest = [one.score for one in align(tiny_translator, [(t, target) for t in texts])]
-    ends = [
-        end_log_prob(tiny_translator, text, target) for text in texts
-    ]  # the end mark is no word
-    tokens = len(pair.target)
-    for word, score in enumerate(rest):
-        lost = (whole - score) * tokens - (ends[0] - ends[word + 1])
-        assert float(explained.rows[0].values[:, word].sum()) == pytest.approx(lost, abs=1e-3)
-
-
-def without(text: str, number: int) -> str:
-    """Return a text without one of its words."""
-    words = text.split()
-    return " ".join(words[:number] + words[number + 1 :])
-
-
-def end_log_prob(translator: Translator, source: str, target: str) -> float:
-    """Return the log-probability of the end mark after a translation."""
-    from models.alignment.encoded import as_batch
-
-    batch = as_batch(translator, [encode(translator, source, target)])
-    with torch.inference_mode():
-        log_probs = translator.model.log_probs(translator.model.teacher_force(batch))
-    return float(log_probs[0, -1, batch.target_out[0, -1]])
 
 
 def test_one_word_has_the_numbers_that_it_has_among_all(tiny_translator: Translator) -> None:

@@ -28,10 +28,6 @@ def additive(kept: Tensor) -> Tensor:
     return kept.float() @ PARTS.T
 
 
-def test_equal_values_share_their_mean_rank() -> None:
-    assert ranks(torch.tensor([3.0, 1.0, 3.0, 7.0])).tolist() == [2.5, 1.0, 2.5, 4.0]
-
-
 def test_rank_correlation_depends_on_the_order_alone() -> None:
     values = torch.tensor([0.1, 3.0, -2.0, 0.5])
     assert rank_correlation(values, values.exp()) == pytest.approx(1)
@@ -41,6 +37,7 @@ def test_rank_correlation_depends_on_the_order_alone() -> None:
         pytest.approx(1 - 6 * 2 / 60)
     )
     assert math.isnan(rank_correlation(values, torch.ones(4)))
+    assert ranks(torch.tensor([3.0, 1.0, 3.0, 7.0])).tolist() == [2.5, 1.0, 2.5, 4.0]  # ties
 
 
 def test_the_first_units_are_the_most_relevant_and_equal_ones_stay_in_order() -> None:
@@ -74,7 +71,4 @@ def test_curves_begin_and_end_where_they_must() -> None:
         deletion.curve + insertion.curve, PARTS.sum(1)[:, None].expand(2, 11)
     )
     torch.testing.assert_close(insertion.values, area(insertion.curve))
-
-
-def test_the_area_below_a_straight_line_is_half() -> None:
     assert float(area(torch.linspace(0, 1, 11)[None])) == pytest.approx(0.5)

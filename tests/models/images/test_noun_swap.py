@@ -9,7 +9,7 @@ from torch import Tensor
 from models.base.types import Batch, Memory, TokenMemory
 from models.config.tables import ImageConfig
 from models.images.labels import TOKENS, ImageLabels, nouns
-from models.images.noun_swap import swap_nouns, with_swaps
+from models.images.noun_swap import padded, swap_nouns, with_swaps
 from models.text.tokenizer import END, PAD, START
 
 FEATURES = 4
@@ -38,10 +38,6 @@ def memory(rows: int) -> TokenMemory:
     log_prob = torch.tensor([0.9, 0.05]).log()[:, None].expand(slots.shape)
     parts = (slots, before, log_prob, slots != PAD)
     return TokenMemory(*(part.flatten().repeat(rows, 1) for part in parts))
-
-
-def padded(ids: list[int]) -> list[int]:
-    return ids + [PAD] * (TOKENS - len(ids))
 
 
 def captions(*rows: list[int]) -> Batch:

@@ -73,32 +73,28 @@ def test_every_format_opens_from_a_file_and_from_bytes(kind: str, tmp_path: Path
         near(corners(image), SCENE)
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (saved(scene().convert("L"), "PNG"), GREY),
-        (saved(scene().convert("1"), "PNG"), None),
-        (saved(scene().convert("P"), "PNG"), SCENE),
-        (saved(scene().convert("CMYK"), "JPEG"), SCENE),
-        (saved(scene().convert("CMYK"), "TIFF"), SCENE),
-        (saved(scaled(257, numpy.uint16), "PNG"), GREY),
-        (saved(scaled(257, numpy.uint16), "TIFF"), GREY),
-        (saved(scaled(257, numpy.int32), "TIFF"), GREY),
-        (saved(scaled(1 / 255, numpy.float32), "TIFF"), GREY),
-        (saved(cleared("RGB"), "PNG"), [RED, WHITE, WHITE, WHITE]),
-        (saved(cleared("L"), "PNG"), [GREY[0], WHITE, WHITE, WHITE]),
-        (saved(cleared("RGB"), "WEBP", lossless=True), [RED, WHITE, WHITE, WHITE]),
-        (saved(scene(), "PNG", transparency=BLACK), [RED, WHITE, WHITE, WHITE]),
-        (saved(scene().convert("P"), "GIF", transparency=0), None),
-        (saved(scene(), "GIF", save_all=True, append_images=[cleared("RGB")]), SCENE),
-    ],
-    ids=[
-        "grey", "one-bit", "palette", "cmyk-jpeg", "cmyk-tiff", "16-bit-png", "16-bit-tiff",
-        "32-bit", "float", "rgba", "grey-alpha", "webp-alpha", "png-transparent-colour",
-        "gif-transparent", "animated",
-    ],
-)  # fmt: skip
-def test_every_mode_becomes_rgb(content: bytes, expected: list[tuple[int, ...]] | None) -> None:
+MODES: dict[str, tuple[bytes, Sequence[tuple[int, ...]] | None]] = {
+    "grey": (saved(scene().convert("L"), "PNG"), GREY),
+    "one-bit": (saved(scene().convert("1"), "PNG"), None),
+    "palette": (saved(scene().convert("P"), "PNG"), SCENE),
+    "cmyk-jpeg": (saved(scene().convert("CMYK"), "JPEG"), SCENE),
+    "cmyk-tiff": (saved(scene().convert("CMYK"), "TIFF"), SCENE),
+    "16-bit-png": (saved(scaled(257, numpy.uint16), "PNG"), GREY),
+    "16-bit-tiff": (saved(scaled(257, numpy.uint16), "TIFF"), GREY),
+    "32-bit": (saved(scaled(257, numpy.int32), "TIFF"), GREY),
+    "float": (saved(scaled(1 / 255, numpy.float32), "TIFF"), GREY),
+    "rgba": (saved(cleared("RGB"), "PNG"), [RED, WHITE, WHITE, WHITE]),
+    "grey-alpha": (saved(cleared("L"), "PNG"), [GREY[0], WHITE, WHITE, WHITE]),
+    "webp-alpha": (saved(cleared("RGB"), "WEBP", lossless=True), [RED, WHITE, WHITE, WHITE]),
+    "transparent": (saved(scene(), "PNG", transparency=BLACK), [RED, WHITE, WHITE, WHITE]),
+    "gif-transparent": (saved(scene().convert("P"), "GIF", transparency=0), None),
+    "animated": (saved(scene(), "GIF", save_all=True, append_images=[cleared("RGB")]), SCENE),
+}
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_every_mode_becomes_rgb(name: str) -> None:
+    content, expected = MODES[name]
     image = open_image(content)
     assert image.mode == "RGB" and image.size == (64, 48)
     if expected is not None:

@@ -28,7 +28,7 @@ from models.config.tables import (
     SearchConfig,
     TokenizerConfig,
 )
-from models.encoders.pretrained import pretrained_encoder
+from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator

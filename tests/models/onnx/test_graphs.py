@@ -18,7 +18,7 @@ from models.base.registry import find, names
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
-from models.encoders.padded_rnn import CELLS, PaddedRnn
+from models.encoders.rnn import CELLS, PaddedRnn
 from models.families.encoder_decoder import EncoderDecoder
 from models.onnx.export import graphs_of, inputs_of
 from models.onnx.graphs import EncoderGraph, Graph, Sizes, StepGraph, WholeGraph
@@ -82,7 +82,8 @@ def untraced(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Graph]:
     """Return the parts of a model that become graphs."""
     if inputs.one_step:
         return {"model": WholeGraph(model, inputs)}
-    return {"encoder": EncoderGraph(model, inputs), "decoder_step": StepGraph(model, inputs)}
+    step = StepGraph(model, inputs)
+    return {"encoder": EncoderGraph(model, inputs, step.inputs[1:]), "decoder_step": step}
 
 
 def model_of(config: ModelConfig) -> EncoderDecoder:
@@ -93,19 +94,18 @@ def model_of(config: ModelConfig) -> EncoderDecoder:
     return model.eval()
 
 
-@pytest.mark.slow  # test_export.py has a Transformer, a recurrent decoder and a classifier
+TRACE = [pytest.param(True, marks=pytest.mark.slow), False]  # test_export.py traces three kinds
+traced_or_not = pytest.mark.parametrize("trace", TRACE)
+
+
+@traced_or_not
 @pytest.mark.parametrize("family", EXPORTED)
-def test_graphs_of_a_family_equal_torch_for_other_sizes(family: str) -> None:
-    check_graphs(small_config(PRESETS[family]))
+def test_graphs_of_a_family_equal_torch_for_other_sizes(family: str, trace: bool) -> None:
+    check_graphs(small_config(PRESETS[family]), trace=trace)
 
 
-@pytest.mark.parametrize("family", EXPORTED)
-def test_the_functions_to_be_traced_equal_the_model_in_every_family(family: str) -> None:
-    check_graphs(small_config(PRESETS[family]), trace=False)
-
-
+@traced_or_not
 @pytest.mark.parametrize("preset", ["luong-small", "transformer-nano"])
-@pytest.mark.parametrize("trace", [pytest.param(True, marks=pytest.mark.slow), False])
 @pytest.mark.parametrize("kind", names("copy"))
 def test_graphs_copy_source_tokens(preset: str, trace: bool, kind: str) -> None:
     if find("copy", kind).feeds_back and preset == "transformer-nano":
@@ -113,29 +113,18 @@ def test_graphs_copy_source_tokens(preset: str, trace: bool, kind: str) -> None:
     check_graphs(dataclasses.replace(small_config(preset), copy=kind), trace=trace)
 
 
+@traced_or_not
 @pytest.mark.parametrize("mixing", ["linear", "average"])
-@pytest.mark.parametrize("trace", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_graphs_keep_sums_of_the_prefix(mixing: str, trace: bool) -> None:
     check_graphs(dataclasses.replace(small_config("transformer-nano"), mixing=mixing), trace=trace)
 
 
-@pytest.mark.slow
+@traced_or_not
 @pytest.mark.parametrize("parts", PARTS, ids=str)
-def test_graphs_of_every_attention_equal_torch(parts: dict[str, Any]) -> None:
-    check_graphs(with_attention(parts))
-
-
-@pytest.mark.parametrize("parts", PARTS, ids=str)
-def test_the_functions_to_be_traced_equal_the_model_with_every_attention(
-    parts: dict[str, Any],
-) -> None:
-    check_graphs(with_attention(parts), trace=False)
-
-
-def with_attention(parts: dict[str, Any]) -> ModelConfig:
+def test_graphs_of_every_attention_equal_torch(parts: dict[str, Any], trace: bool) -> None:
     attention = AttentionConfig(**{"score": "dot", "positions": 200, **parts})
     config = dataclasses.replace(small_config("luong-small"), max_source=200)
-    return dataclasses.replace(config, attention=attention)
+    check_graphs(dataclasses.replace(config, attention=attention), trace=trace)
 
 
 class RecurrenceGraph(Graph):

@@ -88,12 +88,6 @@ def test_random_text_comes_back(tiny_tokenizer: Tokenizer, separate: Tokenizer) 
         round_trip(separate, text)
 
 
-def test_training_text_comes_back(tiny_tokenizer: Tokenizer, tiny_pairs: list[Pair]) -> None:
-    for pair in tiny_pairs:
-        round_trip(tiny_tokenizer, pair.source)
-        round_trip(tiny_tokenizer, pair.target)
-
-
 def test_sentencepieces_own_space_mark_becomes_a_space(tiny_tokenizer: Tokenizer) -> None:
     """The one character that does not come back: it is how SentencePiece writes a space."""
     ids = tiny_tokenizer.encode("a\u2581b")

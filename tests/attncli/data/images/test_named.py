@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import tarfile
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from PIL import Image
 from attncli.data.images.named import is_alone, named_images
 from attncli.shell import app
 from models.base.errors import InputError
-from models.images import heic
 from models.images.opening import open_image
 
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"  # the beginning of a file
@@ -65,7 +65,7 @@ def test_heic_without_its_package_is_named_with_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.HEIC").write_bytes(HEIC)
-    monkeypatch.setattr(heic, "_registered", lambda: False)
+    monkeypatch.setitem(sys.modules, "pillow_heif", None)
     [[file]] = named_images([str(tmp_path)], recursive=True)
     assert not file.fault
     with pytest.raises(InputError, match=r"a\.HEIC is a HEIC image.*attn\[heic\]"):
