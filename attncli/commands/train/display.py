@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 
-from attncli.commands.train.time import FirstUpdates
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
@@ -40,7 +39,6 @@ class Display:
         """Reset the display for the next run of a comparison."""
         self.done, self.note, self.dev = 0.0, "", ""
         self.tokens, self.seconds, self.shown = 0.0, 0.0, 0.0
-        self.first = FirstUpdates(self.config)
 
     def __enter__(self) -> Display:
         return self
@@ -102,8 +100,6 @@ class Display:
 
     def stepped(self, event: Stepped) -> None:
         """Show epoch, loss, speed and the last dev score, at most five times per second."""
-        if estimate := self.first.estimate(event):
-            console.say(estimate)
         limits = self.config.minutes, self.config.steps, self.config.epochs
         self.begin("training", next(filter(None, limits), None))
         self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
