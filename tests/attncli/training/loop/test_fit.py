@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.data.batching import epoch_plan, gather
+from attncli.data.batching import epoch_plan
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Scores, Stepped
 from attncli.training.interfaces import UpdateBatch
@@ -20,19 +20,19 @@ from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.sources import training_source
-from attncli.training.storage.state import Counters, State, using
+from attncli.training.storage.counters import Counters
+from attncli.training.storage.state import State
 from attncli.training.updates.clock import time_share
 from attncli.training.updates.evaluation import averaged
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 from models.base.memory import retain_freed_memory
-from models.base.types import Batch
 from models.bundle import weights_of
 from tests.attncli.training.small import small_config, write_texts
 
 CPU = torch.device("cpu")
-Fresh = Callable[..., tuple[State, TrainConfig, list[Batch]]]
+Fresh = Callable[..., tuple[State, TrainConfig, list[UpdateBatch]]]
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +40,14 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
     """Return a function that makes a state, its settings and some batches, without dropout."""
     folder = tmp_path_factory.mktemp("loop")
     texts = write_texts(folder)
-    pairs = None
 
-    def make(*changes: str) -> tuple[State, TrainConfig, list[Batch]]:
-        nonlocal pairs
+    def make(*changes: str) -> tuple[State, TrainConfig, list[UpdateBatch]]:
         config = small_config(texts, "model.dropout=0", *changes)
         data = training_source(config.model.family).load(config, folder, lambda *progress: None)
         pairs = data.prepared.examples
         state = fresh_state(config, data.prepared, CPU)
         plan = epoch_plan(pairs, 200, seed=1, epoch=0)
-        return state, config.train, [gather(pairs, numbers, CPU) for numbers in plan]
+        return state, config.train, [UpdateBatch(pairs, numbers) for numbers in plan]
 
     return make
 
@@ -78,14 +76,14 @@ def test_the_loss_in_bf16_is_near_that_in_fp32(fresh: Fresh) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         state, config, batches = fresh()
         stepper = Stepper(state, config, dtype)
-        losses.append([stepper.update(batch, 0.0).nll for batch in batches[:5]])
+        losses.append([stepper.train_on(batch, 0.0).nll for batch in batches[:5]])
     assert losses[0] == pytest.approx(losses[1], rel=0.01)
     assert losses[0] != losses[1]
 
 
 def test_the_first_loss_is_that_of_knowing_nothing(fresh: Fresh) -> None:
     state, config, batches = fresh()
-    step = Stepper(state, config, torch.float32).update(batches[0], 0.0)
+    step = Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
     assert abs(step.nll - math.log(len(state.model.output.weight))) < 1
 
 
@@ -94,7 +92,7 @@ def test_the_moving_average_follows_its_formula(fresh: Fresh) -> None:
     average = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
     stepper = Stepper(state, config, torch.float32)
     for step, batch in enumerate(batches[:6], 1):
-        stepper.update(batch, 0.0)
+        stepper.train_on(batch, 0.0)
         decay = min(0.5, (1 + step) / (10 + step))
         for name, tensor in weights_of(state.model).items():
             average[name] = decay * average[name] + (1 - decay) * tensor
@@ -123,8 +121,8 @@ def test_lent_weights_are_given_back_even_after_an_error(fresh: Fresh) -> None:
     state, _, _ = fresh()
     own = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
     other = {name: torch.zeros_like(tensor) for name, tensor in own.items()}
-    with pytest.raises(KeyError), using(state.model, other):
-        assert not any(parameter.any() for parameter in state.model.parameters())
+    with pytest.raises(KeyError), state.evaluated(other) as model:
+        assert not any(parameter.any() for parameter in model.parameters())
         raise KeyError
     for name, tensor in weights_of(state.model).items():
         assert torch.equal(tensor, own[name])
@@ -135,7 +133,7 @@ def test_clipping_bounds_the_gradient(fresh: Fresh) -> None:
     for clip in (0.0, 1e-3):
         state, config, batches = fresh(f"train.clip={clip}")
         before = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
-        norm = Stepper(state, config, torch.float32).update(batches[0], 0.0).norm
+        norm = Stepper(state, config, torch.float32).train_on(batches[0], 0.0).norm
         moments = [state.optimiser.state[p]["exp_avg"] for p in state.model.parameters()]
         size = math.sqrt(sum(float((moment / 0.1).square().sum()) for moment in moments))
         assert size == pytest.approx(min(norm, clip) if clip else norm, rel=1e-3)
@@ -149,7 +147,7 @@ def test_a_loss_that_is_no_number_ends_the_run_with_advice(fresh: Fresh, value: 
     with torch.no_grad():
         next(iter(state.model.parameters())).fill_(value)
     with pytest.raises(ModelError, match="lower train.lr"):
-        Stepper(state, config, torch.float32).update(batches[0], 0.0)
+        Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
 
 
 # schedule
@@ -306,6 +304,6 @@ def test_keeping_memory_changes_no_number(fresh: Fresh) -> None:
             retain_freed_memory()
         state, config, batches = fresh()
         stepper = Stepper(state, config, torch.float32)
-        updates = [stepper.update(batch, 0.0) for batch in batches]
+        updates = [stepper.train_on(batch, 0.0) for batch in batches]
         found.append([update._replace(seconds=0.0, elapsed=0.0) for update in updates])
     assert found[0] == found[1]
