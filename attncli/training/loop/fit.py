@@ -18,7 +18,8 @@ from attncli.training.events import Ended, Evaluated, Event, Scores
 from attncli.training.interfaces import RewardLoss, UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import warm_up
-from attncli.training.storage.state import Counters, State
+from attncli.training.storage.counters import Counters
+from attncli.training.storage.state import State
 from attncli.training.updates.clock import time_share
 from attncli.training.updates.epoch import Epoch, start_epoch
 from attncli.training.updates.metrics import improves, value_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attncli.training.run.run import Run
 from attncli.training.sources import training_source
-from attncli.training.storage.state import Counters
+from attncli.training.storage.counters import Counters
 from models.storage.about import About
 
 

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from attncli.data.batching import gather
-from attncli.training.distributed.settings import divided
-from attncli.training.distributed.shards import split
+from attncli.training.distributed.shards import divided, split
 from attncli.training.interfaces import Progress
 from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
@@ -55,8 +54,7 @@ def estimate(
 
     processes: number of processes that the run would have.
     """
-    if processes > 1:
-        config = replace(config, train=divided(config.train, processes))
+    config = replace(config, train=divided(config.train, processes))
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
         prepared = source.load(config, Path(name), progress).prepared

@@ -17,7 +17,7 @@ from attncli.training.run.word_aligner import WordAligner, word_aligner
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage import state as checkpoint
-from attncli.training.storage.checkpoint_choice import first_intact
+from attncli.training.storage.counters import first_intact
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import Log
 from attncli.training.storage.state import State

@@ -16,7 +16,7 @@ from dataclasses import replace
 import torch
 
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.folder import RunFolder, store_precision
+from attncli.training.storage.folder import RunFolder, store_train
 from attncli.training.updates.hardware import computes_bf16
 from models.config.tables import ModelConfig
 
@@ -52,5 +52,6 @@ def with_precision(
     """
     begun = folder.checkpoint.exists() or folder.previous.exists()
     precision = chosen_precision(model, train, device, least=0 if begun else LARGE)
-    store_precision(folder, precision)
-    return replace(train, precision=precision)
+    train = replace(train, precision=precision)
+    store_train(folder, train)
+    return train
