@@ -152,7 +152,7 @@ def events(
     report = reporter(progress, stop_requested, world)
     try:
         yield from updates(run, report, stop_requested, world)
-        yield finish(run, report, world)
+        yield finish(run, report)
     except (Interrupted, ProcessLost):
         save_checkpoint(run)
         draw_curves(run)

@@ -13,6 +13,8 @@ from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
 from attncli.shell import app
 from attncli.tasks.translate.training import output_tokens
+from attncli.tasks.translate.training.dev import DevTexts
+from attncli.tasks.translate.training.dev_directions import DevDirections
 from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.events import Evaluated, Interrupted, Started
 from attncli.training.run.command_line import settings, with_languages
@@ -98,6 +100,16 @@ def test_languages_with_enough_data_have_output_tokens(
         unseen = {*range(len(target))} - {*ids}
         others = [token for token in unseen if not target.is_control(token)]
         assert others and all(target.id_to_piece(token)[1].islower() for token in others)
+
+
+def test_some_sources_of_several_directions_keep_their_direction() -> None:
+    one = DevTexts(["a", "b", "c"], [["A", "B", "C"]], to="de")
+    two = DevTexts(["d", "e"], [["D", "E"]], to="fr")
+    some = DevDirections((one, two)).some([0, 2, 4])
+    assert [(part.sources, part.references, part.to) for part in some.parts] == [
+        (["a", "c"], [["A", "C"]], "de"),
+        (["e"], [["E"]], "fr"),
+    ]
 
 
 def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path) -> None:
