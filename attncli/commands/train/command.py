@@ -126,7 +126,7 @@ def train(
     folder = output or own or default_folder(source, config.data, languages, config.preset)
     event = train_shown(config, folder, where, rank, saved=f"saved in {folder}; ")
     if not isinstance(event, AlreadyFinished):
-        _show_use(source, config.data, languages, folder)
+        _show_use(source, languages, folder)
 
 
 train.command_class = TrainCommand  # type: ignore[attr-defined]
@@ -147,24 +147,16 @@ def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None
     print(f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}")
 
 
-def _show_use(
-    source: TrainingSource, data: DataConfig, languages: tuple[str, ...], folder: Path
-) -> None:
-    """Say where the samples of a finished run are, and how its model is used."""
-    example = source.example(data, languages, folder)
-    page = RunFolder(folder).samples_page
+def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) -> None:
+    """Say where the samples of a finished run are, how its model is used, and what is freeable."""
+    page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
     if page.exists():
         console.say(f"samples of the dev set: {page}")
-    console.say(f"try: {example} -m {shlex.quote(str(folder))}")
-    offer_pruning(folder)
-
-
-def offer_pruning(folder: Path) -> None:
-    """Name the command that frees space, if a finished run needs much more than its model."""
+    to = f" --to {languages[0]}" if languages else ""
+    console.say(f"try: {source.example_input}{to} -m {place}")
     if freed := worth_pruning(folder):
         console.say(
-            f"`attn runs prune {shlex.quote(str(folder))}` frees {size(freed)} "
-            "(the run can then no longer continue)"
+            f"`attn runs prune {place}` frees {size(freed)} (the run can then no longer continue)"
         )
 
 
