@@ -18,7 +18,7 @@ from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.state import State, content, fill
 from attncli.training.storage.tensor_file import from_bytes
-from attncli.training.updates.stepper import Stepper, Sums
+from attncli.training.updates.stepper import Stepper, UpdateSums
 
 
 class ShardedStepper(Stepper):
@@ -31,7 +31,7 @@ class ShardedStepper(Stepper):
         self.world = world
         self.block = blocks(config.shards, world.size)[world.number]
 
-    def compute(self, update: UpdateBatch, rate: float) -> tuple[Sums, float]:
+    def compute(self, update: UpdateBatch, rate: float) -> tuple[UpdateSums, float]:
         """Announce an update and compute it; see `Stepper`."""
         counters, by_reward = self.state.counters, update.reward_loss is not None
         where = counters.step + 1, counters.epoch, counters.batch
@@ -39,7 +39,7 @@ class ShardedStepper(Stepper):
         self.world.announce(order)
         return self.execute(order, update)
 
-    def execute(self, order: Order, update: UpdateBatch) -> tuple[Sums, float]:
+    def execute(self, order: Order, update: UpdateBatch) -> tuple[UpdateSums, float]:
         """Compute an update together with the other processes; return its sums and the norm.
 
         If another process is lost, the weights and the counters are as before the update.
@@ -55,7 +55,7 @@ class ShardedStepper(Stepper):
             self.baselines.clear()
         return sums, self.apply(order.rate)
 
-    def sum_shards(self, order: Order, update: UpdateBatch) -> tuple[Sums, Tensor]:
+    def sum_shards(self, order: Order, update: UpdateBatch) -> tuple[UpdateSums, Tensor]:
         """Return the sums over all shards of all processes, and their gradient as one vector."""
         shards, seed = self.config.shards, self.config.seed
         parts = split(update.numbers, shards, update.examples.shared)
@@ -74,7 +74,7 @@ class ShardedStepper(Stepper):
         table = self.world.add(table)  # exact: of each entry, all numbers but one are 0
         loss, nll, tokens, reward, examples = table.sum(0).tolist()
         mean = reward / examples if update.reward_loss else None
-        return Sums(loss, nll, int(tokens), mean), gradient
+        return UpdateSums(loss, nll, int(tokens), mean), gradient
 
     def trained(self) -> list[Tensor]:
         """Return the parameters that have a gradient now: a frozen encoder has none."""

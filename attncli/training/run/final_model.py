@@ -74,4 +74,4 @@ def choose_head(run: Run) -> None:
 
 def draw_curves(run: Run) -> None:
     """Draw losses and scores so far to curves.png."""
-    curves(run.folder.curves, read_log(run.folder.log))
+    curves(run.folder.path / "curves.png", read_log(run.folder.log))

@@ -85,19 +85,9 @@ class RunFolder(NamedTuple):
         return self.path / "log.jsonl"
 
     @property
-    def curves(self) -> Path:
-        """Chart of losses and dev scores."""
-        return self.path / "curves.png"
-
-    @property
     def samples(self) -> Path:
         """Outputs for some dev examples at each evaluation, and their page."""
         return self.path / "samples"
-
-    @property
-    def samples_page(self) -> Path:
-        """Path of the page of all samples."""
-        return self.samples / "index.html"
 
     @property
     def snapshots(self) -> Path:

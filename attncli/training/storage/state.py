@@ -15,7 +15,6 @@ from attncli.training.optimisers import optimiser
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.counters import Counters, parse_counters
 from attncli.training.storage.tensor_file import intact, read_tensors, to_bytes
-from models.base.files import write_bytes
 from models.families.encoder_decoder import EncoderDecoder
 
 
@@ -74,11 +73,6 @@ class State:
         return tensors
 
 
-def save(state: State, path: Path, previous: Path) -> None:
-    """Write a checkpoint atomically; keep the one that it replaces as `previous`."""
-    write_bytes(path, content(state), previous)
-
-
 def content(state: State) -> bytes:
     """Return the content of a checkpoint."""
     tensors = state.tensors()
@@ -102,10 +96,11 @@ def restore(state: State, path: Path) -> None:
 def fill(state: State, tensors: dict[str, Tensor]) -> None:
     """Restore weights, moments, moving average and random numbers from those of a checkpoint."""
     moments = _moments(tensors)
+    is_fused = state.optimiser.defaults.get("fused")  # its step count is on the device of weights
     for name, parameter in state.learned.items():
         parameter.copy_(tensors[f"model/{name}"])
         state.optimiser.state[parameter] = {
-            kind: tensor.to(parameter.device) if kind != "step" or _fused(state) else tensor
+            kind: tensor.to(parameter.device) if kind != "step" or is_fused else tensor
             for kind, tensor in moments.get(name, {}).items()
         }
         if state.average is not None:
@@ -113,11 +108,6 @@ def fill(state: State, tensors: dict[str, Tensor]) -> None:
     torch.set_rng_state(tensors["random/cpu"])
     if torch.cuda.is_available() and "random/cuda" in tensors:
         torch.cuda.set_rng_state(tensors["random/cuda"])
-
-
-def _fused(state: State) -> bool:
-    """Return True if the optimiser is fused: its step count is on the device of the weights."""
-    return bool(state.optimiser.defaults.get("fused"))
 
 
 def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:

@@ -23,8 +23,8 @@ from models.losses.losses import AttentionLoss, LossSum
 from models.losses.r_drop import divergence
 
 
-class Sums(NamedTuple):
-    """Sums over the target tokens of an update, or of a part of it."""
+class UpdateSums(NamedTuple):
+    """UpdateSums over the target tokens of an update, or of a part of it."""
 
     loss: float
     nll: float
@@ -68,7 +68,7 @@ class Stepper:
             seconds,
         )
 
-    def compute(self, update: UpdateBatch, rate: float) -> tuple[Sums, float]:
+    def compute(self, update: UpdateBatch, rate: float) -> tuple[UpdateSums, float]:
         """Compute an update at a learning rate; return its sums and the norm of its gradient."""
         sums = self.add_gradients(update)
         counters = self.state.counters
@@ -78,7 +78,7 @@ class Stepper:
             self.baselines.clear()
         return sums, self.apply(rate)
 
-    def add_gradients(self, update: UpdateBatch, *, divide: bool = True) -> Sums:
+    def add_gradients(self, update: UpdateBatch, *, divide: bool = True) -> UpdateSums:
         """Add the gradients of a batch, divided by its target tokens or not; return its sums.
 
         Source of the reward loss: Rennie et al. 2017.
@@ -89,11 +89,11 @@ class Stepper:
             with self.autocast():
                 found = update.reward_loss(self.state.model, batch, update.numbers)
             total = found.loss
-            sums = Sums(float(total.detach()), found.nll, found.tokens, found.reward)
+            sums = UpdateSums(float(total.detach()), found.nll, found.tokens, found.reward)
         else:
             total, loss, nll = self.likelihood(batch)
             tokens = int(batch.target_mask.sum())
-            sums = Sums(float(loss.detach()), float(nll.sum()), tokens)
+            sums = UpdateSums(float(loss.detach()), float(nll.sum()), tokens)
         autograd.backward(total / sums.tokens if divide else total)
         return sums
 

@@ -12,10 +12,8 @@ import pytest
 import torch
 
 from attncli.training.interfaces import UpdateBatch
-from attncli.training.run.configuration import run_config
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage import state as checkpoints
-from attncli.training.storage.state import State
+from attncli.training.storage.state import State, content, restore
 from attncli.training.updates.stepper import Stepper
 from models.base.types import VocabularySizes
 from models.bundle import build
@@ -66,17 +64,10 @@ def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
 def test_a_checkpoint_keeps_the_baseline(tmp_path: Path) -> None:
     state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
     stepper.train_on(UPDATE, 0.0)
-    checkpoints.save(state, tmp_path / "checkpoint", tmp_path / "previous")
+    (tmp_path / "checkpoint").write_bytes(content(state))
     other, _ = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
-    checkpoints.restore(other, tmp_path / "checkpoint")
+    restore(other, tmp_path / "checkpoint")
     assert other.counters.baseline == state.counters.baseline is not None
-
-
-def test_the_settings_can_be_given_on_the_command_line() -> None:
-    assignments = ["train.attention.coverage=see", "model.attention.window=local_p"]
-    config = run_config("rnnsearch-nano", {}, assignments)
-    assert config.train.attention.coverage == "see"
-    assert config.model.attention.window == "local_p"
 
 
 def test_the_baseline_decays_once_per_update() -> None:
