@@ -61,28 +61,34 @@ def settings(
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = {
-        "train": [str(path) for path in files if path.suffix != ".toml"],
-        "dev": [str(path) for path in dev],
-        **{name: str(path or "") for name, path in images._asdict().items()},
-        **{name: str(path or "") for name, path in labels._asdict().items()},
+        **_files(files, dev, images._asdict() | labels._asdict()),
         "corpora": [to_dict(corpus) for corpus in corpora],
         "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
     }
     if named := {name: value for name, value in data.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
+    if start and preset:
+        raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
     if start:
-        if preset:
-            raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
         values = _begun(values, find_model(start))
     values["train"] = _with_time_limit(_table(values, "train"), assignments)
     values["preset"] = chosen = _preset(values, preset, assignments)
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = run_config(chosen, values, [*brought, *assignments])
-    if start:
-        _check_languages(config.tokenizer.languages, config.data, start)
     config = absolute(config)
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
+
+
+def _files(
+    files: Sequence[Path], dev: Sequence[Path], single: Mapping[str, Path | None]
+) -> dict[str, Any]:
+    """Return the files given on the command line as settings of the data."""
+    return {
+        "train": [str(path) for path in files if path.suffix != ".toml"],
+        "dev": [str(path) for path in dev],
+        **{name: str(path or "") for name, path in single.items()},
+    }
 
 
 def _with_time_limit(table: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
@@ -103,8 +109,15 @@ def with_languages(
 ) -> TokenizerConfig:
     """Return the settings with the languages and directions of the corpora.
 
-    An initial model keeps its languages; raise a ModelError if a corpus has another one.
+    An initial model keeps its languages; raise a ModelError if a corpus has another one, or files
+    have none.
     """
+    if start_from and tokenizer.languages and not data.corpora:
+        raise ModelError(
+            f"no corpora with languages for the multilingual initial model {start_from}",
+            f"two of {', '.join(tokenizer.languages)}",
+            f"give files as --corpus {'-'.join(tokenizer.languages[:2])}=FILE",
+        )
     if not data.corpora:
         return tokenizer
     languages = languages_of(data.corpora)
@@ -120,16 +133,6 @@ def with_languages(
             raise unknown_name("language of a dev corpus", language, languages)
     directions = tuple(sorted({*directions_of(data.corpora), *tokenizer.directions}))
     return replace(tokenizer, languages=languages, directions=directions)
-
-
-def _check_languages(languages: tuple[str, ...], data: DataConfig, start: Path) -> None:
-    """Raise a ModelError for files without languages if the initial model is multilingual."""
-    if languages and not data.corpora:
-        raise ModelError(
-            f"no corpora with languages for the multilingual initial model {start}",
-            f"two of {', '.join(languages)}",
-            f"give files as --corpus {'-'.join(languages[:2])}=FILE",
-        )
 
 
 def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
