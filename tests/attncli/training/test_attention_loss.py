@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,7 @@ import torch
 
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.state import State, content, restore
+from attncli.training.storage.state import State
 from attncli.training.updates.stepper import Stepper
 from models.base.types import VocabularySizes
 from models.bundle import build
@@ -59,15 +58,6 @@ def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
         return float(((1 - real.sum(1)) * BATCH.source_mask).square().sum().detach())
 
     assert uncovered(5.0) < 0.9 * uncovered(0.0)
-
-
-def test_a_checkpoint_keeps_the_baseline(tmp_path: Path) -> None:
-    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
-    stepper.train_on(UPDATE, 0.0)
-    (tmp_path / "checkpoint").write_bytes(content(state))
-    other, _ = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
-    restore(other, tmp_path / "checkpoint")
-    assert other.counters.baseline == state.counters.baseline is not None
 
 
 def test_the_baseline_decays_once_per_update() -> None:
