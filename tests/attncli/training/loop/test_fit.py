@@ -193,11 +193,12 @@ def test_the_log_holds_means_over_its_interval() -> None:
 
 def after_scores(config: TrainConfig, *found: float | Scores) -> Counters:
     """Return the counters after evaluations with these scores, given as BLEU or whole."""
-    state: Any = SimpleNamespace(counters=Counters())
+    counters = Counters()
+    state: Any = SimpleNamespace(counters=counters)
     for scores in found:
-        state.counters.step += 10
+        counters.step += 10
         judged(state, scores if isinstance(scores, Scores) else Scores(1.0, scores), config)
-    return state.counters
+    return counters
 
 
 def test_early_stopping_counts_evaluations_without_gain() -> None:
