@@ -66,7 +66,7 @@ def fit_epoch(
     while True:
         if evaluate and due(counters, len(plan), config):
             yield judged(state, evaluate(state), config)
-        if counters.ended or stops_here(counters, len(plan), config):
+        if counters.ended or counters.batch >= len(plan) or is_last(counters, config):
             return
         numbers = plan[counters.batch]
         by_reward = counters.epoch + 1 >= config.self_critical_from
@@ -77,11 +77,6 @@ def fit_epoch(
         stepper.clock.read()
         counters.batch += 1
         yield event._replace(elapsed=counters.elapsed)
-
-
-def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:
-    """Return True if this epoch is complete or the last update is done."""
-    return counters.batch >= batches or is_last(counters, config)
 
 
 def is_last(counters: Counters, config: TrainConfig) -> bool:

@@ -13,12 +13,8 @@ NAME = ".lock"
 
 
 @contextlib.contextmanager
-def locked(
-    folder: Path, *, doing: str = "training", command: str = "attn train", option: str = "-o"
-) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Lock a folder inside a `with` block; create the folder if it is missing.
-
-    doing, command, option: what the message says about a process that has the lock.
 
     Raise a ModelError if another process has locked it. The kernel releases the lock of a killed
     process, so no lock is ever stale.
@@ -29,8 +25,8 @@ def locked(
     with file:
         if not try_lock(file.fileno()):
             raise ModelError(
-                f"another process is {doing} in {folder}",
-                f"a folder that no other `{command}` uses",
-                f"wait for that process, stop it, or choose another {option}",
+                f"another process works in {folder}",
+                "a folder that no other process uses",
+                "wait for that process, stop it, or choose another folder",
             )
         yield

@@ -62,20 +62,15 @@ class State:
             for name in lent:
                 own[name].copy_(kept[name])
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Return weights, optimiser state and moving average by their names in a checkpoint."""
-        tensors = {f"model/{name}": parameter.detach() for name, parameter in self.learned.items()}
-        for name, parameter in self.learned.items():
-            for kind, value in self.optimiser.state.get(parameter, {}).items():
-                tensors[f"optimiser/{kind}/{name}"] = value
-        if self.average is not None:
-            tensors |= {f"average/{name}": tensor for name, tensor in self.average.items()}
-        return tensors
-
 
 def content(state: State) -> bytes:
     """Return the content of a checkpoint."""
-    tensors = state.tensors()
+    tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
+    for name, parameter in state.learned.items():
+        for kind, value in state.optimiser.state.get(parameter, {}).items():
+            tensors[f"optimiser/{kind}/{name}"] = value
+    if state.average is not None:
+        tensors |= {f"average/{name}": tensor for name, tensor in state.average.items()}
     tensors["random/cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random/cuda"] = torch.cuda.get_rng_state()

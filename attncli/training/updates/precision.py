@@ -32,14 +32,10 @@ def chosen_precision(
     """
     if train.precision != "auto":
         return train.precision
-    is_large = device.type != "cpu" or products(model, train) >= least
-    return "bf16" if is_large and computes_bf16(device) else "fp32"
-
-
-def products(model: ModelConfig, train: TrainConfig) -> int:
-    """Return the multiplications of a layer from the embedding's size to `hidden` for a batch."""
     positions = train.batch_tokens // max(1, train.shards)
-    return positions * model.embedding * model.hidden
+    products = positions * model.embedding * model.hidden  # of a layer from one size to the other
+    is_large = device.type != "cpu" or products >= least
+    return "bf16" if is_large and computes_bf16(device) else "fp32"
 
 
 def with_precision(

@@ -118,7 +118,7 @@ def test_what_has_not_finished_is_never_pruned(folder: Path, tmp_path: Path) -> 
     assert {name: kept[name] for name in half if name != ".lock"} == half
     with locked(folder / "demo"):
         before = contents(folder / "demo")
-        with pytest.raises(ModelError, match="is training"):
+        with pytest.raises(ModelError, match="another process works"):
             job.prune(folder / "demo")
         assert app.run(["runs", "prune", "demo", "--yes"]) == 0
         assert contents(folder / "demo") == before

@@ -171,7 +171,7 @@ def test_handlers_are_put_back() -> None:
 
 
 def test_a_folder_is_held_by_one_and_free_afterwards(tmp_path: Path) -> None:
-    held = pytest.raises(ModelError, match="another process is training in")
+    held = pytest.raises(ModelError, match="another process works in")
     with locked(tmp_path / "run"), held, locked(tmp_path / "run"):
         raise AssertionError("held twice")
     with locked(tmp_path / "run"):
