@@ -152,7 +152,7 @@ def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) 
     page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
     if page.exists():
         console.say(f"samples of the dev set: {page}")
-    to = f" --to {languages[0]}" if languages else ""
+    to = next((f" --to {name}" for name in languages if name != "en"), "")  # the example is English
     console.say(f"try: {source.example_input}{to} -m {place}")
     if freed := worth_pruning(folder):
         console.say(

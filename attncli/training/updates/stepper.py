@@ -24,7 +24,7 @@ from models.losses.r_drop import divergence
 
 
 class UpdateSums(NamedTuple):
-    """UpdateSums over the target tokens of an update, or of a part of it."""
+    """Sums over the target tokens of an update, or of a part of it."""
 
     loss: float
     nll: float
