@@ -66,7 +66,7 @@ def fit_epoch(
     while True:
         if evaluate and due(counters, len(plan), config):
             yield judged(state, evaluate(state), config)
-        if counters.ended or counters.batch >= len(plan) or is_last(counters, config):
+        if counters.ended or counters.batch >= len(plan) or limit_reached(counters, config):
             return
         numbers = plan[counters.batch]
         by_reward = counters.epoch + 1 >= config.self_critical_from
@@ -79,17 +79,11 @@ def fit_epoch(
         yield event._replace(elapsed=counters.elapsed)
 
 
-def is_last(counters: Counters, config: TrainConfig) -> bool:
-    """Return True if train.steps are done, or train.minutes have elapsed."""
-    is_over = time_share(counters.elapsed, config) >= 1
-    return is_over or 0 < config.steps <= counters.step
-
-
 def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     """Return True if an evaluation is due: at the configured interval, and once at the end."""
     if counters.evaluated == counters.step:
         return False
-    if is_last(counters, config):
+    if limit_reached(counters, config):
         return True
     over = counters.batch >= batches
     if over and (not config.evaluate_every or 0 < config.epochs <= counters.epoch + 1):
