@@ -76,7 +76,7 @@ def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
     written; also if another process works on the same output. Finished parts are kept.
     """
     state = state_folder(plan.out)
-    with locked(state, doing="working", command="attn bulk", option="OUT"):
+    with locked(state):
         digest = plan.job.digest()
         listed = [*list_shards(plan, digest)]
         if found := _finished(state, plan, listed):

@@ -6,7 +6,6 @@ alone, so a resumed run continues where it stopped.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -77,10 +76,7 @@ def by_length(pool: np.ndarray, positions: np.ndarray, shared: np.ndarray | None
     lengths keep the pool's random order.
     """
     if shared is None:
-        keys = positions[pool]
-        if keys.max(initial=0) < 2**16:
-            keys = keys.astype(np.uint16)  # sorted about ten times as fast, in the same order
-        return pool[np.argsort(keys, kind="stable")]
+        return pool[np.argsort(positions[pool], kind="stable")]
     _, group = np.unique(shared[pool], return_inverse=True)  # (n,) from 0 on
     longest = np.zeros(group.max() + 1, positions.dtype)
     np.maximum.at(longest, group, positions[pool])
@@ -91,9 +87,6 @@ def by_length(pool: np.ndarray, positions: np.ndarray, shared: np.ndarray | None
 
 def cut(pool: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:
     """Cut a pool wherever (sentences x longest side) would exceed the token budget."""
-    if len(lengths) and lengths[0] > 0 and (lengths[1:] >= lengths[:-1]).all():
-        yield from _cut_sorted(pool, lengths.tolist(), batch_tokens)
-        return
     start, longest = 0, 0
     for index, length in enumerate(lengths.tolist()):
         longest = max(longest, length)
@@ -102,20 +95,6 @@ def cut(pool: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> Iterator[np
             start, longest = index, length
     if start < len(pool):
         yield pool[start:]
-
-
-def _cut_sorted(pool: np.ndarray, lengths: list[int], batch_tokens: int) -> Iterator[np.ndarray]:
-    """Cut a pool of increasing lengths as `cut` does, in time per batch, not per example."""
-    start = 0
-    while start < len(lengths):
-        end = min(len(lengths), start + max(1, batch_tokens // lengths[start]))
-        if lengths[end - 1] > lengths[start]:
-            sizes = range(1, end - start + 1)
-            here = start
-            fitting = bisect_right(sizes, batch_tokens, key=lambda n: n * lengths[here + n - 1])
-            end = start + max(1, fitting)
-        yield pool[start:end]
-        start = end
 
 
 def gather(examples: Examples, numbers: np.ndarray, device: torch.device) -> Batch:

@@ -87,7 +87,8 @@ class _Reader:
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
-        self.descriptor = _descriptor(stream)
+        raw = getattr(stream, "raw", stream)
+        self.descriptor = raw.fileno() if isinstance(raw, io.FileIO) else None  # None: decoded
         self.is_file = self.descriptor is None or stat.S_ISREG(os.fstat(self.descriptor).st_mode)
         self.complete: deque[bytes] = deque()
         self.waiting = 0  # bytes in the complete lines
@@ -98,7 +99,7 @@ class _Reader:
         """Return the available lines, waiting for the first; none at the end."""
         while not self.complete and not self.ended:
             self._read()
-        while len(self.complete) < most and self._has_room() and self._more_is_there():
+        while len(self.complete) < most and self._more_is_there():
             self._read()
         return list(self._take(most))
 
@@ -144,20 +145,13 @@ class _Reader:
         self.waiting += len(self.partial)
         self.partial.clear()
 
-    def _has_room(self) -> bool:
-        return self.waiting + len(self.partial) < CHUNK_BYTES
-
     def _more_is_there(self) -> bool:
-        """Return True if a read would not wait."""
-        if self.ended or self.is_file or self.descriptor is None:
-            return not self.ended
+        """Return True if there is room for more bytes, and a read would not wait."""
+        if self.ended or self.waiting + len(self.partial) >= CHUNK_BYTES:
+            return False
+        if self.is_file or self.descriptor is None:
+            return True
         try:
             return bool(select.select([self.descriptor], [], [], 0)[0])
         except (OSError, ValueError):  # pipes cannot be asked on Windows
             return False
-
-
-def _descriptor(stream: BinaryIO) -> int | None:
-    """Return the file descriptor of a plain stream; None for one that decodes another."""
-    raw = getattr(stream, "raw", stream)
-    return raw.fileno() if isinstance(raw, io.FileIO) else None

@@ -22,7 +22,7 @@ from attncli.training.events import Interrupted, RunEvent
 from attncli.training.interfaces import Progress
 from attncli.training.run.validation import check_buildable
 from attncli.training.settings.config import DataConfig
-from attncli.training.storage.folder import RunFolder, claim
+from attncli.training.storage.folder import RunFolder, claim, with_stored_choices
 from attncli.training.storage.lock import locked
 from models.base.errors import ModelError
 from models.base.files import write_folder
@@ -190,7 +190,8 @@ def claimed(runs: Sequence[Planned]) -> None:
         key = run.config.data, run.config.model.image
         prints = known.get(key) or known.setdefault(key, fingerprints(*inputs))
         with locked(run.folder):
-            claim(RunFolder(run.folder), run.config, prints)
+            folder = RunFolder(run.folder)
+            claim(folder, with_stored_choices(folder, run.config), prints)
 
 
 def share_data(run: Planned, runs: Sequence[Planned]) -> None:

@@ -11,8 +11,8 @@ from attncli.jobs.compared.base import Sets, Trained
 from attncli.jobs.planned import Planned
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.training.interfaces import Progress, Report
+from attncli.training.storage.counters import read_progress
 from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.run_progress import read_progress
 from models import load
 from models.base.errors import ModelError
 from models.base.files import write_text

@@ -14,15 +14,15 @@ from attncli.documents.registry import COMPRESSED
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources import training_source
 from attncli.training.sources.base import TrainingSource
-from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.storage.lock import NAME as LOCK
-from attncli.training.storage.lock import locked
-from attncli.training.storage.run_progress import (
-    RunProgress,
+from attncli.training.storage.counters import (
+    Counters,
     finished_run,
     read_progress,
     write_finished,
 )
+from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.lock import NAME as LOCK
+from attncli.training.storage.lock import locked
 from attncli.training.updates.metrics import described
 from models.base.errors import ModelError, NotFoundError
 from models.base.files import is_leftover, try_lock, write_errors
@@ -200,7 +200,7 @@ def _folders_in(path: Path) -> list[Path]:
     return []
 
 
-def _score(folder: RunFolder, progress: RunProgress | None, chosen: str) -> str:
+def _score(folder: RunFolder, progress: Counters | None, chosen: str) -> str:
     """Return the dev score of a run; "" if there is none. chosen: train.metric."""
     score = ""
     if progress:

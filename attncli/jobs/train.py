@@ -13,7 +13,7 @@ import torch
 from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
-from attncli.training.distributed.settings import with_shards
+from attncli.training.distributed.shards import divided
 from attncli.training.distributed.stepper import share_state
 from attncli.training.distributed.world import ALONE, ProcessLost, World
 from attncli.training.events import (
@@ -38,16 +38,9 @@ from attncli.training.run.snapshots import save_checkpoint, save_evaluated
 from attncli.training.run.validation import check_buildable
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
-from attncli.training.storage.folder import (
-    START,
-    RunFolder,
-    claim,
-    reordered,
-    with_stored_choices,
-)
+from attncli.training.storage.counters import finished_run
+from attncli.training.storage.folder import START, RunFolder, claim, with_stored_choices
 from attncli.training.storage.lock import locked
-from attncli.training.storage.refused_start import removed_if_refused
-from attncli.training.storage.run_progress import finished_run
 from attncli.training.storage.state import State
 from attncli.training.updates import hardware
 from attncli.training.updates.precision import with_precision
@@ -91,24 +84,20 @@ def lead(
     check_buildable(config)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
-    folder, existed = RunFolder(path), path.exists()
+    folder, home = RunFolder(path), torch.device(device)
     with locked(path):
-        with removed_if_refused(folder, existed=existed):
-            config = replace(config, train=with_shards(folder, config.train, meeting.rank.size))
-            claim(folder, config, fingerprints(config.data, config.model, config.start_from))
-            stored = with_stored_choices(folder, config.preset, config.train)
-            config = replace(config, train=stored)
-            finished = finished_run(folder)
-            if finished and not can_continue(folder, stored):
-                yield finished
-                return
-            data = training_source(config.model.family).load(config, path, progress)
+        config = with_stored_choices(folder, config)
+        config = replace(config, train=divided(config.train, meeting.rank.size))
+        claim(folder, config, fingerprints(config.data, config.model, config.start_from))
+        finished = finished_run(folder)
+        if finished and not can_continue(folder, config.train):
+            yield finished
+            return
+        data = training_source(config.model.family).load(config, path, progress)
         retain_freed_memory()
         hardware.limit_kernel_caches()
-        home = torch.device(device)
-        chosen = with_precision(folder, config.model, stored, home)
-        data = data.remarking(reordered(folder, data.prepared.examples.count))
-        run = open_run(folder, replace(config, train=chosen), data, home)
+        train = with_precision(folder, config.model, config.train, home)
+        run = open_run(folder, replace(config, train=train), data, home)
         world = assemble(run, meeting, progress, stop_requested)
         share_state(run.state, world)
         yield started(run, world.size)
@@ -163,7 +152,7 @@ def events(
     report = reporter(progress, stop_requested, world)
     try:
         yield from updates(run, report, stop_requested, world)
-        yield finish(run, report, world)
+        yield finish(run, report)
     except (Interrupted, ProcessLost):
         save_checkpoint(run)
         draw_curves(run)

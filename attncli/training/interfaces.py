@@ -110,8 +110,3 @@ class Data(NamedTuple):
 
     prepared: Prepared
     dev: DevSet | None
-
-    def remarking(self, remark: str) -> Data:
-        """Return the data with one more remark for the start of the run; none if it is empty."""
-        remarks = (*self.prepared.remarks, *filter(None, [remark]))
-        return self._replace(prepared=self.prepared._replace(remarks=remarks))

@@ -84,7 +84,7 @@ def test_signals_save_first_and_one_process_works_in_a_folder(texts: Texts, tmp_
     first = started(texts, folder, *LONG)
     wait_until(has(log, '"step": 3,'), first)
     second = ended(started(texts, folder, *LONG), 1)
-    assert second.count("\n") == 1 and f"process {first.pid}" in second
+    assert second.count("\n") == 1 and "another process works in" in second
     first.send_signal(signal.SIGTERM)
     said = ended(first, 143)
     assert "saved in" in said and (folder / "curves.png").exists()
@@ -136,6 +136,25 @@ def test_a_run_in_plain_lines_and_again(
     assert capsys.readouterr().err.startswith("finished before, after 14 updates; kept")
 
 
+def test_dev_files_may_stand_before_the_others(
+    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = {}
+    for name, path in texts._asdict().items():
+        pairs = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
+        for number, language in enumerate(("en", "de")):
+            file = sides[f"{name}.{language}"] = tmp_path / f"{name}.{language}"
+            file.write_text("".join(pair[number] + "\n" for pair in pairs), "utf-8")
+    one = [*SMALL, "train.steps=1", "train.metric=loss", "train.samples=0"]
+    small = [part for setting in one for part in ("-s", setting)]
+    train = [str(sides["train.en"]), str(sides["train.de"])]
+    dev = ["--dev", str(sides["dev.en"]), str(sides["dev.de"])]
+    for number, files in enumerate([[*train, *dev], [*dev, "--threads", "1", *train]]):
+        folder = tmp_path / f"run-{number}"
+        assert app.run(["train", *files, "-o", str(folder), "-p", "transformer-nano", *small]) == 0
+    assert_same(tmp_path / "run-1", tmp_path / "run-0")
+
+
 @pytest.mark.parametrize(
     "more, status, expected",
     [
@@ -167,7 +186,11 @@ def test_mistakes_are_one_line(
     said = [line for line in said if not line.startswith("tokenising")]
     assert out == "" and expected in said[-1]
     assert status == 2 or len(said) == 1
-    assert not (tmp_path / "run").exists()
+
+
+def test_dev_files_alone_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["train", "--dev", "c", "d"]) == 2
+    assert "training files come first" in capsys.readouterr().err
 
 
 def test_a_dry_run_prints_and_writes_nothing(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import typer
 
 from attncli.commands.train.display import Display
-from attncli.commands.train.memory import memory_advice
+from attncli.commands.train.run import memory_advice
 from attncli.commands.train.stop import Stop, stopping
 from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job

@@ -10,13 +10,13 @@ import typer
 
 from attncli.commands.train.display import Display
 from attncli.commands.train.files import (
+    ARGUMENTS,
+    DEV,
     TrainCommand,
     check_run_folder,
     run_folder,
     split_dev,
-    train_files,
 )
-from attncli.commands.train.memory import memory_advice
 from attncli.commands.train.options import (
     Captions,
     Corpora,
@@ -33,15 +33,15 @@ from attncli.commands.train.options import (
     StartFrom,
     TaggedCorpora,
 )
-from attncli.commands.train.processes import compute_shards, open_device, start_processes
-from attncli.commands.train.run import train_shown
-from attncli.commands.train.time import described
+from attncli.commands.train.processes import compute_shards, open_device
+from attncli.commands.train.run import memory_advice, train_shown
 from attncli.data.streams import check_files
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.runs import worth_pruning
 from attncli.options.shared import Device, Threads
 from attncli.render.columns import size
 from attncli.terminal import console
+from attncli.training.distributed.launch import launch
 from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished
 from attncli.training.run.command_line import ImageOptions, LabelFiles, settings
@@ -51,7 +51,6 @@ from attncli.training.sources import training_source
 from attncli.training.sources.base import TrainingSource
 from attncli.training.storage.folder import RunFolder
 from models.catalogue.unused_settings import without_effect
-from models.config.tables import ModelConfig
 
 
 def train(
@@ -96,11 +95,14 @@ def train(
         return
     dev, pictures, texts = split_dev(dev or [], ImageOptions(images, captions), LabelFiles(labels))
     own, files = run_folder(files or [])
-    named = train_files(files, dev)
+    if dev and not files:
+        message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
+        raise typer.BadParameter(message, param_hint=f"'{DEV}'")
     corpora = [parse_corpus(text) for text in corpus or []]
     corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
     config = settings(
-        *named,
+        files,
+        dev,
         preset,
         set or [],
         start=start_from,
@@ -111,9 +113,11 @@ def train(
     )
     check_files(config.data.inputs)
     check_run_folder(output)
-    warn_without_effect(set or [], config.model)
-    if processes > 1 and rank.is_alone and not dry_run:
-        start_processes(processes, context)
+    for assignment in set or []:
+        if reason := without_effect(assignment.partition("=")[0].strip(), config.model):
+            console.warn(reason)
+    if processes > 1 and rank.size == 1 and not dry_run:
+        raise typer.Exit(launch(processes, ["train", *context.meta[ARGUMENTS]]))
     where = open_device(rank, OpenOptions(device, threads))
     if dry_run:
         _dry_run(config, where, processes, rank)
@@ -122,17 +126,10 @@ def train(
     folder = output or own or default_folder(source, config.data, languages, config.preset)
     event = train_shown(config, folder, where, rank, saved=f"saved in {folder}; ")
     if not isinstance(event, AlreadyFinished):
-        _show_use(source, config.data, languages, folder)
+        _show_use(source, languages, folder)
 
 
 train.command_class = TrainCommand  # type: ignore[attr-defined]
-
-
-def warn_without_effect(assignments: list[str], config: ModelConfig) -> None:
-    """Name the settings of the model that were given although the model does not read them."""
-    for assignment in assignments:
-        if reason := without_effect(assignment.partition("=")[0].strip(), config):
-            console.warn(reason)
 
 
 def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None:
@@ -142,27 +139,24 @@ def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None
         found = job.dry_run(
             config, device=device, progress=display.progress, processes=processes, rank=rank
         )
-    print(described(found))
+    each = " per process" if found.processes > 1 else ""
+    print(f"parameters        {found.parameters:,}")
+    print(f"vocabulary        {found.vocabulary}")
+    print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)")
+    print(f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens")
+    print(f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}")
 
 
-def _show_use(
-    source: TrainingSource, data: DataConfig, languages: tuple[str, ...], folder: Path
-) -> None:
-    """Say where the samples of a finished run are, and how its model is used."""
-    example = source.example(data, languages, folder)
-    page = RunFolder(folder).samples_page
+def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) -> None:
+    """Say where the samples of a finished run are, how its model is used, and what is freeable."""
+    page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
     if page.exists():
         console.say(f"samples of the dev set: {page}")
-    console.say(f"try: {example} -m {shlex.quote(str(folder))}")
-    offer_pruning(folder)
-
-
-def offer_pruning(folder: Path) -> None:
-    """Name the command that frees space, if a finished run needs much more than its model."""
+    to = next((f" --to {name}" for name in languages if name != "en"), "")  # the example is English
+    console.say(f"try: {source.example_input}{to} -m {place}")
     if freed := worth_pruning(folder):
         console.say(
-            f"`attn runs prune {shlex.quote(str(folder))}` frees {size(freed)} "
-            "(the run can then no longer continue)"
+            f"`attn runs prune {place}` frees {size(freed)} (the run can then no longer continue)"
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 
-from attncli.commands.train.time import FirstUpdates
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
@@ -20,7 +19,7 @@ from attncli.training.events import (
 )
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import warm_up
-from attncli.training.updates.metrics import METRICS, described
+from attncli.training.updates.metrics import METRICS, described, value_of
 
 EVERY = 0.2  # seconds between two updates of the bar
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
@@ -40,7 +39,6 @@ class Display:
         """Reset the display for the next run of a comparison."""
         self.done, self.note, self.dev = 0.0, "", ""
         self.tokens, self.seconds, self.shown = 0.0, 0.0, 0.0
-        self.first = FirstUpdates(self.config)
 
     def __enter__(self) -> Display:
         return self
@@ -90,7 +88,11 @@ class Display:
                 console.say(f"ended after {ended(event.step, event.reason)}")
                 warmup = warm_up(self.config)
                 if event.step <= warmup and "epoch" in event.reason:
-                    console.warn(too_short(warmup))
+                    console.warn(
+                        f"the run ended within its warm-up of {counted(warmup, 'update')}; a lower "
+                        "train.warmup, a lower train.batch_tokens (more updates per epoch) or more "
+                        "train.epochs may give a better model"
+                    )
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")
@@ -102,29 +104,25 @@ class Display:
 
     def stepped(self, event: Stepped) -> None:
         """Show epoch, loss, speed and the last dev score, at most five times per second."""
-        if estimate := self.first.estimate(event):
-            console.say(estimate)
-        limits = self.config.minutes, self.config.steps, self.config.epochs
-        self.begin("training", next(filter(None, limits), None))
+        minutes, steps, epochs = self.config.minutes, self.config.steps, self.config.epochs
+        self.begin("training", minutes or steps or epochs or None)
         self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
         if time.monotonic() - self.shown < EVERY:
             return
         speed = self.tokens / max(self.seconds, 1e-9)
         self.tokens, self.seconds = self.tokens * RECENT, self.seconds * RECENT
         self.shown = time.monotonic()
-        self.done = done_in(event, self.config)
+        self.done = event.step if steps else event.epoch + event.progress
+        if minutes:
+            self.done = min(event.elapsed / 60, minutes)
         self.note = f"epoch {event.epoch + 1}  loss {event.loss:.3f}  {speed:,.0f} tok/s{self.dev}"
         self.advance(self.done, self.note)
 
     def evaluated(self, event: Evaluated) -> None:
         """Print the scores as a line, and show the first of them on the bar."""
-        known = {name: getattr(event.scores, name) for name in METRICS}
-        order = sorted(METRICS, key=lambda name: name != self.metric)
-        scores = [
-            f"{METRICS[name].label} {known[name]:.{METRICS[name].digits}f}"
-            for name in order
-            if known[name] is not None
-        ]
+        known = [name for name in METRICS if getattr(event.scores, name) is not None]
+        order = sorted(known, key=lambda name: name != self.metric)
+        scores = [described(value_of(event.scores, name), name) for name in order]
         best = " (best)" if event.gained else ""
         self.dev = f"  dev {scores[0]}{best}"
         console.say(
@@ -134,22 +132,6 @@ class Display:
             directions = event.scores.directions.items()
             shown = "  ".join(f"{name} {score:.2f}" for name, score in directions)
             console.say(f"    BLEU by direction: {shown}")
-
-
-def too_short(warmup: int) -> str:
-    """Return the warning about a run whose epochs ended while its learning rate rose."""
-    return (
-        f"the run ended within its warm-up of {counted(warmup, 'update')}; a lower train.warmup, "
-        "a lower train.batch_tokens (more updates per epoch) or more train.epochs may give a "
-        "better model"
-    )
-
-
-def done_in(event: Stepped, config: TrainConfig) -> float:
-    """Return the progress in minutes, updates or epochs, whichever limits the run."""
-    if config.minutes:
-        return min(event.elapsed / 60, config.minutes)
-    return event.step if config.steps else event.epoch + event.progress
 
 
 def ended(step: int, reason: str) -> str:

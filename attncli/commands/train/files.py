@@ -1,15 +1,10 @@
-"""Separation of training files and `--dev` files of `attn train`.
-
-``--dev`` takes all values up to the next option, as in ``attn train a b --dev c d -o x``. In
-``attn train --dev c d a b`` it takes the training files, too: these are the last two values, or the
-last one if it is a table.
-"""
+"""Files of `attn train`: ``--dev`` takes all values up to the next option."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 
@@ -19,7 +14,6 @@ from models.base.errors import ModelError
 
 DEV = "--dev"
 ARGUMENTS = "attn.arguments"  # of the context: the arguments as they were given
-TABLES = (".tsv", ".tsv.gz", ".tsv.xz", ".tsv.zst")
 
 
 class TrainCommand(HelpPage):
@@ -29,13 +23,6 @@ class TrainCommand(HelpPage):
         """Parse the arguments with one ``--dev`` before each of its values."""
         ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, spread(args))
-
-
-class TrainFiles(NamedTuple):
-    """The files of a run."""
-
-    train: list[Path]
-    dev: list[Path]
 
 
 def run_folder(files: list[Path]) -> tuple[Path | None, list[Path]]:
@@ -72,21 +59,6 @@ def check_run_folder(path: Path | None) -> None:
         raise ModelError(f"{path} is a file", "a new folder, or that of the run")
 
 
-def train_files(files: list[Path], dev: list[Path]) -> TrainFiles:
-    """Separate training files from dev files if all of them follow ``--dev``."""
-    if files or not dev:
-        return TrainFiles(files, dev)
-    count = 1 if _is_alone(dev[-1]) else 2
-    found = TrainFiles(dev[-count:], dev[:-count])
-    if not found.dev or (len(found.dev) == 1 and not _is_alone(found.dev[0])):
-        raise typer.BadParameter(
-            f"{' '.join(map(str, dev))}: which are for training, which for dev? "
-            "Give the training files first: attn train SOURCE TARGET --dev SOURCE TARGET",
-            param_hint=f"'{DEV}'",
-        )
-    return found
-
-
 def split_dev(
     dev: list[Path], images: ImageOptions, labels: LabelFiles
 ) -> tuple[list[Path], ImageOptions, LabelFiles]:
@@ -98,8 +70,3 @@ def split_dev(
     if images.captions:
         return [], images._replace(dev_captions=dev[0]), labels
     return [], images, labels._replace(dev_labels=dev[0])
-
-
-def _is_alone(path: Path) -> bool:
-    """Return True if a file is a table or a configuration, which needs no second file."""
-    return path.suffix == ".toml" or path.name.endswith(TABLES)

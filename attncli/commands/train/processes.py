@@ -1,25 +1,16 @@
-"""Several processes of `attn train`: their start, and the work of all but process 0."""
+"""Several processes of `attn train`: the device of each, and the work of all but process 0."""
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import typer
 
-from attncli.commands.train.files import ARGUMENTS
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.terminal import console
-from attncli.training.distributed.launch import launch
 from attncli.training.distributed.rank import Rank
 from models.base.errors import ModelError
 
 SPOKESMAN = 1  # number of the process that reports the loss of process 0
-
-
-def start_processes(count: int, context: typer.Context) -> NoReturn:
-    """Run this command again in several processes, and exit with their status."""
-    raise typer.Exit(launch(count, ["train", *context.meta[ARGUMENTS]]))
 
 
 def compute_shards(rank: Rank, options: OpenOptions) -> None:
@@ -44,7 +35,7 @@ def open_device(rank: Rank, options: OpenOptions) -> str:
     Of several processes on a machine with GPUs, each has its own GPU.
     """
     device = loading.open_device(options)
-    if rank.is_alone or device != "cuda":
+    if rank.size == 1 or device != "cuda":
         return device
     import torch
 

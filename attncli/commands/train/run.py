@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
 from attncli.commands.train.display import Display
-from attncli.commands.train.memory import memory_advice
 from attncli.commands.train.stop import stopping
 from attncli.terminal import console
 from attncli.training.distributed.rank import Rank
 from attncli.training.events import Interrupted, RunEvent
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import RunConfig, TrainConfig
+from models.base.errors import ModelError
+
+EXHAUSTED = ("out of memory", "can't allocate memory", "not enough memory")  # in a RuntimeError
 
 
 def train_shown(
@@ -42,3 +46,20 @@ def train_shown(
             console.say(f"stopped; {said}the same command continues from here")
             raise typer.Exit(stop.status or 130) from None
     return event
+
+
+@contextmanager
+def memory_advice(config: TrainConfig) -> Iterator[None]:
+    """Raise a ModelError that names the settings to change if memory is exhausted."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        said = str(error).lower()
+        if not isinstance(error, MemoryError) and not any(sign in said for sign in EXHAUSTED):
+            raise
+        raise ModelError(
+            "the memory is exhausted",
+            "smaller batches",
+            f"lower train.batch_tokens (now {config.batch_tokens}), or raise train.shards (now "
+            f"{config.shards}), which computes an update in parts; and choose another -o",
+        ) from None

@@ -14,15 +14,13 @@ from itertools import islice
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
-from attncli.training.distributed.order import EVALUATE, RECEIVE, ROUND, Order
+from attncli.training.distributed.order import EVALUATE, ROUND, Order
 from attncli.training.distributed.world import World
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.tensor_file import to_bytes
-from attncli.training.updates.evaluation import batch_loss, dev_scores, device_of
+from attncli.training.updates.evaluation import batch_loss, device_of
 from models.bundle import Bundle
 
 UNIT = 128  # sources that a process decodes in a round
@@ -40,14 +38,14 @@ class DividedEvaluation(NamedTuple):
     def rounds(self, world: World, report: Report = lambda share: None) -> Rounds:
         """Yield before each round; return the scores in process 0, and the loss in the others.
 
-        report: is called while the dev set is encoded. A round is computed by all processes
-        together, so nothing may interrupt one of them inside it.
+        report: is called while the dev set is encoded, and in the decoding of a single process. A
+        round is computed by all processes together, so nothing may interrupt one inside it.
         """
         one = self._replace(dev=self.dev.encoded_by(self.bundle.model, report))
         loss = yield from one._loss(world)
         if self.config.metric == "loss":
             return Scores(loss, None)
-        outputs = yield from one._outputs(world)
+        outputs = yield from one._outputs(world, report)
         if world.number:
             return Scores(loss, None)
         return one.dev.scores(loss, outputs, self.config)
@@ -64,8 +62,10 @@ class DividedEvaluation(NamedTuple):
                 total, tokens = total + nll, tokens + int(count)
         return total / max(1, tokens)
 
-    def _outputs(self, world: World) -> Generator[float, None, list[str]]:
+    def _outputs(self, world: World, report: Report) -> Generator[float, None, list[str]]:
         device, outputs = str(device_of(self.bundle.model)), [""] * len(self.dev)
+        if world.size == 1:
+            return self.dev.outputs(self.bundle, device, report)
         for start in range(0, len(outputs), UNIT * world.size):
             yield start / len(outputs)
             end = min(start + UNIT * world.size, len(outputs))
@@ -78,8 +78,6 @@ class DividedEvaluation(NamedTuple):
 
 def lead_evaluation(evaluation: DividedEvaluation, report: Report, world: World) -> Scores:
     """Return the scores of an evaluation that all processes compute together; for process 0."""
-    if world.size == 1:
-        return dev_scores(*evaluation, report)
     world.announce(Order(EVALUATE))
     rounds = evaluation.rounds(world, report)
     try:
@@ -89,10 +87,3 @@ def lead_evaluation(evaluation: DividedEvaluation, report: Report, world: World)
     except StopIteration as end:
         scores: Scores = end.value
         return scores
-
-
-def send_weights(weights: dict[str, Tensor], world: World) -> None:
-    """Send the weights that the next evaluation scores to the other processes, which lack them."""
-    if world.size > 1:
-        world.announce(Order(RECEIVE))
-        world.share(to_bytes(weights))

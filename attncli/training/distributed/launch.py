@@ -25,15 +25,8 @@ def launch(processes: int, arguments: Sequence[str]) -> int:
     try:
         run(parse_args([*options, "-m", "attncli", *arguments]))
     except ChildFailedError as error:
-        return status_of({rank: failure.exitcode for rank, failure in error.failures.items()})
+        first = error.failures.get(0)  # a process that a signal ended has a negative status
+        return first.exitcode if first and first.exitcode > 0 else 1
     except SignalException as error:
         return SIGNALLED + int(error.sigval)
     return 0
-
-
-def status_of(exit_codes: dict[int, int]) -> int:
-    """Return the exit status of a run whose processes ended with these codes, by number.
-
-    A process that a signal ended has a negative code.
-    """
-    return exit_codes[0] if exit_codes.get(0, 0) > 0 else 1

@@ -10,7 +10,6 @@ import contextlib
 import json
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from attncli.training.distributed.rank import Rank
@@ -41,22 +40,18 @@ class Meeting:
     def __init__(self, rank: Rank) -> None:
         self.rank = rank
         self.group: ProcessGroup | None = None
-        self.is_open = False  # True once the other processes know whether there is work
-        self.store: Any = None if rank.is_alone else open_store()
+        self.store: Any = None if rank.size == 1 else open_store()
 
     def __enter__(self) -> Meeting:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if self.store is None:
             return
         with contextlib.suppress(RuntimeError, ProcessLost):  # the others may have ended
             if self.rank.number == 0:
                 self.store.set(REPORTED, "")
-            if self.rank.number == 0 and not self.is_open:
-                self.store.set(START, "")
+                self.store.set(START, "")  # to those that still wait for a run
             if self.group and not isinstance(error, ProcessLost):
                 self.group.close()
 
@@ -74,7 +69,6 @@ class Meeting:
         if self.store is None:
             return ALONE
         self.store.set(START, json.dumps(invitation))
-        self.is_open = True
         others = [f"{READY}/{number}" for number in range(1, self.rank.size)]
         start = time.monotonic()
         while not self.store.check(others):
@@ -90,7 +84,6 @@ class Meeting:
 
     def accept(self) -> Invitation | None:
         """Wait for process 0; return the run to join, or None if there is nothing to do."""
-        assert self.store is not None
         try:
             while not self.store.check([START]):
                 time.sleep(PAUSE)
@@ -104,7 +97,6 @@ class Meeting:
 
         Return None if process 0 ends before that.
         """
-        assert self.store is not None
         self.store.set(f"{READY}/{self.rank.number}", "")
         while not self.store.check([JOIN]):
             if self.store.check([REPORTED]):
@@ -114,14 +106,13 @@ class Meeting:
 
     def report(self, fault: str) -> None:
         """Tell process 0 why this process ends."""
-        if self.store is not None:
-            with contextlib.suppress(RuntimeError):  # process 0 has ended too
-                self.store.set(FAULT, f"process {self.rank.number} of the run ended: {fault}")
+        with contextlib.suppress(RuntimeError):  # process 0 has ended too
+            self.store.set(FAULT, f"process {self.rank.number} of the run ended: {fault}")
 
     def fault(self) -> str:
         """Return why another process ended, or "" if it did not say so."""
         with contextlib.suppress(RuntimeError):
-            if self.store is not None and self.store.check([FAULT]):
+            if self.store.check([FAULT]):
                 return str(self.store.get(FAULT).decode())
         return ""
 
@@ -136,7 +127,7 @@ class Meeting:
         """Return True if process 0 reports within a few seconds why the run ends."""
         end = time.monotonic() + PATIENCE
         with contextlib.suppress(RuntimeError):
-            while self.store is not None and time.monotonic() < end:
+            while time.monotonic() < end:
                 if self.store.check([REPORTED]):
                     return True
                 time.sleep(PAUSE)
@@ -145,7 +136,6 @@ class Meeting:
     def _join(self, invitation: Invitation) -> ProcessGroup:
         from torch.distributed.distributed_c10d import PrefixStore
 
-        assert self.store is not None
         store = PrefixStore("group", self.store)
         self.group = ProcessGroup(self.rank, store, invitation.seconds, self.explain)
         return self.group

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from models.base.errors import ModelError
 
-NAMES = {"number": "RANK", "size": "WORLD_SIZE", "local": "LOCAL_RANK"}
+LAUNCHED = ("RANK", "WORLD_SIZE", "MASTER_ADDR")  # variables that torchrun sets
 
 
 class Rank(NamedTuple):
@@ -20,18 +20,10 @@ class Rank(NamedTuple):
     size: int = 1
     local: int = 0  # number on this machine
 
-    @property
-    def is_alone(self) -> bool:
-        """Return True if this is the only process of its run."""
-        return self.size == 1
-
 
 def is_first() -> bool:
     """Return False for a process that `torchrun` started as another than number 0."""
-    try:
-        return own_rank().number == 0
-    except ModelError:
-        return True
+    return not set(LAUNCHED) <= os.environ.keys() or os.environ["RANK"] == "0"
 
 
 def own_rank(processes: int = 1) -> Rank:
@@ -39,20 +31,16 @@ def own_rank(processes: int = 1) -> Rank:
 
     processes: number given on the command line; ModelError if `torchrun` started another number.
     """
-    if any(name not in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR")):
+    if not set(LAUNCHED) <= os.environ.keys():
         return Rank()
-    found = {field: os.environ.get(name, "0") for field, name in NAMES.items()}
-    try:
-        rank = Rank(**{field: int(value) for field, value in found.items()})
-    except ValueError:
-        rank = Rank(-1)
-    if not 0 <= rank.number < rank.size:
-        shown = ", ".join(f"{name}={found[field]}" for field, name in NAMES.items())
+    found = [os.environ.get(name, "0") for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")]
+    if not all(map(str.isdecimal, found)) or int(found[0]) >= int(found[1]):
         raise ModelError(
-            f"the environment variables {shown}",
+            f"RANK={found[0]} and WORLD_SIZE={found[1]} in the environment",
             "the numbers that torchrun sets",
-            "unset RANK and WORLD_SIZE to train in one process",
+            "unset them to train in one process",
         )
+    rank = Rank(*map(int, found))
     if processes not in (1, rank.size):
         raise ModelError(
             f"--processes {processes} in one of {rank.size} processes started by torchrun",

@@ -7,17 +7,32 @@ on the process that computes it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-USUAL = 4  # shards of a run of at most as many processes
+from attncli.training.settings.config import TrainConfig
+from models.base.errors import ConfigurationError
+
+LEAST = 4  # shards of a run of several processes, unless it names fewer
 
 
-def usual_shards(processes: int) -> int:
-    """Return the number of shards of a new run that names none: a power of two, at least 4."""
-    shards = USUAL
-    while shards < processes:
-        shards *= 2
-    return shards
+def divided(config: TrainConfig, processes: int) -> TrainConfig:
+    """Return the settings with a number of shards, if several processes compute a run.
+
+    By default it is a power of two. Raises ConfigurationError if a process would get no shard.
+    """
+    if processes == 1:
+        return config
+    usual = max(LEAST, 1 << (processes - 1).bit_length())
+    shards = config.shards or usual
+    if shards < processes:
+        raise ConfigurationError(
+            f"{processes} processes for train.shards={shards}",
+            f"at most {shards} processes",
+            f"to use more, start another run with -s train.shards={usual}",
+        )
+    return replace(config, shards=shards)
 
 
 def blocks(shards: int, processes: int) -> list[range]:

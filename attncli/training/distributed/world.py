@@ -7,6 +7,7 @@ main memory, NCCL for those on GPUs.
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
@@ -16,7 +17,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from attncli.training.distributed.order import END, WAIT, Order, decoded
+from attncli.training.distributed.order import END, WAIT, Order
 from attncli.training.distributed.rank import Rank
 from models.base.errors import ResourceError
 
@@ -43,10 +44,6 @@ class World:
     def share(self, content: bytes | None) -> bytes:
         """Return the bytes of process 0; the others give None."""
         return content or b""
-
-    def broadcast(self, values: Tensor) -> Tensor:
-        """Replace the values by those of process 0, and return them."""
-        return values
 
     def exchange(self, values: Tensor, counts: Sequence[int]) -> Tensor:
         """Send one slice of the values to each process; return the slices received, in their order.
@@ -82,7 +79,6 @@ class ProcessGroup(World):
         """
         self.number, self.size, self.seconds, self.explain = *rank[:2], seconds, explain
         self.announced = time.monotonic()
-        self.dist = dist
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         with self.losses():
             dist.init_process_group(
@@ -98,18 +94,18 @@ class ProcessGroup(World):
         if self.number == 0:
             self.announce(Order(END))
         with self.losses():
-            self.dist.destroy_process_group()
+            dist.destroy_process_group()
 
     def announce(self, order: Order) -> None:
         """Send an order from process 0 to all others."""
-        self.broadcast(order.encoded())
+        self.share(json.dumps(order).encode())
         self.announced = time.monotonic()
 
     def receive(self) -> Order:
         """Return the next order of process 0 other than to wait."""
         order = Order(WAIT)
         while order.kind == WAIT:
-            order = decoded(self.broadcast(order.encoded()))
+            order = Order(*json.loads(self.share(None)))
         return order
 
     def keep_waiting(self) -> None:
@@ -130,14 +126,14 @@ class ProcessGroup(World):
         received = values.new_empty(sum(counts))
         sent = [len(values) // self.size] * self.size
         with self.losses():
-            self.dist.all_to_all_single(received, values, list(counts), sent)
+            dist.all_to_all_single(received, values, list(counts), sent)
         return received
 
     def collect(self, values: Tensor) -> Tensor:
         """Return the values of every process, one after another."""
         found = values.new_empty(self.size * len(values))
         with self.losses():
-            self.dist.all_gather(list(found.chunk(self.size)), values)
+            dist.all_gather(list(found.chunk(self.size)), values)
         return found
 
     def gather(self, content: bytes) -> list[bytes]:
@@ -150,13 +146,13 @@ class ProcessGroup(World):
     def add(self, values: Tensor) -> Tensor:
         """Return the sum of the values of all processes, in the order of the library."""
         with self.losses():
-            self.dist.all_reduce(values)
+            dist.all_reduce(values)
         return values
 
     def broadcast(self, values: Tensor) -> Tensor:
         """Replace the values by those of process 0, and return them."""
         with self.losses():
-            self.dist.broadcast(values, 0)
+            dist.broadcast(values, 0)
         return values
 
     @contextlib.contextmanager

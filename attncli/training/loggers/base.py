@@ -22,9 +22,6 @@ class Logger(Protocol):
     def write(self, event: str, record: dict[str, Any]) -> None:
         """Write a record of the log. event: train, dev, start, average."""
 
-    def flush(self) -> None:
-        """Write to the disk what was received."""
-
     def close(self) -> None:
         """End the run in the tracker, or this part of an interrupted run."""
 

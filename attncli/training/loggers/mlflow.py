@@ -60,9 +60,6 @@ class MlflowLogger:
         if metrics:
             self.client.log_batch(self.id, metrics)
 
-    def flush(self) -> None:
-        """Do nothing: every record was written."""
-
     def close(self) -> None:
         """End the run."""
         self.client.set_terminated(self.id)

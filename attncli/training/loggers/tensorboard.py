@@ -20,9 +20,6 @@ class TensorBoardLogger:
         """Write the numbers of a record that belongs to an update."""
         for name, value in numbers(event, record).items():
             self.writer.add_scalar(name, value, record["step"])
-
-    def flush(self) -> None:
-        """Flush the event files."""
         self.writer.flush()
 
     def close(self) -> None:

@@ -38,9 +38,6 @@ class WandbLogger:
         if found := numbers(event, record):
             self.run.log(found, step=record["step"])
 
-    def flush(self) -> None:
-        """Do nothing: wandb writes from a process of its own."""
-
     def close(self) -> None:
         """Finish the run."""
         self.run.finish()

@@ -18,7 +18,8 @@ from attncli.training.events import Ended, Evaluated, Event, Scores
 from attncli.training.interfaces import RewardLoss, UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import warm_up
-from attncli.training.storage.state import Counters, State
+from attncli.training.storage.counters import Counters
+from attncli.training.storage.state import State
 from attncli.training.updates.clock import time_share
 from attncli.training.updates.epoch import Epoch, start_epoch
 from attncli.training.updates.metrics import improves, value_of
@@ -65,7 +66,7 @@ def fit_epoch(
     while True:
         if evaluate and due(counters, len(plan), config):
             yield judged(state, evaluate(state), config)
-        if counters.ended or stops_here(counters, len(plan), config):
+        if counters.ended or counters.batch >= len(plan) or limit_reached(counters, config):
             return
         numbers = plan[counters.batch]
         by_reward = counters.epoch + 1 >= config.self_critical_from
@@ -78,22 +79,11 @@ def fit_epoch(
         yield event._replace(elapsed=counters.elapsed)
 
 
-def stops_here(counters: Counters, batches: int, config: TrainConfig) -> bool:
-    """Return True if this epoch is complete or the last update is done."""
-    return counters.batch >= batches or is_last(counters, config)
-
-
-def is_last(counters: Counters, config: TrainConfig) -> bool:
-    """Return True if train.steps are done, or train.minutes have elapsed."""
-    is_over = time_share(counters.elapsed, config) >= 1
-    return is_over or 0 < config.steps <= counters.step
-
-
 def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     """Return True if an evaluation is due: at the configured interval, and once at the end."""
     if counters.evaluated == counters.step:
         return False
-    if is_last(counters, config):
+    if limit_reached(counters, config):
         return True
     over = counters.batch >= batches
     if over and (not config.evaluate_every or 0 < config.epochs <= counters.epoch + 1):

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from torch import nn
 
 from attncli.training.optimisers.adam import adam
-from attncli.training.optimisers.base import Optimiser, ParameterGroup
+from attncli.training.optimisers.base import Groups, Optimiser
 from attncli.training.optimisers.muon import muon
 from attncli.training.optimisers.rmsprop import rmsprop
 from attncli.training.settings.config import TrainConfig
 from models.encoders.image import pretrained_parameters
 from models.families.encoder_decoder import EncoderDecoder
 
-Builder = Callable[[list[ParameterGroup], TrainConfig, EncoderDecoder], Optimiser]
+Builder = Callable[[Groups, TrainConfig, EncoderDecoder], Optimiser]
 OPTIMISERS: dict[str, Builder] = {"adam": adam, "muon": muon, "rmsprop": rmsprop}
 
 
@@ -30,7 +30,7 @@ def optimiser(
     parts: dict[bool, list[nn.Parameter]] = {False: [], True: []}
     for parameter in learned:
         parts[id(parameter) in separate].append(parameter)
-    groups = [ParameterGroup(parts[False], 1.0)]
+    groups: Groups = [{"params": parts[False], "share": 1.0}]
     if parts[True]:
-        groups.append(ParameterGroup(parts[True], config.encoder_lr / config.lr))
+        groups.append({"params": parts[True], "share": config.encoder_lr / config.lr})
     return OPTIMISERS[config.optimiser](groups, config, model)

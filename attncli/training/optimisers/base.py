@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from torch import nn
-
-
-class ParameterGroup(NamedTuple):
-    """Parameters and their share of the scheduled learning rate."""
-
-    parameters: list[nn.Parameter]
-    share: float
-
-    def options(self) -> dict[str, Any]:
-        """Return the group as a torch optimiser expects it."""
-        return {"params": self.parameters, "share": self.share}
+Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
 
 
 class Optimiser(Protocol):
     """Updates of parameters from their gradients; implemented by `torch.optim.Optimizer`."""
 
-    param_groups: list[dict[str, Any]]  # each with "params", "lr" and "share"
+    param_groups: Groups  # each with "lr" too
     state: Any  # by parameter: its tensors by name
     defaults: dict[str, Any]
 

@@ -15,13 +15,13 @@ Muon is Scalable for LLM Training, eq. 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
 
 from attncli.training.optimisers.adam import adam
-from attncli.training.optimisers.base import Optimiser, ParameterGroup
+from attncli.training.optimisers.base import Groups, Optimiser
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers.blocks import Embedding
@@ -29,14 +29,21 @@ from models.layers.blocks import Embedding
 MOMENTUM = 0.95  # of Muon; Jordan et al. 2024
 
 
-def muon(groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder) -> Optimiser:
+def muon(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
     """Return Muon for the hidden matrices and Adam for the other parameters, at one rate."""
     hidden = {id(matrix) for matrix in hidden_matrices(model)}
     matrices = _chosen(groups, lambda parameter: id(parameter) in hidden)
     others = _chosen(groups, lambda parameter: id(parameter) not in hidden)
     if not matrices:
         return adam(others, config, model)
-    return MuonWithAdam(_muon(matrices, config), adam(others, config, model))
+    optimiser = torch.optim.Muon(
+        matrices,
+        lr=config.lr,
+        weight_decay=0.0,
+        momentum=MOMENTUM,
+        adjust_lr_fn="match_rms_adamw",
+    )
+    return MuonWithAdam(optimiser, adam(others, config, model))
 
 
 def hidden_matrices(model: nn.Module) -> Iterator[nn.Parameter]:
@@ -72,21 +79,7 @@ class MuonWithAdam:
             part.zero_grad(set_to_none)
 
 
-def _muon(groups: Sequence[ParameterGroup], config: TrainConfig) -> torch.optim.Optimizer:
-    return torch.optim.Muon(
-        [group.options() for group in groups],
-        lr=config.lr,
-        weight_decay=0.0,
-        momentum=MOMENTUM,
-        adjust_lr_fn="match_rms_adamw",
-    )
-
-
-def _chosen(
-    groups: Sequence[ParameterGroup], is_wanted: Callable[[nn.Parameter], bool]
-) -> list[ParameterGroup]:
+def _chosen(groups: Groups, is_wanted: Callable[[nn.Parameter], bool]) -> Groups:
     """Return the groups with the wanted parameters only, without those that have none."""
-    found = [
-        group._replace(parameters=list(filter(is_wanted, group.parameters))) for group in groups
-    ]
-    return [group for group in found if group.parameters]
+    found = [{**group, "params": list(filter(is_wanted, group["params"]))} for group in groups]
+    return [group for group in found if group["params"]]

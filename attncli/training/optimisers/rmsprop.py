@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 
 from attncli.training.optimisers.adam import BETAS
-from attncli.training.optimisers.base import Optimiser, ParameterGroup
+from attncli.training.optimisers.base import Groups, Optimiser
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder
 
 
-def rmsprop(
-    groups: Sequence[ParameterGroup], config: TrainConfig, model: EncoderDecoder
-) -> Optimiser:
+def rmsprop(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
     """Return RMSProp; its decay is that of the second moment of Adam."""
-    return torch.optim.RMSprop([group.options() for group in groups], config.lr, alpha=BETAS[1])
+    return torch.optim.RMSprop(groups, config.lr, alpha=BETAS[1])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attncli.training.run.run import Run
 from attncli.training.sources import training_source
-from attncli.training.storage.state import Counters
+from attncli.training.storage.counters import Counters
 from models.storage.about import About
 
 
@@ -15,6 +15,8 @@ def card(run: Run, weights: str) -> str:
     config, state = run.config, run.state
     source = training_source(config.model.family)
     data = ", ".join(Path(path).name for path in source.files(config.data)) or source.embedded
+    start = f"- Initial model: {Path(config.start_from).name}\n" if config.start_from else ""
+    best = "none" if state.counters.best is None else f"{state.counters.best:.2f}"
     return (
         f"# {config.preset}\n\n"
         f"An attn model of family `{config.model.family}`, "
@@ -24,11 +26,11 @@ def card(run: Run, weights: str) -> str:
         "- Licence: not stated; add it before sharing the model\n\n"
         "## Recipe\n\n"
         "- Command: `attn train config.toml -o NEW_FOLDER`, with the config.toml of the run\n"
-        f"{_initial_model(config.start_from)}"
+        f"{start}"
         f"- Weights: {weights}\n"
         f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n\n"
         "## Scores\n\n"
-        f"- Best dev score ({config.train.metric}): {_best(state.counters)}\n"
+        f"- Best dev score ({config.train.metric}): {best}\n"
     )
 
 
@@ -36,11 +38,3 @@ def about(languages: tuple[str, ...], metric: str, counters: Counters) -> About:
     """Return the facts for `attn models`: best dev score, and the languages if they are known."""
     score = "" if counters.best is None else f"{metric} {counters.best:.2f} (dev)"
     return About(languages=languages, score=score)
-
-
-def _initial_model(start_from: str) -> str:
-    return f"- Initial model: {Path(start_from).name}\n" if start_from else ""
-
-
-def _best(counters: Counters) -> str:
-    return "none" if counters.best is None else f"{counters.best:.2f}"

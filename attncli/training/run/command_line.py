@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ from attncli.training.run.configuration import image_settings, run_config
 from attncli.training.run.encoder_choice import encoder_assignments
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import CorpusConfig, directions_of, languages_of
-from attncli.training.settings.time_limit import with_time_limit
 from attncli.training.settings.toml import from_toml
 from attncli.training.sources import training_source, training_sources
 from attncli.training.storage.folder import RunFolder, read_config
@@ -23,10 +21,7 @@ from models.catalogue.presets import PRESETS, usual_preset
 from models.config.tables import TokenizerConfig
 from models.storage.settings import read_settings
 
-DATA = (  # settings of data that are one path each
-    *("images", "captions", "dev_captions"),
-    *("labels", "dev_labels"),
-)
+TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
 
 
 class ImageOptions(NamedTuple):
@@ -66,36 +61,47 @@ def settings(
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = {
-        **_files(files, dev, images, labels),
+        **_files(files, dev, images._asdict() | labels._asdict()),
         "corpora": [to_dict(corpus) for corpus in corpora],
         "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
     }
     if named := {name: value for name, value in data.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
+    if start and preset:
+        raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
     if start:
-        _no_preset(preset, start)
         values = _begun(values, find_model(start))
-    values["train"] = with_time_limit(_table(values, "train"), assignments)
+    values["train"] = _with_time_limit(_table(values, "train"), assignments)
     values["preset"] = chosen = _preset(values, preset, assignments)
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = run_config(chosen, values, [*brought, *assignments])
-    if start:
-        _check_languages(config.tokenizer.languages, config.data, start)
     config = absolute(config)
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
 
 
 def _files(
-    files: Sequence[Path], dev: Sequence[Path], images: ImageOptions, labels: LabelFiles
+    files: Sequence[Path], dev: Sequence[Path], single: Mapping[str, Path | None]
 ) -> dict[str, Any]:
     """Return the files given on the command line as settings of the data."""
     return {
         "train": [str(path) for path in files if path.suffix != ".toml"],
         "dev": [str(path) for path in dev],
-        **{name: str(path or "") for name, path in images._asdict().items()},
-        **{name: str(path or "") for name, path in labels._asdict().items()},
+        **{name: str(path or "") for name, path in single.items()},
     }
+
+
+def _with_time_limit(table: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """Return the [train] table, completed if train.minutes limits the run.
+
+    Then the learning rate falls to 0 at the end of that time, so the preset's number of updates or
+    epochs and its early stopping do not apply. Values of the table take precedence; assignments
+    override both.
+    """
+    parts = (text.partition("=") for text in assignments)
+    given = {name.strip(): value for name, _, value in parts}
+    is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
+    return {**TIMED, **table} if is_timed else dict(table)
 
 
 def with_languages(
@@ -103,8 +109,15 @@ def with_languages(
 ) -> TokenizerConfig:
     """Return the settings with the languages and directions of the corpora.
 
-    An initial model keeps its languages; raise a ModelError if a corpus has another one.
+    An initial model keeps its languages; raise a ModelError if a corpus has another one, or files
+    have none.
     """
+    if start_from and tokenizer.languages and not data.corpora:
+        raise ModelError(
+            f"no corpora with languages for the multilingual initial model {start_from}",
+            f"two of {', '.join(tokenizer.languages)}",
+            f"give files as --corpus {'-'.join(tokenizer.languages[:2])}=FILE",
+        )
     if not data.corpora:
         return tokenizer
     languages = languages_of(data.corpora)
@@ -120,20 +133,6 @@ def with_languages(
             raise unknown_name("language of a dev corpus", language, languages)
     directions = tuple(sorted({*directions_of(data.corpora), *tokenizer.directions}))
     return replace(tokenizer, languages=languages, directions=directions)
-
-
-def _check_languages(languages: tuple[str, ...], data: DataConfig, start: Path) -> None:
-    """Raise a ModelError for files without languages if the initial model is multilingual."""
-    files = data.train
-    if not languages or data.corpora:
-        return
-    example = "-".join(languages[:2])
-    corpus = shlex.quote(f"{example}={','.join(files) or 'FILE'}")
-    raise ModelError(
-        f"{' and '.join(files) or 'no files'} with the multilingual initial model {start}",
-        f"corpora with their languages, two of {', '.join(languages)}",
-        f"for {example}: attn train --corpus {corpus} --start-from {shlex.quote(str(start))}",
-    )
 
 
 def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
@@ -152,15 +151,6 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
         for name in ("model", "tokenizer", "search")
     }
     return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
-
-
-def _no_preset(preset: str | None, start: Path) -> None:
-    if preset:
-        raise ModelError(
-            f"--preset {preset} with --start-from {start}",
-            "one of them",
-            "change the model's settings with -s",
-        )
 
 
 def nested(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,18 +208,19 @@ def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) 
 def absolute(config: RunConfig) -> RunConfig:
     """Return the settings with absolute paths, and with what the named files imply."""
     data, image = config.data, config.model.image
-    train, dev = (
-        tuple(str(Path(path).absolute()) for path in paths) for paths in (data.train, data.dev)
-    )
-    named = {name: getattr(data, name) for name in (*DATA, "features")}
-    start = str(Path(config.start_from).absolute()) if config.start_from else ""
-    paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
+    single = (*ImageOptions._fields, *LabelFiles._fields, "features")
+    paths = {name: _absolute(getattr(data, name)) for name in single}
+    train, dev = (tuple(map(_absolute, files)) for files in (data.train, data.dev))
+    data = merged(replace(data, train=train, dev=dev), paths)
     if image.weights not in ("DEFAULT", "none"):
-        image = replace(image, weights=str(Path(image.weights).absolute()))
-    absolute = merged(replace(data, train=train, dev=dev), paths)
+        image = replace(image, weights=_absolute(image.weights))
     return replace(
         config,
-        start_from=start,
-        data=training_source(config.model.family).complete(absolute),
+        start_from=_absolute(config.start_from),
+        data=training_source(config.model.family).complete(data),
         model=replace(config.model, image=image),
     )
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path else ""

@@ -16,7 +16,8 @@ def encoder_assignments(preset: ImageConfig, assignments: Iterable[str]) -> list
     Grid, image size and weights of the preset belong to its own network, so they do not
     apply to another. preset: settings before the assignments. The result precedes them.
     """
-    given = [text.strip().removeprefix(SETTING) for text in assignments if _names_encoder(text)]
+    texts = [text.strip() for text in assignments]
+    given = [text.removeprefix(SETTING) for text in texts if text.startswith(SETTING)]
     if not given or given[-1] == preset.encoder:
         return []
     from models.encoders.image import kind_of  # imports torch
@@ -24,10 +25,6 @@ def encoder_assignments(preset: ImageConfig, assignments: Iterable[str]) -> list
     usual = kind_of(given[-1]).usual
     values = {"grid": "", "size": usual.size, "weights": usual.weights}
     return [f"model.image.{name}={value}" for name, value in values.items()]
-
-
-def _names_encoder(assignment: str) -> bool:
-    return assignment.strip().startswith(SETTING)
 
 
 def names_shipped_network(image: ImageConfig) -> bool:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from attncli.data.batching import gather
-from attncli.training.distributed.settings import divided
-from attncli.training.distributed.shards import split
+from attncli.training.distributed.shards import divided, split
 from attncli.training.interfaces import Progress
 from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
@@ -55,8 +52,7 @@ def estimate(
 
     processes: number of processes that the run would have.
     """
-    if processes > 1:
-        config = replace(config, train=divided(config.train, processes))
+    config = replace(config, train=divided(config.train, processes))
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
         prepared = source.load(config, Path(name), progress).prepared
@@ -65,7 +61,8 @@ def estimate(
         plan = batches_of(prepared.examples, config.train)
         dtype = DTYPES[chosen_precision(config.model, config.train, device)]
         shared, shards = prepared.examples.shared, max(1, config.train.shards)
-        largest = [max(split(numbers, shards, shared), key=len) for numbers in _extremes(plan)]
+        extremes = max(plan, key=len), min(plan, key=len)  # most sentences; fewest, longest ones
+        largest = [max(split(numbers, shards, shared), key=len) for numbers in extremes]
         batches = [gather(prepared.examples, numbers, device) for numbers in largest]
         return Estimate(
             parameters=state.model.parameter_count(),
@@ -77,35 +74,23 @@ def estimate(
             target_tokens=int(prepared.examples.lengths[1].sum()),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
             + stored_bytes(state, config.train)
-            + logit_bytes(state)
             + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
             processes=processes,
         )
 
 
-def _extremes(plan: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the batch with the most sentences, and the one with the fewest, longest ones."""
-    return [max(plan, key=len), min(plan, key=len)]
-
-
 def stored_bytes(state: State, config: TrainConfig) -> int:
-    """Return the bytes of weights, gradients, Adam's two moments and moving average."""
-    weights, learned = bytes_of(state.model.parameters()), bytes_of(state.learned.values())
+    """Return the bytes of weights, gradients, Adam's two moments, moving average and logits."""
+    weights, learned = (
+        sum(p.numel() * p.element_size() for p in parameters)
+        for parameters in (state.model.parameters(), state.learned.values())
+    )
     copies = 3 + (state.average is not None)  # of the learned parameters
     sums = SUMS if config.shards else 0
-    return weights + (copies + sums) * learned
-
-
-def logit_bytes(state: State) -> int:
-    """Return the bytes of the gradient of the output matrix and of slices of logits."""
     output = state.model.output.weight
     rows = max(1, SLICE_ELEMENTS // len(output))
-    return output.numel() * 4 + SLICES * 4 * rows * len(output)
-
-
-def bytes_of(parameters: Iterable[Tensor]) -> int:
-    """Return the bytes of some parameters."""
-    return sum(p.numel() * p.element_size() for p in parameters)
+    logits = output.numel() * 4 + SLICES * 4 * rows * len(output)  # gradient and slices
+    return weights + (copies + sums) * learned + logits
 
 
 def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:

@@ -7,8 +7,8 @@ import math
 import torch
 
 from attncli.render.plots import curves
-from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation, send_weights
-from attncli.training.distributed.world import World
+from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
+from attncli.training.distributed.world import ALONE
 from attncli.training.events import FinalModel
 from attncli.training.interfaces import Report
 from attncli.training.run.run import Run
@@ -20,15 +20,12 @@ from attncli.training.updates.metrics import improves, value_of
 from models.config.tables import AlignConfig
 
 
-def finish(run: Run, report: Report, world: World) -> FinalModel:
-    """Select the best weights, or the average of the last snapshots if it scores better.
-
-    world: the processes that score the average.
-    """
+def finish(run: Run, report: Report) -> FinalModel:
+    """Select the best weights, or the average of the last snapshots if it scores better."""
     counters = run.state.counters
     # random numbers are restored, so that a run whose limits are raised continues as it would have
     with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
-        final = select(run, report, world)
+        final = select(run, report)
     draw_curves(run)
     remove_old(run.folder, counters.snapshots)  # a killed process may have left some
     counters.kept = final
@@ -36,27 +33,26 @@ def finish(run: Run, report: Report, world: World) -> FinalModel:
     return final
 
 
-def select(run: Run, report: Report, world: World) -> FinalModel:
+def select(run: Run, report: Report) -> FinalModel:
     """Return the final model; write it if it is not the bundle already."""
     counters, metric = run.state.counters, run.config.train.metric
     if run.data.dev is None:
         return FinalModel("last", None, counters.step)
     best = FinalModel("best", counters.best, counters.best_step, metric)
-    final = save_average(run, report, world) or best
+    final = save_average(run, report) or best
     choose_head(run)
     return final
 
 
-def save_average(run: Run, report: Report, world: World) -> FinalModel | None:
+def save_average(run: Run, report: Report) -> FinalModel | None:
     """Write the mean of the last snapshots as the bundle, if it scores better than the best."""
     steps, best, dev = run.state.counters.snapshots, run.state.counters.best, run.data.dev
     if dev is None or best is None or len(steps) < 2:
         return None
     mean = averaged([run.folder.snapshot(step) for step in steps])
-    send_weights(mean, world)
-    with run.state.with_weights(mean) as model:
+    with run.state.evaluated(mean) as model:
         evaluation = DividedEvaluation(run.bundle(model), dev, run.config.train)
-        scores = lead_evaluation(evaluation, report, world)
+        scores = lead_evaluation(evaluation, report, ALONE)
         run.log.write("average", {"of": steps, **scores.as_record()})
         value = value_of(scores, run.config.train.metric)
         if not improves(value, scores.loss, best, run.state.counters.best_loss):
@@ -78,4 +74,4 @@ def choose_head(run: Run) -> None:
 
 def draw_curves(run: Run) -> None:
     """Draw losses and scores so far to curves.png."""
-    curves(run.folder.curves, read_log(run.folder.log))
+    curves(run.folder.path / "curves.png", read_log(run.folder.log))

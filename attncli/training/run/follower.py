@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.order import END, EVALUATE, RECEIVE, UPDATE, Order
+from attncli.training.distributed.order import END, UPDATE
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper, share_state
-from attncli.training.distributed.world import ProcessLost, World
-from attncli.training.interfaces import Prepared, UpdateBatch
+from attncli.training.distributed.world import ProcessGroup, ProcessLost
+from attncli.training.interfaces import Data, UpdateBatch
 from attncli.training.run.run import completed, fresh_state
+from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.storage.tensor_file import from_bytes
 from attncli.training.updates import hardware
 from attncli.training.updates.epoch import Epoch, start_epoch
 from models.base.memory import retain_freed_memory
 from models.bundle import Bundle
-from models.families.encoder_decoder import EncoderDecoder
 
 
 class LeaderLost(ProcessLost):
@@ -41,7 +39,8 @@ def follow(rank: Rank, open_device: Callable[[], str]) -> None:
         invitation = meeting.accept()
         if invitation is None:
             return
-        ignore_signals()
+        for number in (signal.SIGINT, signal.SIGTERM):  # process 0 saves the run and ends this one
+            signal.signal(number, signal.SIG_IGN)
         try:
             join(meeting, invitation, open_device())
         except ProcessLost as error:
@@ -51,12 +50,6 @@ def follow(rank: Rank, open_device: Callable[[], str]) -> None:
         except Exception as error:
             meeting.report(str(error) or type(error).__name__)
             raise
-
-
-def ignore_signals() -> None:
-    """Leave Ctrl-C and SIGTERM to process 0, which saves the run and then ends the others."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
 
 
 def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
@@ -76,52 +69,24 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
         return
     share_state(state, world)
     stepper = ShardedStepper(state, config.train, dtype, world)
+    obey(stepper, data, config, world)
 
-    def evaluation(model: EncoderDecoder) -> DividedEvaluation:
-        bundle = Bundle(model, data.prepared.tokenizer, config.tokenizer, config.search)
-        assert data.dev is not None
-        return DividedEvaluation(bundle, data.dev, config.train)
 
-    follower = Follower(stepper, data.prepared, evaluation, world)
+def obey(stepper: ShardedStepper, data: Data, config: RunConfig, world: ProcessGroup) -> None:
+    """Compute this process's part of updates and evaluations, until process 0 ends the run."""
+    prepared, state = data.prepared, stepper.state
+    epoch: Epoch | None = None
     while (order := world.receive()).kind != END:
-        follower.obey(order)
-
-
-class Follower:
-    """Work of this process in the updates, evaluations and checkpoints that process 0 orders."""
-
-    def __init__(
-        self,
-        stepper: ShardedStepper,
-        prepared: Prepared,
-        evaluation: Callable[[EncoderDecoder], DividedEvaluation],
-        world: World,
-    ) -> None:
-        self.stepper, self.state, self.world = stepper, stepper.state, world
-        self.prepared, self.evaluation = prepared, evaluation  # the weights change between rounds
-        self.epoch: Epoch | None = None
-        self.rounds: Iterator[float] = iter(())  # of the current evaluation
-        self.lent: dict[str, Tensor] = {}  # weights to evaluate, if they are not the state's own
-
-    def obey(self, order: Order) -> None:
-        """Execute an order of process 0."""
         if order.kind == UPDATE:
-            self.lent = {}
-            self.update(order)
-        elif order.kind == RECEIVE:
-            self.lent = from_bytes(self.world.share(None))
-        else:
-            with self.state.with_weights(self.lent or self.state.weights()) as model:
-                if order.kind == EVALUATE:
-                    self.rounds = self.evaluation(model).rounds(self.world)
-                next(self.rounds, None)
-
-    def update(self, order: Order) -> None:
-        """Compute this process's shards of an update."""
-        prepared, state = self.prepared, self.state
-        if self.epoch is None or self.epoch.number != order.epoch:
-            config = self.stepper.config
-            self.epoch = start_epoch(state.model, prepared.examples, config, order.epoch)
-        numbers = self.epoch.plan[order.batch]
-        reward_loss = prepared.reward_loss if order.by_reward else None
-        self.stepper.execute(order, UpdateBatch(self.epoch.examples, numbers, reward_loss))
+            if epoch is None or epoch.number != order.epoch:
+                epoch = start_epoch(state.model, prepared.examples, config.train, order.epoch)
+            reward_loss = prepared.reward_loss if order.by_reward else None
+            numbers = epoch.plan[order.batch]
+            stepper.execute(order, UpdateBatch(epoch.examples, numbers, reward_loss))
+            continue
+        assert data.dev is not None
+        with state.evaluated() as model:
+            bundle = Bundle(model, prepared.tokenizer, config.tokenizer, config.search)
+            rounds = DividedEvaluation(bundle, data.dev, config.train).rounds(world)
+            if any(world.receive().kind == END for _ in rounds):
+                return

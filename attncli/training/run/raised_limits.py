@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from attncli.training.loop.fit import limit_reached
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.checkpoint_choice import first_intact
+from attncli.training.storage.counters import Counters, first_intact, read_counters
 from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.state import Counters, read_counters
 
 
 def can_continue(folder: RunFolder, config: TrainConfig) -> bool:

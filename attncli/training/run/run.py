@@ -16,11 +16,10 @@ from attncli.training.run.raised_limits import reopen
 from attncli.training.run.word_aligner import WordAligner, word_aligner
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
-from attncli.training.storage import state as checkpoint
-from attncli.training.storage.checkpoint_choice import first_intact
+from attncli.training.storage.counters import first_intact
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import Log
-from attncli.training.storage.state import State
+from attncli.training.storage.state import State, restore
 from attncli.training.updates.hardware import DTYPES
 from attncli.version import __version__
 from models.base.settings import to_dict
@@ -61,7 +60,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     is_auto = config.train.metric == "auto"
     config = completed(config, data)
     state = fresh_state(config, data.prepared, device)
-    _, warning = first_intact(folder, lambda path: checkpoint.restore(state, path))
+    _, warning = first_intact(folder, lambda path: restore(state, path))
     reopen(state.counters, config.train)
     counters = state.counters
     dtype = DTYPES[config.train.precision]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from attncli.training.events import Evaluated
 from attncli.training.run.card import about, card
 from attncli.training.run.run import Run
-from attncli.training.storage import state as checkpoint
 from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.state import content
 from attncli.training.storage.tensor_file import to_bytes
 from models.base.files import write_bytes, write_errors
 from models.bundle import save as save_bundle
@@ -24,7 +24,7 @@ def save_state(run: Run) -> None:
     """Write the checkpoint, and keep the previous one."""
     run.log.sync()
     run.state.counters.log_bytes = run.log.size
-    checkpoint.save(run.state, run.folder.checkpoint, run.folder.previous)
+    write_bytes(run.folder.checkpoint, content(run.state), run.folder.previous)
 
 
 def save_evaluated(run: Run, event: Evaluated) -> None:
@@ -32,20 +32,14 @@ def save_evaluated(run: Run, event: Evaluated) -> None:
     counters, count = run.state.counters, run.config.train.average
     before = counters.snapshots  # the previous checkpoint refers to them
     if count:
-        write_snapshot(run)
+        with write_errors(run.folder.snapshots):
+            run.folder.snapshots.mkdir(exist_ok=True)
+        write_bytes(run.folder.snapshot(counters.step), to_bytes(run.state.weights()))
         counters.snapshots = [*counters.snapshots, event.step][-count:]
     if event.gained:
         save_weights(run, f"best of the evaluations, at update {event.step}")
     save_checkpoint(run)
     remove_old(run.folder, [*before, *counters.snapshots])
-
-
-def write_snapshot(run: Run) -> None:
-    """Write the weights of an evaluation as a snapshot."""
-    with write_errors(run.folder.snapshots):
-        run.folder.snapshots.mkdir(exist_ok=True)
-    path = run.folder.snapshot(run.state.counters.step)
-    write_bytes(path, to_bytes(run.state.weights()))
 
 
 def remove_old(folder: RunFolder, steps: list[int]) -> None:

@@ -5,23 +5,16 @@ from __future__ import annotations
 from attncli.training.settings.config import RunConfig
 from models.base.settings import flat, to_dict
 
-PATHS = (  # of data
-    *("train", "dev", "images", "captions", "dev_captions", "features"),
+PATHS = (  # the content of the files is compared instead
+    *("train", "dev", "corpora", "dev_corpora", "images", "captions", "dev_captions", "features"),
     *("labels", "dev_labels"),
 )
+HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
 UNCHECKED = {
-    "preset",
-    "data.corpora",  # compared by content, like all files
-    "data.dev_corpora",
-    "start_from",
+    *("preset", "start_from"),
     *(f"data.{name}" for name in PATHS),
-}  # settings not compared by name: the content of the files is compared instead
-HARMLESS = {
-    "train.checkpoint_minutes",
-    "train.log_every",
-    "train.loggers",
-    "train.samples",
-}  # settings that cannot change the weights
+    *(f"train.{name}" for name in HARMLESS),
+}
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 
 
@@ -35,7 +28,7 @@ def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) ->
     return [
         f"{place} was {before[place]!r}, now {value!r}"
         for place, value in flat(to_dict(new)).items()
-        if value != before[place] and place not in UNCHECKED | HARMLESS
+        if value != before[place] and place not in UNCHECKED
         if not (may_continue and place in LIMITS and _is_raised(before[place], value))
     ]
 

@@ -12,6 +12,7 @@ On the command line `--corpus en-de=train.tsv` (both directions) and `--corpus e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,23 +67,17 @@ def parse_corpus(text: str, *, tagged: bool = False) -> CorpusConfig:
     """Return the corpus that the command line names; raise a ModelError for another form."""
     names, equals, files = text.partition("=")
     languages, colon, number = names.partition(":")
-    weight = _weight(number) if colon else 1.0
-    if not equals or not files or weight is None:
+    try:
+        weight = float(number) if colon else 1.0
+    except ValueError:
+        weight = 0.0
+    if not equals or not files or not 0 < weight < math.inf:
         raise ModelError(f"corpus '{text}'", FORM)
     paths = (files,) if Path(files).exists() else tuple(filter(None, files.split(",")))
     one_way = ONE_WAY in languages
     config = CorpusConfig(languages.replace(ONE_WAY, "-"), paths, not one_way, tagged, weight)
     config.sides  # noqa: B018  # raises for another form
     return config
-
-
-def _weight(text: str) -> float | None:
-    """Return a positive number; None for anything else."""
-    try:
-        weight = float(text)
-    except ValueError:
-        return None
-    return weight if 0 < weight < float("inf") else None
 
 
 def check_corpora(corpora: Iterable[CorpusConfig], *, name: str, most: int) -> None:

@@ -24,7 +24,7 @@ class TrainingSource:
     demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
     embedded: ClassVar[str]  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
-    example_input: ClassVar[str]  # text of the default `example`
+    example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if the settings name training files of this kind."""
@@ -61,13 +61,6 @@ class TrainingSource:
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return the run's data; prepare them in the run folder the first time."""
         raise NotImplementedError
-
-    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
-        """Return a shell command, up to `-m MODEL`, that uses the model of a run as printed.
-
-        languages: of a multilingual tokenizer. folder: of the run.
-        """
-        return self.example_input
 
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
         """Return the search settings with limits that fit the training data."""

@@ -19,7 +19,6 @@ finished.json            in place of checkpoint, snapshots and data/ after `attn
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import replace
@@ -35,11 +34,8 @@ from models.base.files import is_leftover, remove_leftovers, write_errors, write
 from models.base.parsing import parse_json
 from models.base.settings import from_dict, merged
 from models.catalogue.presets import preset
-from models.storage.settings import WEIGHTS
 
-EARLIER = (  # settings of versions that did not store them
-    ("train", "sort", "both_sides"),
-)
+STORED_CHOICES = ("sort", "metric", "precision", "shards")  # of [train]
 START = "start"  # the initial model among the hashes of a run's inputs
 
 
@@ -57,6 +53,11 @@ class RunFolder(NamedTuple):
     def inputs(self) -> Path:
         """Hashes of the data files at the start of the run."""
         return self.path / "inputs.json"
+
+    @property
+    def has_begun(self) -> bool:
+        """Return True if the data of a run are prepared, or it has ended."""
+        return self.config.exists() and (self.data.exists() or self.finished.exists())
 
     @property
     def data(self) -> Path:
@@ -84,19 +85,9 @@ class RunFolder(NamedTuple):
         return self.path / "log.jsonl"
 
     @property
-    def curves(self) -> Path:
-        """Chart of losses and dev scores."""
-        return self.path / "curves.png"
-
-    @property
     def samples(self) -> Path:
         """Outputs for some dev examples at each evaluation, and their page."""
         return self.path / "samples"
-
-    @property
-    def samples_page(self) -> Path:
-        """Path of the page of all samples."""
-        return self.samples / "index.html"
 
     @property
     def snapshots(self) -> Path:
@@ -108,35 +99,56 @@ class RunFolder(NamedTuple):
         return self.snapshots / f"{step}.safetensors"
 
 
+def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
+    """Return the settings of a run with the choices that it was started with.
+
+    The defaults of batch order and metric have changed; a run of an earlier version continues with
+    its own. The precision was chosen when the run started, if train.precision is auto. A run of
+    several processes continues with its shards in any number of processes. Some presets had another
+    optimiser in version 0.1.0; a run continues with the recipe of its time.
+    """
+    if not folder.has_begun:
+        return config
+    stored, train = read_config(folder), config.train
+    train = _with_stored(train, stored.train, STORED_CHOICES, TrainConfig())
+    recipe = preset(config.preset).train
+    usual = merged(TrainConfig(), recipe)
+    if config.preset == stored.preset and stored.train.optimiser != usual.optimiser:
+        train = _with_stored(train, stored.train, recipe, usual)
+    return replace(config, train=train)
+
+
+def _with_stored(
+    config: TrainConfig, stored: TrainConfig, names: Iterable[str], usual: TrainConfig
+) -> TrainConfig:
+    """Return settings in which the named ones, where they have their usual values, are stored's."""
+    unset = [name for name in names if getattr(config, name) == getattr(usual, name)]
+    return replace(config, **{name: getattr(stored, name) for name in unset})
+
+
 def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
     """Start a run in the folder, or check that the folder belongs to this run.
 
-    Raise a ModelError that lists the differences if the folder holds a run of another configuration
-    or of other data. Until its data are prepared, a run can still change its settings; afterwards
-    its limits can be raised, and settings can change that do not affect the weights.
+    config: see `with_stored_choices`. Raise a ModelError that lists the differences if the folder
+    holds a run of another configuration or of other data. Until its data are prepared, a run can
+    still change its settings; afterwards its limits can be raised, and settings can change that do
+    not affect the weights.
     """
     with write_errors(folder.path):
-        there = [path for path in folder.path.iterdir() if not is_leftover(path)]
-        begun = folder.data.exists() or folder.finished.exists()
-    foreign = {path.name for path in there} - {folder.inputs.name, LOCK}
-    if not folder.config.exists() or not (begun or folder.inputs.exists()):
-        if foreign:
-            raise ModelError(
-                f"{folder.path} contains files but no run",
-                "a new or empty folder",
-                "choose another -o",
-            )
-    elif begun:
-        train = with_stored_choices(folder, config.preset, config.train)
-        own, stored = replace(config, train=train), read_config(folder)
-        _check_same(folder, differences(own, stored), fingerprint)
-        _check_checkpoint(folder, differences(own, stored, may_continue=False))
-        _tidy(folder)
-        _update_config(folder, train)
-        return
-    _tidy(folder)
-    write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
-    write_text(folder.config, to_toml(config))
+        there = {path.name for path in folder.path.iterdir() if not is_leftover(path)}
+    if folder.has_begun:
+        _check_same(folder, config, fingerprint)
+    elif not {"config.toml", "inputs.json"} <= there and there - {"inputs.json", LOCK}:
+        raise ModelError(
+            f"{folder.path} contains files but no run", "a new or empty folder", "choose another -o"
+        )
+    for place in (folder.path, folder.snapshots, folder.samples):
+        remove_leftovers(place)
+    if folder.has_begun:
+        store_train(folder, config.train)
+    else:
+        write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
+        write_text(folder.config, to_toml(config))
 
 
 def read_config(folder: RunFolder) -> RunConfig:
@@ -147,120 +159,43 @@ def read_config(folder: RunFolder) -> RunConfig:
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"cannot read {name} ({error})", "a run's configuration") from None
     values = from_toml(text, name)
-    for table, setting, value in EARLIER:
-        if isinstance(values.get(table), dict):
-            values[table].setdefault(setting, value)
+    if isinstance(train := values.get("train"), dict):
+        train.setdefault("sort", "both_sides")  # of versions that did not store it
     return from_dict(RunConfig, values)
 
 
-def with_stored_choices(folder: RunFolder, name: str, config: TrainConfig) -> TrainConfig:
-    """Return the settings with the choices that a run was started with. name: of the preset.
-
-    The defaults of batch order and metric have changed; a run of an earlier version continues with
-    its own. The precision was chosen when the run started, if train.precision is auto. A run of
-    several processes continues with its shards in any number of processes. Some presets had another
-    optimiser in version 0.1.0; a run continues with the recipe of its time.
-    """
+def store_train(folder: RunFolder, train: TrainConfig) -> None:
+    """Store settings of training that do not affect the weights, raised limits, or a choice."""
     stored = read_config(folder)
-    names = ("sort", "metric", "precision", "shards")
-    train = with_stored(config, stored.train, names, TrainConfig())
-    recipe = preset(name).train
-    usual = merged(TrainConfig(), recipe)
-    if name == stored.preset and stored.train.optimiser != usual.optimiser:
-        train = with_stored(train, stored.train, recipe, usual)
-    return train
-
-
-def reordered(folder: RunFolder, pairs: int) -> str:
-    """Return a remark if a run was begun with another shuffle, in windows; "" otherwise.
-
-    pairs: number of training pairs.
-    """
-    window = re.search(r"^shuffle_window = (\d+)$", folder.config.read_text("utf-8"), re.M)
-    if not (window and int(window[1]) < pairs and folder.checkpoint.exists()):
-        return ""
-    return "this version shuffles all pairs at once: the rest of the epoch has another order"
-
-
-def with_stored(
-    config: TrainConfig, stored: TrainConfig, names: Iterable[str], usual: TrainConfig
-) -> TrainConfig:
-    """Return settings in which the named ones, where they have their usual values, are stored's."""
-    kept = {
-        name: getattr(stored, name)
-        for name in names
-        if getattr(config, name) == getattr(usual, name)
-    }
-    return replace(config, **kept)
-
-
-def store_precision(folder: RunFolder, precision: str) -> None:
-    """Store the precision that was chosen for a run, so that a resumed run keeps it."""
-    stored = read_config(folder)
-    if stored.train.precision != precision:
-        train = replace(stored.train, precision=precision)
+    if stored.train != train:
         write_text(folder.config, to_toml(replace(stored, train=train)))
 
 
-def _tidy(folder: RunFolder) -> None:
-    """Remove temporary files of unfinished writes."""
-    for place in (folder.path, folder.snapshots, folder.samples):
-        remove_leftovers(place)
-
-
-def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, str]) -> None:
-    """Raise ModelError for changed settings, which are given, and for changed data."""
-    inputs = _read_inputs(folder)
-    found = changed + [
+def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
+    """Raise ModelError for changed settings or data, or raised limits of a pruned run."""
+    inputs, stored = _read_inputs(folder), read_config(folder)
+    is_pruned = folder.finished.exists() and not folder.checkpoint.exists()
+    found = differences(config, stored, may_continue=not is_pruned) + [
         "the initial model has changed" if part == START else f"the {part} data have changed"
         for part in dict.fromkeys([*fingerprint, *inputs.keys() & {START}])
         if inputs.get(part) != fingerprint.get(part)
     ]
     if found:
-        shown = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+        pruned = " (pruned, so its limits cannot be raised)" if is_pruned else ""
         raise ModelError(
-            f"{folder.path} holds another run: {shown}",
+            f"{folder.path} holds another run{pruned}: {', '.join(found)}",
             "the same data and configuration",
-            f"choose another -o{_from_model(folder)}, or remove that folder",
+            "choose another -o, with --start-from "
+            f"{shlex.quote(str(folder.path))} to start from its weights",
         )
-
-
-def _check_checkpoint(folder: RunFolder, raised: list[str]) -> None:
-    """Raise ModelError for raised limits if the run cannot continue without its checkpoint."""
-    if raised and folder.finished.exists() and not folder.checkpoint.exists():
-        raise ModelError(
-            f"the checkpoint of {folder.path} was removed by `attn runs prune`, so the run cannot "
-            f"continue ({', '.join(raised)})",
-            "the settings that it finished with",
-            "start a new run from its model: "
-            f"attn train --start-from {shlex.quote(str(folder.path))} -o FOLDER",
-        )
-
-
-def _from_model(folder: RunFolder) -> str:
-    """Return how another run starts from the weights of this one, if it has a model."""
-    if not (folder.path / WEIGHTS).exists():
-        return ""
-    return f" (with --start-from {shlex.quote(str(folder.path))}, to start from its weights)"
-
-
-def _update_config(folder: RunFolder, train: TrainConfig) -> None:
-    """Store raised limits, and settings that do not affect the weights."""
-    stored = read_config(folder)
-    updated = replace(stored, train=train)
-    if updated != stored:
-        write_text(folder.config, to_toml(updated))
 
 
 def _read_inputs(folder: RunFolder) -> dict[str, str]:
     try:
-        stored = parse_json(folder.inputs.read_text("utf-8"))
-        if not isinstance(stored, dict):
-            raise ValueError("not an object")
-    except (OSError, ValueError) as error:
+        return dict(parse_json(folder.inputs.read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
         raise ModelError(
             f"{folder.inputs} is missing or damaged ({error})",
             "the hashes of the data files at the start of the run",
             "choose another -o, or remove that folder",
         ) from None
-    return stored

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,29 +13,20 @@ NAME = ".lock"
 
 
 @contextlib.contextmanager
-def locked(
-    folder: Path, *, doing: str = "training", command: str = "attn train", option: str = "-o"
-) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Lock a folder inside a `with` block; create the folder if it is missing.
 
-    doing, command, option: what the message says about a process that has the lock.
-
     Raise a ModelError if another process has locked it. The kernel releases the lock of a killed
-    process, so no lock is ever stale. The process id in the file is used only in the message.
+    process, so no lock is ever stale.
     """
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         file = open_append(folder / NAME)
     with file:
         if not try_lock(file.fileno()):
-            file.seek(0)
-            process = file.read(20).decode("ascii", "replace").strip()
             raise ModelError(
-                f"process {process} is {doing} in {folder}",
-                f"a folder that no other `{command}` uses",
-                f"wait for that process, stop it, or choose another {option}",
+                f"another process works in {folder}",
+                "a folder that no other process uses",
+                "wait for that process, stop it, or choose another folder",
             )
-        with write_errors(folder):
-            os.ftruncate(file.fileno(), 0)
-            os.write(file.fileno(), f"{os.getpid()}\n".encode())
         yield

@@ -42,8 +42,6 @@ class Log:
         """Flush the log to the disk; a checkpoint that stores its size is written afterwards."""
         with write_errors(self.path):
             os.fsync(self.file.fileno())
-            for logger in self.loggers:
-                logger.flush()
 
     def close(self) -> None:
         """End the run in the experiment trackers."""

@@ -18,21 +18,21 @@ def prepare_folder(folder: Path, make: Callable[[Path], None]) -> None:
 
     Raises DamagedError for the first file that differs from its digest.
     """
+
+    def fill(part: Path) -> None:
+        make(part)
+        write_digests(part)
+
     if folder.exists():
         check_folder(folder)
     else:
-        write_folder(folder, lambda part: _make(make, part))
+        write_folder(folder, fill)
 
 
 def check_folder(folder: Path) -> None:
     """Compare the files of prepared data with their digests, if they have any."""
     hint = "restore the file, or remove the run folder to start again"
     check_digests(folder, read_digests(folder), hint)
-
-
-def _make(make: Callable[[Path], None], folder: Path) -> None:
-    make(folder)
-    write_digests(folder)
 
 
 @contextmanager

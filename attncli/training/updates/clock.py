@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.state import Counters
+from attncli.training.storage.counters import Counters
 
 MINUTE = 60  # seconds
 

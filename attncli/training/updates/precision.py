@@ -16,7 +16,7 @@ from dataclasses import replace
 import torch
 
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.folder import RunFolder, store_precision
+from attncli.training.storage.folder import RunFolder, store_train
 from attncli.training.updates.hardware import computes_bf16
 from models.config.tables import ModelConfig
 
@@ -32,14 +32,10 @@ def chosen_precision(
     """
     if train.precision != "auto":
         return train.precision
-    is_large = device.type != "cpu" or products(model, train) >= least
-    return "bf16" if is_large and computes_bf16(device) else "fp32"
-
-
-def products(model: ModelConfig, train: TrainConfig) -> int:
-    """Return the multiplications of a layer from the embedding's size to `hidden` for a batch."""
     positions = train.batch_tokens // max(1, train.shards)
-    return positions * model.embedding * model.hidden
+    products = positions * model.embedding * model.hidden  # of a layer from one size to the other
+    is_large = device.type != "cpu" or products >= least
+    return "bf16" if is_large and computes_bf16(device) else "fp32"
 
 
 def with_precision(
@@ -52,5 +48,6 @@ def with_precision(
     """
     begun = folder.checkpoint.exists() or folder.previous.exists()
     precision = chosen_precision(model, train, device, least=0 if begun else LARGE)
-    store_precision(folder, precision)
-    return replace(train, precision=precision)
+    train = replace(train, precision=precision)
+    store_train(folder, train)
+    return train

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, autograd, nn
 
 from attncli.data.batching import gather
 from attncli.training.events import Stepped
-from attncli.training.interfaces import RewardLoss, UpdateBatch
+from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.storage.state import State
@@ -21,6 +21,15 @@ from models.base.types import Batch
 from models.images.noun_swap import with_swaps
 from models.losses.losses import AttentionLoss, LossSum
 from models.losses.r_drop import divergence
+
+
+class UpdateSums(NamedTuple):
+    """Sums over the target tokens of an update, or of a part of it."""
+
+    loss: float
+    nll: float
+    tokens: int
+    reward: float | None = None  # self-critical training: mean over the samples
 
 
 class Stepper:
@@ -37,70 +46,59 @@ class Stepper:
 
     def train_on(self, update: UpdateBatch, progress: float) -> Stepped:
         """Update the weights once. progress: share of the epoch that is done then."""
-        examples, numbers, reward_loss = update
-        batch = gather(examples, numbers, self.device)
-        if reward_loss:
-            return self.update_by_reward(reward_loss, batch, numbers, progress)
-        return self.update(batch, progress)
-
-    def update(self, batch: Batch, progress: float) -> Stepped:
-        """Update the weights by the gradients of a batch."""
-        started = time.perf_counter()
-        counters = self.state.counters
-        counters.step += 1
-        self.state.model.train()
-        tokens = int(batch.target_mask.sum())
-        loss, nll = self.gradients(batch, tokens)
-        return self.stepped(started, progress, loss, nll, tokens)
-
-    def update_by_reward(
-        self, reward_loss: RewardLoss, batch: Batch, numbers: np.ndarray, progress: float
-    ) -> Stepped:
-        """Update the weights by the reward loss of a batch. Source: Rennie et al. 2017."""
-        started = time.perf_counter()
-        self.state.counters.step += 1
-        with self.autocast():
-            found = reward_loss(self.state.model, batch, numbers)
-        autograd.backward(found.loss / found.tokens)
-        loss, nll = float(found.loss.detach()) / found.tokens, found.nll / found.tokens
-        share = self.config.self_critical_lr / self.config.lr
-        return self.stepped(
-            started, progress, loss, nll, found.tokens, reward=found.reward, share=share
+        started, counters = time.perf_counter(), self.state.counters
+        elapsed = time_share(counters.elapsed, self.config)
+        rate = learning_rate(counters.step + 1, counters.cuts, self.config, elapsed)
+        if update.reward_loss:
+            rate *= self.config.self_critical_lr / self.config.lr
+        sums, norm = self.compute(update, rate)
+        seconds = time.perf_counter() - started
+        counters.tokens += sums.tokens
+        counters.seconds += seconds
+        return Stepped(
+            counters.step,
+            counters.epoch,
+            progress,
+            sums.loss / sums.tokens,
+            sums.nll / sums.tokens,
+            rate,
+            norm,
+            sums.reward,
+            sums.tokens,
+            seconds,
         )
 
-    def stepped(
-        self,
-        started: float,
-        progress: float,
-        loss: float,
-        nll: float,
-        tokens: int,
-        *,
-        reward: float | None = None,
-        share: float = 1.0,
-    ) -> Stepped:
-        """Apply the gradients and count the update.
-
-        share: factor on the scheduled learning rate.
-        """
+    def compute(self, update: UpdateBatch, rate: float) -> tuple[UpdateSums, float]:
+        """Compute an update at a learning rate; return its sums and the norm of its gradient."""
+        sums = self.add_gradients(update)
         counters = self.state.counters
-        elapsed = time_share(counters.elapsed, self.config)
-        rate = learning_rate(counters.step, counters.cuts, self.config, elapsed) * share
-        norm = self.apply(rate)
+        counters.step += 1
         if self.baselines:  # one per pass: the baseline decays once per update
             counters.baseline = sum(self.baselines) / len(self.baselines)
             self.baselines.clear()
-        seconds = time.perf_counter() - started
-        counters.tokens += tokens
-        counters.seconds += seconds
-        where = counters.step, counters.epoch, progress
-        return Stepped(*where, loss, nll, rate, norm, reward, tokens, seconds)
+        return sums, self.apply(rate)
 
-    def gradients(self, batch: Batch, tokens: float) -> tuple[float, float]:
-        """Add the gradients of a batch; return its loss and NLL, divided by a number of tokens.
+    def add_gradients(self, update: UpdateBatch, *, divide: bool = True) -> UpdateSums:
+        """Add the gradients of a batch, divided by its target tokens or not; return its sums.
 
-        tokens: target tokens of the batch, or 1 for sums.
+        Source of the reward loss: Rennie et al. 2017.
         """
+        self.state.model.train()
+        batch = gather(update.examples, update.numbers, self.device)
+        if update.reward_loss:
+            with self.autocast():
+                found = update.reward_loss(self.state.model, batch, update.numbers)
+            total = found.loss
+            sums = UpdateSums(float(total.detach()), found.nll, found.tokens, found.reward)
+        else:
+            total, loss, nll = self.likelihood(batch)
+            tokens = int(batch.target_mask.sum())
+            sums = UpdateSums(float(loss.detach()), float(nll.sum()), tokens)
+        autograd.backward(total / sums.tokens if divide else total)
+        return sums
+
+    def likelihood(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the loss to minimise, its part without terms on attention, and the NLL (N,)."""
         with self.autocast():
             features, loss, nll, more = self.forward(batch)
             total = loss + more
@@ -109,8 +107,7 @@ class Stepper:
                 output = self.state.model.output
                 difference = divergence(features, again, output.weight, output.bias)
                 total = (total + second + more) / 2 + self.config.r_drop / 2 * difference
-        autograd.backward(total / tokens)
-        return float(loss.detach()) / tokens, float(nll.sum()) / tokens
+        return total, loss, nll
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor | float]:
         """Return features (N, D), loss, negative log-likelihood (N,) and loss terms on attention.
@@ -136,15 +133,11 @@ class Stepper:
         """Compute matrix products in the type of the run while the block runs."""
         return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
 
-    def clip(self) -> float:
-        """Clip the gradient; return its norm before."""
-        limit = self.config.clip or float("inf")
-        return float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
-
     def apply(self, rate: float) -> float:
         """Clip the gradient, update weights and moving average; return the norm before clipping."""
         state = self.state
-        norm = self.clip()
+        limit = self.config.clip or math.inf
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
         if not math.isfinite(norm):
             raise ModelError(
                 f"the gradient's norm is {norm} at update {state.counters.step}",

@@ -118,7 +118,7 @@ def test_what_has_not_finished_is_never_pruned(folder: Path, tmp_path: Path) -> 
     assert {name: kept[name] for name in half if name != ".lock"} == half
     with locked(folder / "demo"):
         before = contents(folder / "demo")
-        with pytest.raises(ModelError, match="is training"):
+        with pytest.raises(ModelError, match="another process works"):
             job.prune(folder / "demo")
         assert app.run(["runs", "prune", "demo", "--yes"]) == 0
         assert contents(folder / "demo") == before
@@ -161,12 +161,11 @@ def test_a_pruned_run_is_finished_for_training_and_no_other_run(tmp_path: Path) 
     [again] = run(config, tmp_path / "run")
     assert isinstance(again, AlreadyFinished) and again.kept == events[-1]
     other = small_config(texts, "train.lr=0.5")
-    with pytest.raises(ModelError, match=f"another run.*--start-from {tmp_path / 'run'}, to start"):
+    with pytest.raises(ModelError, match=f"another run.*--start-from {tmp_path / 'run'} to start"):
         run(other, tmp_path / "run")
     longer = small_config(texts, "train.steps=99")
-    with pytest.raises(ModelError, match=r"checkpoint of .* was removed.*train\.steps") as error:
+    with pytest.raises(ModelError, match=r"pruned, .*train\.steps was 14, now 99"):
         run(longer, tmp_path / "run")
-    assert f"attn train --start-from {tmp_path / 'run'}" in str(error.value)
 
 
 def test_a_run_much_larger_than_its_model_is_offered_for_pruning(

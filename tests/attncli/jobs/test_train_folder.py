@@ -48,7 +48,7 @@ def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_
     assert "train.lr was 0.005, now 0.5" in said and "model.dropout was 0.1, now 0.3" in said
     texts.train.write_text("ein\tone\n", "utf-8")
     assert "the train data have changed" in refusal(texts, folder, "train.steps=2")
-    (folder / "inputs.json").write_text("[]")
+    (folder / "inputs.json").write_text("[")
     assert "inputs.json is missing or damaged" in refusal(texts, folder, "train.steps=2")
     (folder / "config.toml").write_text("[train\n")
     assert "config.toml is not TOML" in refusal(texts, folder, "train.steps=2")
@@ -237,17 +237,3 @@ def test_unequal_line_counts_are_refused_with_both(tmp_path: Path) -> None:
     config = settings([tmp_path / "a.en", tmp_path / "a.de"], [], None, [])
     with pytest.raises(ModelError, match=r"a.en has 2 lines and .*a.de has 1 line;"):
         run(config, tmp_path / "run")
-
-
-@pytest.mark.filterwarnings("ignore:.*shuffle_window")
-@pytest.mark.parametrize(("window", "remarks"), [(59, 1), (60, 0)])
-def test_a_run_begun_with_windows_of_a_shuffle_continues_with_a_remark(
-    window: int, remarks: int, texts: Texts, tmp_path: Path
-) -> None:
-    interrupted(texts, tmp_path / "run")  # with 60 pairs
-    stored = tmp_path / "run" / "config.toml"
-    changed = stored.read_text("utf-8").replace("[data]\n", f"[data]\nshuffle_window = {window}\n")
-    stored.write_text(changed, "utf-8")
-    begun = run(small_config(texts), tmp_path / "run")[0]
-    assert isinstance(begun, Started)
-    assert sum("shuffles all pairs" in remark for remark in begun.remarks) == remarks

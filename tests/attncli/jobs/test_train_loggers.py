@@ -11,7 +11,7 @@ import pytest
 
 from attncli.training import loggers
 from attncli.training.events import Interrupted
-from attncli.training.loggers import LOGGERS, LoggerEntry
+from attncli.training.loggers import LOGGERS
 from attncli.training.loggers.base import LoggedRun, numbers
 from attncli.training.storage.log import read_log
 from models.base.errors import ConfigurationError, ModelError
@@ -29,9 +29,6 @@ class Recorder:
     def write(self, event: str, record: dict[str, Any]) -> None:
         RECEIVED.append((event, record))
 
-    def flush(self) -> None:
-        RECEIVED.append(("flush", None))
-
     def close(self) -> None:
         RECEIVED.append(("close", None))
 
@@ -40,8 +37,8 @@ class Recorder:
 def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register Recorder in the place of TensorBoard."""
     RECEIVED.clear()
-    entry = LoggerEntry(f"{__name__}:Recorder", "json", "Recorder")
-    monkeypatch.setitem(LOGGERS, "tensorboard", entry)
+    monkeypatch.setattr(loggers, "find_spec", lambda package: package)
+    monkeypatch.setitem(LOGGERS, "tensorboard", f"{__name__}:Recorder")
 
 
 @pytest.mark.usefixtures("recorder")
@@ -94,7 +91,7 @@ def test_only_measurements_of_an_update_are_sent() -> None:
 def test_each_tracker_writes_into_the_run_folder_and_continues(
     texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    pytest.importorskip(LOGGERS[name].package)
+    pytest.importorskip(name)
     for variable in ("WANDB_MODE", "MLFLOW_TRACKING_URI"):
         monkeypatch.delenv(variable, raising=False)
     config = small_config(texts, f"train.loggers={name}")
@@ -107,7 +104,7 @@ def test_each_tracker_writes_into_the_run_folder_and_continues(
 
 def test_every_tracker_has_a_class_and_an_extra() -> None:
     project = (Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8")
-    for name, entry in LOGGERS.items():
-        module, _, class_name = entry.place.partition(":")
+    for name, place in LOGGERS.items():
+        module, _, class_name = place.partition(":")
         assert hasattr(importlib.import_module(module), class_name)
         assert f"\n{name} = [" in project

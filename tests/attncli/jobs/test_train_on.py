@@ -16,8 +16,8 @@ from attncli.training.run.raised_limits import is_over, reopen
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.sources import training_source
+from attncli.training.storage.counters import Counters, read_counters
 from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.storage.state import Counters, read_counters
 from attncli.training.updates import clock
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
@@ -27,14 +27,14 @@ from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_c
 @pytest.fixture
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every update take exactly 6 seconds, and everything else no time."""
-    now, stepped = [0.0], Stepper.stepped
+    now, train_on = [0.0], Stepper.train_on
 
     def step(*arguments: object, **options: object) -> Stepped:
         now[0] += 6
-        return stepped(*arguments, **options)  # type: ignore[arg-type]
+        return train_on(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(Stepper, "stepped", step)
+    monkeypatch.setattr(Stepper, "train_on", step)
 
 
 def timed(texts: Texts, *changes: str) -> RunConfig:

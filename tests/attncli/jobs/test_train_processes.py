@@ -99,7 +99,7 @@ def test_every_process_decodes_a_part_of_the_dev_set(
     assert train_in(2, config, tmp_path / "run") == [0, 0], errors(tmp_path / "run").read_text()
     sources = [line.split("\t")[0] for line in texts.dev.read_text().splitlines()]
     decoded = [file.read_text().splitlines() for file in place.iterdir()]
-    assert [len(lines) for lines in decoded] == [9, 9]  # 3 each in 2 evaluations and of the average
+    assert sorted(map(len, decoded)) == [6, 12]  # 3 each in 2 evaluations; process 0 the average
     assert sorted(decoded[0] + decoded[1]) == sorted(3 * sources)
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,24 +20,7 @@ from attncli.training.distributed.world import ProcessGroup, World
 
 LATEST = 280  # seconds after which a process appends its stack to the file of errors
 
-servers: list[TCPStore] = []  # of the processes that run
 Work = Callable[[int], int | None]  # of the process with a number; returns its exit status
-
-
-def start(size: int, work: Work, errors: Path) -> list[int]:
-    """Fork the processes of a run; return their ids. Their stderr is appended to a file.
-
-    None begins before all are forked: the thread of the server takes a lock of libc for each
-    connection, and a process that is forked at that moment would wait for the lock for ever.
-    """
-    server = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # as of torchrun
-    server.set("connected", "")  # when this is done, so is the server's own connection
-    servers.append(server)
-    gate = Gate(*os.pipe())
-    processes = [fork(number, size, server.port, work, errors, gate) for number in range(size)]
-    os.close(gate.begin)
-    os.close(gate.wait)
-    return processes
 
 
 class Gate(NamedTuple):
@@ -74,17 +57,6 @@ def fork(number: int, size: int, port: int, work: Work, errors: Path, gate: Gate
         os._exit(result)
 
 
-def end(processes: Sequence[int]) -> list[int]:
-    """Wait for the processes; return their exit codes, negative for those that a signal ended.
-
-    One that is stopped is killed after process 0 has ended.
-    """
-    first, *others = processes
-    statuses = [os.waitpid(first, 0)[1], *map(status, others)]
-    servers.clear()
-    return [os.waitstatus_to_exitcode(status) for status in statuses]
-
-
 def status(process: int) -> int:
     """Wait for a process and return its status; kill it if it is stopped."""
     _, found = os.waitpid(process, os.WUNTRACED)
@@ -95,8 +67,21 @@ def status(process: int) -> int:
 
 
 def run(size: int, work: Work, errors: Path) -> list[int]:
-    """Run the processes to their end; return their exit codes."""
-    return end(start(size, work, errors))
+    """Run the processes of a run to their end; append their stderr to a file.
+
+    Return their exit codes, negative for those that a signal ended. One that is stopped is killed
+    after process 0 has ended. None begins before all are forked: the thread of the server takes a
+    lock of libc for each connection, and a process that is forked at that moment would wait for the
+    lock for ever.
+    """
+    server = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # as of torchrun
+    server.set("connected", "")  # when this is done, so is the server's own connection
+    gate = Gate(*os.pipe())
+    first, *others = [fork(number, size, server.port, work, errors, gate) for number in range(size)]
+    os.close(gate.begin)
+    os.close(gate.wait)
+    statuses = [os.waitpid(first, 0)[1], *map(status, others)]
+    return [os.waitstatus_to_exitcode(status) for status in statuses]
 
 
 def group_of(size: int, work: Callable[[ProcessGroup], None], errors: Path) -> None:

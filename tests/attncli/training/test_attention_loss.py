@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from attncli.training.run.configuration import run_config
+from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage import state as checkpoints
 from attncli.training.storage.state import State
 from attncli.training.updates.stepper import Stepper
 from models.base.types import VocabularySizes
@@ -19,6 +20,8 @@ from models.config.tables import AttentionConfig, AttentionLossConfig
 from tests.models.small import VOCABULARY, pairs, small_config
 
 BATCH = pairs([4, 7, 2], [5, 3, 6])
+EXAMPLES: Any = SimpleNamespace(batch=lambda numbers: BATCH)
+UPDATE = UpdateBatch(EXAMPLES, np.arange(3))
 
 
 def fresh(attention: AttentionConfig, loss: AttentionLossConfig) -> tuple[State, Stepper]:
@@ -34,7 +37,7 @@ def test_hard_attention_learns_and_its_baseline_follows() -> None:
     state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
     energy = state.model.get_parameter("decoder.attention.score.energy")
     before = energy.detach().clone()
-    steps = [stepper.update(BATCH, 0.0) for _ in range(60)]
+    steps = [stepper.train_on(UPDATE, 0.0) for _ in range(60)]
     assert steps[-1].nll < steps[0].nll / 3 and not torch.equal(before, energy)
     assert state.counters.baseline is not None
     assert -steps[0].nll < state.counters.baseline < 0
@@ -46,7 +49,7 @@ def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
         loss = AttentionLossConfig(coverage=kind, coverage_weight=weight)
         state, stepper = fresh(AttentionConfig(), loss)
         for _ in range(30):
-            stepper.update(BATCH, 0.0)
+            stepper.train_on(UPDATE, 0.0)
         weights = state.model.teacher_force(BATCH, want_weights=True).weights
         assert weights is not None
         real = weights * BATCH.target_mask[:, :, None]
@@ -57,24 +60,8 @@ def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
     assert uncovered(5.0) < 0.9 * uncovered(0.0)
 
 
-def test_a_checkpoint_keeps_the_baseline(tmp_path: Path) -> None:
-    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
-    stepper.update(BATCH, 0.0)
-    checkpoints.save(state, tmp_path / "checkpoint", tmp_path / "previous")
-    other, _ = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
-    checkpoints.restore(other, tmp_path / "checkpoint")
-    assert other.counters.baseline == state.counters.baseline is not None
-
-
-def test_the_settings_can_be_given_on_the_command_line() -> None:
-    assignments = ["train.attention.coverage=see", "model.attention.window=local_p"]
-    config = run_config("rnnsearch-nano", {}, assignments)
-    assert config.train.attention.coverage == "see"
-    assert config.model.attention.window == "local_p"
-
-
 def test_the_baseline_decays_once_per_update() -> None:
     state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
     state.counters.baseline = 7.0
-    step = stepper.update(BATCH, 0.0)
+    step = stepper.train_on(UPDATE, 0.0)
     assert state.counters.baseline == pytest.approx(0.9 * 7 - 0.1 * step.nll, rel=1e-5)

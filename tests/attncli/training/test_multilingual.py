@@ -10,8 +10,9 @@ import pytest
 
 from attncli.data.text.mixture import Mixture
 from attncli.embedded.grammar import generate
-from attncli.jobs.train import dry_run
 from attncli.shell import app
+from attncli.tasks.translate.training.dev import DevTexts
+from attncli.tasks.translate.training.dev_directions import DevDirections
 from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.events import Evaluated, Interrupted, Started
 from attncli.training.run.command_line import settings, with_languages
@@ -70,6 +71,16 @@ def test_the_languages_and_directions_are_stored_with_the_model(trained: Path) -
     assert [t.to for t in translator.translate(["The dog runs."] * 2, to=["de", "fr"])] == [
         "de",
         "fr",
+    ]
+
+
+def test_some_sources_of_several_directions_keep_their_direction() -> None:
+    one = DevTexts(["a", "b", "c"], [["A", "B", "C"]], to="de")
+    two = DevTexts(["d", "e"], [["D", "E"]], to="fr")
+    some = DevDirections((one, two)).some([0, 2, 4])
+    assert [(part.sources, part.references, part.to) for part in some.parts] == [
+        (["a", "c"], [["A", "C"]], "de"),
+        (["e"], [["E"]], "fr"),
     ]
 
 
@@ -136,12 +147,6 @@ def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     assert counts.tolist() == [44, 44, 44]
 
 
-@pytest.mark.parametrize("weight", ["", "0", "-1", "x", "inf", "nan"])
-def test_a_weight_that_is_no_positive_number_is_refused(weight: str) -> None:
-    with pytest.raises(ModelError, match="LANGUAGES"):
-        parse_corpus(f"en-de:{weight}=train.tsv")
-
-
 def test_training_can_begin_with_a_multilingual_model(trained: Path, tmp_path: Path) -> None:
     config = config_of(tmp_path, "train.steps=2", start=trained)
     assert config.tokenizer.languages == ("de", "en", "fr")
@@ -152,19 +157,9 @@ def test_training_can_begin_with_a_multilingual_model(trained: Path, tmp_path: P
         settings([], corpora=swedish, start=trained)
 
 
-@pytest.mark.parametrize("more", [[], ["--dry-run"]])
-def test_plain_files_with_a_multilingual_initial_model_are_refused(
-    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
-) -> None:
-    """The refusal names the command with --corpus, which is accepted; the output is not begun."""
-    plain, out = write_corpus(tmp_path, "en", "de", 20), tmp_path / "out"
-    given = ["--start-from", str(trained), "-o", str(out), "-s", "train.steps=1", *more]
-    assert app.run(["train", plain, *given]) == 1 and not out.exists()
-    error = capsys.readouterr().err
-    assert "two of de, en, fr" in error and len(error.splitlines()) == 1
-    corpus = f"--corpus de-en={plain}"
-    assert f"attn train {corpus} --start-from {trained}" in error
-    settings([], corpora=[parse_corpus(corpus.split()[1])], start=trained)  # is accepted
+def test_plain_files_with_a_multilingual_initial_model_are_refused(trained: Path) -> None:
+    with pytest.raises(ModelError, match="two of de, en, fr; give files as --corpus de-en=FILE"):
+        settings([Path("a.en"), Path("a.de")], start=trained)
 
 
 def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
@@ -196,11 +191,6 @@ def test_methods_apply_to_a_single_direction_too(tmp_path: Path) -> None:
     assert load_translator(tmp_path / "other").languages == ()
 
 
-def test_a_dry_run_counts_both_directions(tmp_path: Path) -> None:
-    found = dry_run(config_of(tmp_path, *VARIED), device="cpu", progress=lambda *progress: None)
-    assert found.pairs == 132 and found.batches > 0
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -213,7 +203,13 @@ def test_corpora_on_the_command_line(text: str, expected: CorpusConfig) -> None:
     assert parse_corpus(text) == expected
 
 
-@pytest.mark.parametrize("text", ["a.tsv", "en-de=", "en=a.tsv", "en-de-fr=a.tsv", "=a.tsv"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a.tsv", "en-de=", "en=a.tsv", "en-de-fr=a.tsv", "=a.tsv"),
+        *(f"en-de:{weight}=a.tsv" for weight in ("", "0", "-1", "x", "inf", "nan")),
+    ],
+)
 def test_other_forms_are_refused(text: str) -> None:
     with pytest.raises(ModelError):
         parse_corpus(text)

@@ -1,9 +1,8 @@
-"""Shards and their sum: fixed parts, a fixed order, orders that arrive as they were sent."""
+"""Shards and their sum: fixed parts, a fixed order."""
 
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from attncli.training.distributed.order import UPDATE, Order, decoded
 from attncli.training.distributed.rank import Rank, own_rank
-from attncli.training.distributed.settings import with_shards
-from attncli.training.distributed.shards import blocks, seed_of, split, usual_shards
+from attncli.training.distributed.shards import blocks, divided, seed_of, split
 from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
 from attncli.training.distributed.world import ALONE, ProcessGroup, World
-from attncli.training.storage.folder import RunFolder
+from attncli.training.settings.config import TrainConfig
 from models.base.errors import ModelError
 from tests.attncli.training.processes import group_of
-from tests.attncli.training.small import Texts, small_config, write_texts
 
 KINDS = (1, 2, 3, 4, 6, 7, 12)  # numbers of shards
 WIDTH = 24  # numbers in a gradient: a multiple of 1 to 4 processes
@@ -83,14 +79,8 @@ def test_random_numbers_depend_on_seed_update_and_shard() -> None:
     assert len(seeds) == 8 and all(0 <= seed < 2**63 for seed in seeds)
 
 
-@pytest.mark.parametrize("baseline", [None, -1.2345678901234567])
-def test_an_order_arrives_as_it_was_sent(baseline: float | None) -> None:
-    order = Order(UPDATE, 2**40 + 1, 3, 4, 1 / 3, baseline, True)
-    assert decoded(order.encoded()) == order
-
-
 def test_the_environment_tells_the_rank(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert own_rank().is_alone and own_rank(2).is_alone
+    assert own_rank() == own_rank(2) == Rank()
     for name, value in (("RANK", "1"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "localhost")):
         monkeypatch.setenv(name, value)
     assert own_rank() == own_rank(2) == Rank(1, 2, 0)
@@ -102,17 +92,8 @@ def test_the_environment_tells_the_rank(monkeypatch: pytest.MonkeyPatch) -> None
             own_rank()
 
 
-def test_several_processes_divide_an_update_by_default(tmp_path: Path) -> None:
-    config = small_config(write_texts(tmp_path)).train
-    folder = RunFolder(tmp_path / "run")
-    assert with_shards(folder, config, 1).shards == 0
-    assert [with_shards(folder, config, n).shards for n in (2, 4, 5)] == [4, 4, 8]
-    assert usual_shards(9) == 16
-    texts = Texts(tmp_path / "train.tsv", tmp_path / "dev.tsv")
-    config = small_config(texts, "train.shards=2").train
+def test_several_processes_divide_an_update_by_default() -> None:
+    shards = [divided(TrainConfig(), processes).shards for processes in (1, 2, 4, 5, 9)]
+    assert shards == [0, 4, 4, 8, 16]
     with pytest.raises(ModelError, match="3 processes for train.shards=2; expected at most 2"):
-        with_shards(folder, config, 3)
-
-
-def test_the_tests_leave_no_rank_behind() -> None:
-    assert "RANK" not in os.environ
+        divided(TrainConfig(shards=2), 3)

@@ -15,7 +15,6 @@ from attncli.training.run.command_line import ImageOptions, settings
 from attncli.training.run.run import open_run
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.log import read_log
 from models.base.errors import ModelError
 from models.bundle import read, weights_of
 from models.encoders.image import ImageEncoder
@@ -75,32 +74,11 @@ def test_soft_attention_becomes_hard_and_a_broken_run_continues(
     assert replace(again, train=replace(again.train, precision="auto")) == config
 
 
-def test_it_is_better_from_the_first_update_on(begun: Path, tmp_path: Path) -> None:
-    texts = write_texts(tmp_path, train=20, dev=4)
-    losses = []
-    for name, start in (("fresh", None), ("begun", begun)):
-        preset = None if start else "rnnsearch-nano"
-        sizes = [] if start else ["tokenizer.size=330"]
-        config = settings([texts.train], [texts.dev], preset, [*FEW, *sizes], start=start)
-        run(config, tmp_path / name)
-        steps = read_log(tmp_path / name / "log.jsonl")
-        losses.append(next(r["loss"] for r in steps if r["event"] == "train"))
-    assert losses[1] < losses[0]
-
-
-@pytest.mark.parametrize(
-    ("changes", "preset", "message"),
-    [
-        ((), "demo", "--preset demo with --start-from"),
-        (("preset=demo",), None, "preset given with -s"),
-        (("start_from=x",), None, "start_from given with -s"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(
-    begun: Path, changes: tuple[str, ...], preset: str | None, message: str
-) -> None:
-    with pytest.raises(ModelError, match=message):
-        settings([Path("a"), Path("b")], [], preset, changes, start=begun)
+def test_a_preset_or_another_initial_model_is_refused(begun: Path) -> None:
+    with pytest.raises(ModelError, match="--preset demo with --start-from"):
+        settings([Path("a"), Path("b")], [], "demo", start=begun)
+    with pytest.raises(ModelError, match="start_from given with -s"):
+        settings([Path("a"), Path("b")], assignments=["start_from=x"], start=begun)
 
 
 @pytest.mark.parametrize(
@@ -152,11 +130,6 @@ def test_a_bundle_alone_continues_by_a_preset_of_its_family(begun: Path, tmp_pat
         assert settings([Path("a"), Path("b")], start=alone).preset == "rnnsearch-small"
     (alone / "config.toml").unlink()
     assert settings([Path("a"), Path("b")], start=alone).model == read(begun).model.config
-
-
-def test_no_model_to_begin_with_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no model at"):
-        settings([Path("a"), Path("b")], start=tmp_path / "none")
 
 
 def test_a_captioner_continues_with_what_its_image_network_learned(

@@ -25,6 +25,7 @@ class ImageTraining(TrainingSource):
     demo_name = "scenes"
     embedded = "embedded scenes"
     default_preset = "show-attend-tell-soft-small"
+    example_input = "attn caption IMAGE"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if images or a file of captions are named."""
@@ -70,12 +71,6 @@ class ImageTraining(TrainingSource):
         for name in ("dev_captions", "regions"):
             if getattr(data, name) and not data.captions:
                 raise ModelError(f"data.{name} without data.captions", "both")
-
-    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
-        """Return a command that captions an image of the training data."""
-        from attncli.training.sources.examples import image_example
-
-        return image_example(data, folder)
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of the files of captions; images are hashed one by one in `made.json`."""

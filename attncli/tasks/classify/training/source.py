@@ -24,6 +24,7 @@ class LabelTraining(TrainingSource):
     demo_name = "tenses"
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
+    example_input = "echo 'A dog runs.' | attn classify"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if a file of labelled texts is named."""
@@ -63,12 +64,6 @@ class LabelTraining(TrainingSource):
         for name in CAPTION_SETTINGS:
             if value := getattr(train, name):
                 raise ModelError(f"train.{name} = {value} for {named}", "0")
-
-    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
-        """Return a command that classifies a text of the training data."""
-        from attncli.training.sources.examples import label_example
-
-        return label_example(data, folder)
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of the content of both tables."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ class RowTraining(TextTraining):
     demo_name = "rows"
     embedded = "no data"
     default_preset = "multi-source-small"
+    example_input = "attn translate -i TABLE"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return False, because the option that names a table of rows also names sentence pairs."""
@@ -51,10 +51,6 @@ class RowTraining(TextTraining):
             raise ModelError(f"{len(data.train)} training files for {named}", "one table of rows")
         if train.metric in ("cider", *LABEL_METRICS):
             raise ModelError(f"train.metric = {train.metric!r} for {named}", "another metric")
-
-    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
-        """Return a command that translates the rows of the training table."""
-        return f"attn translate -i {shlex.quote(data.train[0])}"
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised rows and the dev set."""

@@ -29,6 +29,7 @@ class TextTraining(TrainingSource):
     demo_name = "demo"
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
+    example_input = "echo 'A dog runs.' | attn translate"
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if training files are named."""
@@ -75,12 +76,6 @@ class TextTraining(TrainingSource):
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
         check_examples(data, train, tokenizer)
-
-    def example(self, data: DataConfig, languages: tuple[str, ...], folder: Path) -> str:
-        """Return a command that translates a sentence of the training data."""
-        from attncli.training.sources.examples import text_example
-
-        return text_example(data, languages, folder)
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of training and dev files."""

@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
-from attncli.data.batching import epoch_plan, gather
+from attncli.data.batching import epoch_plan
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Scores, Stepped
 from attncli.training.interfaces import UpdateBatch
@@ -20,19 +22,18 @@ from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.sources import training_source
-from attncli.training.storage.state import Counters, State, using
+from attncli.training.storage.counters import Counters
+from attncli.training.storage.state import State
 from attncli.training.updates.clock import time_share
 from attncli.training.updates.evaluation import averaged
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes
-from models.base.memory import retain_freed_memory
-from models.base.types import Batch
 from models.bundle import weights_of
 from tests.attncli.training.small import small_config, write_texts
 
 CPU = torch.device("cpu")
-Fresh = Callable[..., tuple[State, TrainConfig, list[Batch]]]
+Fresh = Callable[..., tuple[State, TrainConfig, list[UpdateBatch]]]
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +41,14 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
     """Return a function that makes a state, its settings and some batches, without dropout."""
     folder = tmp_path_factory.mktemp("loop")
     texts = write_texts(folder)
-    pairs = None
 
-    def make(*changes: str) -> tuple[State, TrainConfig, list[Batch]]:
-        nonlocal pairs
+    def make(*changes: str) -> tuple[State, TrainConfig, list[UpdateBatch]]:
         config = small_config(texts, "model.dropout=0", *changes)
         data = training_source(config.model.family).load(config, folder, lambda *progress: None)
         pairs = data.prepared.examples
         state = fresh_state(config, data.prepared, CPU)
         plan = epoch_plan(pairs, 200, seed=1, epoch=0)
-        return state, config.train, [gather(pairs, numbers, CPU) for numbers in plan]
+        return state, config.train, [UpdateBatch(pairs, numbers) for numbers in plan]
 
     return make
 
@@ -78,14 +77,14 @@ def test_the_loss_in_bf16_is_near_that_in_fp32(fresh: Fresh) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         state, config, batches = fresh()
         stepper = Stepper(state, config, dtype)
-        losses.append([stepper.update(batch, 0.0).nll for batch in batches[:5]])
+        losses.append([stepper.train_on(batch, 0.0).nll for batch in batches[:5]])
     assert losses[0] == pytest.approx(losses[1], rel=0.01)
     assert losses[0] != losses[1]
 
 
 def test_the_first_loss_is_that_of_knowing_nothing(fresh: Fresh) -> None:
     state, config, batches = fresh()
-    step = Stepper(state, config, torch.float32).update(batches[0], 0.0)
+    step = Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
     assert abs(step.nll - math.log(len(state.model.output.weight))) < 1
 
 
@@ -94,7 +93,7 @@ def test_the_moving_average_follows_its_formula(fresh: Fresh) -> None:
     average = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
     stepper = Stepper(state, config, torch.float32)
     for step, batch in enumerate(batches[:6], 1):
-        stepper.update(batch, 0.0)
+        stepper.train_on(batch, 0.0)
         decay = min(0.5, (1 + step) / (10 + step))
         for name, tensor in weights_of(state.model).items():
             average[name] = decay * average[name] + (1 - decay) * tensor
@@ -123,24 +122,20 @@ def test_lent_weights_are_given_back_even_after_an_error(fresh: Fresh) -> None:
     state, _, _ = fresh()
     own = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
     other = {name: torch.zeros_like(tensor) for name, tensor in own.items()}
-    with pytest.raises(KeyError), using(state.model, other):
-        assert not any(parameter.any() for parameter in state.model.parameters())
+    with pytest.raises(KeyError), state.evaluated(other) as model:
+        assert not any(parameter.any() for parameter in model.parameters())
         raise KeyError
     for name, tensor in weights_of(state.model).items():
         assert torch.equal(tensor, own[name])
 
 
 def test_clipping_bounds_the_gradient(fresh: Fresh) -> None:
-    moved = []
     for clip in (0.0, 1e-3):
         state, config, batches = fresh(f"train.clip={clip}")
-        before = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
-        norm = Stepper(state, config, torch.float32).update(batches[0], 0.0).norm
+        norm = Stepper(state, config, torch.float32).train_on(batches[0], 0.0).norm
         moments = [state.optimiser.state[p]["exp_avg"] for p in state.model.parameters()]
         size = math.sqrt(sum(float((moment / 0.1).square().sum()) for moment in moments))
         assert size == pytest.approx(min(norm, clip) if clip else norm, rel=1e-3)
-        moved.append(before)
-    assert all(torch.equal(moved[0][name], moved[1][name]) for name in moved[0])
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -149,7 +144,7 @@ def test_a_loss_that_is_no_number_ends_the_run_with_advice(fresh: Fresh, value: 
     with torch.no_grad():
         next(iter(state.model.parameters())).fill_(value)
     with pytest.raises(ModelError, match="lower train.lr"):
-        Stepper(state, config, torch.float32).update(batches[0], 0.0)
+        Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
 
 
 # schedule
@@ -196,20 +191,14 @@ def test_the_log_holds_means_over_its_interval() -> None:
 # evaluations and ends
 
 
-class Held:
-    """A state that has counters and nothing else."""
-
-    def __init__(self) -> None:
-        self.counters = Counters()
-
-
-def after_scores(config: TrainConfig, *scores: float | None) -> Counters:
-    """Return the counters after evaluations with these scores."""
-    state = Held()
-    for score in scores:
-        state.counters.step += 10
-        judged(state, Scores(1.0, score), config)  # type: ignore[arg-type]
-    return state.counters
+def after_scores(config: TrainConfig, *found: float | Scores) -> Counters:
+    """Return the counters after evaluations with these scores, given as BLEU or whole."""
+    counters = Counters()
+    state: Any = SimpleNamespace(counters=counters)
+    for scores in found:
+        counters.step += 10
+        judged(state, scores if isinstance(scores, Scores) else Scores(1.0, scores), config)
+    return counters
 
 
 def test_early_stopping_counts_evaluations_without_gain() -> None:
@@ -230,13 +219,6 @@ def test_early_stopping_waits_for_the_end_of_the_warm_up() -> None:
     assert after_scores(config, *passing) == without and without.ended
 
 
-def test_a_loss_counts_downwards() -> None:
-    state = Held()
-    for loss in (3.0, 2.0, 2.5):
-        judged(state, Scores(loss, None), TrainConfig(metric="loss"))  # type: ignore[arg-type]
-    assert (state.counters.best, state.counters.waits) == (-2.0, 1)
-
-
 def test_the_plateau_cuts_after_its_patience_and_counts_anew() -> None:
     config = TrainConfig(schedule="plateau", plateau_patience=2, patience=0, metric="bleu")
     assert [after_scores(config, *[5.0] * n).cuts for n in range(1, 8)] == [0, 0, 1, 1, 2, 2, 3]
@@ -246,21 +228,18 @@ def test_the_plateau_cuts_after_its_patience_and_counts_anew() -> None:
 
 
 def test_equal_scores_are_compared_by_loss_which_does_not_count_against_patience() -> None:
-    state, config = Held(), TrainConfig(patience=2, metric="bleu")
-    gained = []
-    for loss in (5.0, 4.0, 4.5, 3.0, 3.5):
-        state.counters.step += 10
-        gained.append(judged(state, Scores(loss, 0.0), config).gained)  # type: ignore[arg-type]
-    assert gained == [True, True, False, True, False]
-    assert (state.counters.best_step, state.counters.waits, state.counters.ended) == (40, 1, "")
+    config = TrainConfig(patience=2, metric="bleu")
+    losses = [Scores(loss, 0.0) for loss in (5.0, 4.0, 4.5, 3.0, 3.5)]
+    best = [after_scores(config, *losses[:count]).best_step for count in range(1, 6)]
+    assert best == [10, 20, 20, 40, 40]
+    assert after_scores(config, *losses).waits == 1 and not after_scores(config, *losses).ended
 
 
-def test_a_lower_error_rate_is_better() -> None:
-    state, config = Held(), TrainConfig(metric="error_rate")
-    for rate in (80.0, 20.0, 30.0):
-        state.counters.step += 10
-        judged(state, Scores(1.0, 9.0, error_rate=rate), config)  # type: ignore[arg-type]
-    assert (state.counters.best, state.counters.best_step) == (-20.0, 20)
+@pytest.mark.parametrize("metric", ["loss", "error_rate"])
+def test_a_lower_loss_or_error_rate_is_better(metric: str) -> None:
+    found = [Scores(value, 9.0, error_rate=value) for value in (80.0, 20.0, 30.0)]
+    counters = after_scores(TrainConfig(metric=metric), *found)
+    assert (counters.best, counters.best_step, counters.waits) == (-20.0, 20, 1)
 
 
 @pytest.mark.parametrize(
@@ -297,15 +276,3 @@ def test_limits() -> None:
     assert limit_reached(Counters(step=9, epoch=3), config) == "3 epochs done"
     assert limit_reached(Counters(step=9, epoch=1), TrainConfig(epochs=1)) == "1 epoch done"
     assert limit_reached(Counters(step=99, epoch=99), TrainConfig(steps=0, epochs=0)) == ""
-
-
-def test_keeping_memory_changes_no_number(fresh: Fresh) -> None:
-    found = []
-    for kept in (False, True):
-        if kept:
-            retain_freed_memory()
-        state, config, batches = fresh()
-        stepper = Stepper(state, config, torch.float32)
-        updates = [stepper.update(batch, 0.0) for batch in batches]
-        found.append([update._replace(seconds=0.0, elapsed=0.0) for update in updates])
-    assert found[0] == found[1]

@@ -13,8 +13,7 @@ from attncli.training.run.configuration import run_config
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.updates import precision
-from attncli.training.updates.hardware import computes_bf16
-from attncli.training.updates.precision import chosen_precision, products
+from attncli.training.updates.precision import chosen_precision
 from models.config.tables import ModelConfig
 from tests.attncli.training.small import after, outcome, run, small_config, write_texts
 
@@ -49,13 +48,6 @@ def test_a_processor_computes_large_products_in_bf16(
     preset: str, changes: list[str], expected: str
 ) -> None:
     assert chosen_precision(*tables(preset, *changes), CPU) == expected
-
-
-def test_products_are_counted_for_a_shard_of_a_batch() -> None:
-    sizes = ["train.batch_tokens=1000", "model.embedding=8", "model.hidden=4"]
-    assert products(*tables("transformer-nano", *sizes)) == 32_000
-    parts = [*sizes, "train.shards=4"]
-    assert products(*tables("transformer-nano", *parts)) == 8_000
 
 
 def test_a_gpu_computes_products_of_any_size_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +89,3 @@ def test_a_run_of_the_first_versions_continues_in_bf16(tmp_path: Path) -> None:
     folder.config.write_text(text.replace('precision = "fp32"', 'precision = "auto"'), "utf-8")
     events = run(config, folder.path)
     assert isinstance(events[0], Started) and events[0].precision == "bf16"
-
-
-def test_the_processor_is_known() -> None:
-    assert isinstance(computes_bf16(CPU), bool)

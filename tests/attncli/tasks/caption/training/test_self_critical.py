@@ -14,6 +14,7 @@ from attncli.data.batching import epoch_plan, gather
 from attncli.tasks.caption.training.data import load
 from attncli.tasks.caption.training.self_critical import SelfCritical, likelihoods
 from attncli.training.events import Stepped
+from attncli.training.interfaces import UpdateBatch
 from attncli.training.run.run import fresh_state
 from attncli.training.updates.stepper import Stepper
 from models.base.types import Batch, Memory
@@ -146,9 +147,9 @@ def test_rewards_rise(tmp_path: Path) -> None:
     assert isinstance(reward_loss, SelfCritical)
     reward_loss.reward = lambda texts, image: [float(text.count("e")) for text in texts]  # type: ignore
     numbers, rewards = np.arange(8), []
-    batch = gather(prepared.examples.at(0), numbers, CPU)
+    update = UpdateBatch(prepared.examples.at(0), numbers, reward_loss)
     for _ in range(40):
-        reward = stepper.update_by_reward(reward_loss, batch, numbers, 0.0).reward
+        reward = stepper.train_on(update, 0.0).reward
         assert reward is not None
         rewards.append(reward)
     assert np.mean(rewards[-5:]) > 2 * np.mean(rewards[:5])

@@ -1,0 +1,108 @@
+"""Counters and best scores of a run, as its checkpoint stores them.
+
+`attn runs prune` removes the checkpoint of a finished run and writes finished.json in its place.
+Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from attncli.training.events import AlreadyFinished, FinalModel
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.tensor_file import intact, read_metadata
+from models.base.errors import DamagedError
+from models.base.files import write_text
+from models.base.parsing import parse_json
+
+PRUNED = ("step", "tokens", "seconds", "best", "ended", "kept")  # counters in finished.json
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Counters:
+    """Counters and best scores of a run."""
+
+    step: int = 0  # updates done
+    epoch: int = 0  # index of the current epoch, from 0
+    batch: int = 0  # batches of this epoch done
+    tokens: int = 0  # target tokens seen
+    seconds: float = 0.0  # time spent on updates
+    elapsed: float = 0.0  # training time in seconds, evaluations included; see clock.py
+    cuts: int = 0  # reductions of the learning rate by the plateau schedule
+    plateau_waits: int = 0  # evaluations since the last gain or cut
+    waits: int = 0  # evaluations since the last gain
+    best: float | None = None  # best dev score; higher is better
+    best_loss: float | None = None  # dev loss at the best score
+    best_step: int = 0
+    evaluated: int = 0  # step of the last evaluation
+    snapshots: list[int] = field(default_factory=list)  # steps whose weights are kept, oldest first
+    log_bytes: int = 0  # size of log.jsonl at the checkpoint
+    interval: dict[str, float] = field(default_factory=dict)  # sums for the next log record
+    baseline: float | None = None  # hard attention: REINFORCE baseline
+    ended: str = ""  # reason why the updates ended; "" before
+    kept: FinalModel | None = None  # final model, once it is written
+
+
+def parse_counters(text: str) -> Counters:
+    """Return counters that were stored as JSON."""
+    counters = Counters(**parse_json(text))
+    return dataclasses.replace(counters, kept=counters.kept and FinalModel(*counters.kept))
+
+
+def read_counters(checkpoint: Path) -> Counters:
+    """Return the counters of a checkpoint, without reading the weights."""
+    metadata = read_metadata(checkpoint)
+    with intact(checkpoint):
+        return parse_counters(metadata["counters"])
+
+
+def read_progress(folder: RunFolder) -> Counters | None:
+    """Return the counters of a run; None before its first checkpoint.
+
+    Raises DamagedError if finished.json or all checkpoints are damaged.
+    """
+    if not folder.checkpoint.exists() and folder.finished.exists():
+        with intact(folder.finished):
+            return parse_counters(folder.finished.read_text("utf-8"))
+    return first_intact(folder, read_counters)[0]
+
+
+def finished_run(folder: RunFolder) -> AlreadyFinished | None:
+    """Return the event of a finished run; None for one that has not finished."""
+    counters = read_progress(folder)
+    if counters is None or counters.kept is None:
+        return None
+    return AlreadyFinished(counters.step, counters.ended, counters.kept)
+
+
+def write_finished(folder: RunFolder) -> None:
+    """Write finished.json of a finished run, whose checkpoint is then removed."""
+    counters = read_progress(folder)
+    record = {name: getattr(counters, name) for name in PRUNED}
+    write_text(folder.finished, json.dumps(record, indent=2) + "\n")
+
+
+def first_intact(folder: RunFolder, read: Callable[[Path], Result]) -> tuple[Result | None, str]:
+    """Return the result of reading the last intact checkpoint, and a warning.
+
+    The result is None if there is no checkpoint. The warning is "" unless the last checkpoint is
+    missing or damaged and the previous one is used. Raises DamagedError if none is intact.
+    """
+    if not (folder.checkpoint.exists() or folder.previous.exists()):
+        return None, ""
+    try:
+        return read(folder.checkpoint), ""
+    except DamagedError as error:
+        try:
+            found = read(folder.previous)
+        except DamagedError:
+            hint = f"remove {folder.path}/checkpoint*.safetensors to start this run again"
+            raise DamagedError(error.found, error.expected, hint) from None
+        return found, f"{error.found}; continuing from {folder.previous.name}"
