@@ -10,23 +10,19 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from attncli.data.dev_split import described
-from attncli.data.text import corpus, token_writing, tokens
+from attncli.data.text import corpus, tokens
 from attncli.data.text.labels import LabelledText, check_order, read_labelled, set_aside
+from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.run.initial_model import initial_tokenizer
+from attncli.training.run.initial_model import write_vocabulary
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import (
-    MOST_LINES,
-    count_words,
-    learned_vocabulary,
-    size_for,
-)
+from attncli.training.sources.vocabulary import MOST_LINES, count_words, size_for
 from attncli.training.storage.prepared_folder import read_made, reading
 from models.base.errors import ModelError
-from models.base.files import write_bytes, write_folder, write_text
+from models.base.files import write_folder, write_text
 from models.config.tables import TokenizerConfig
 from models.text.labels import LabelTokenizer, read_tokenizer
 from models.text.normalise import normalise
@@ -106,14 +102,12 @@ def read_rows(data: DataConfig, seed: int) -> LabelSplits:
 
 def prepare(settings: Preparation, rows: LabelSplits, folder: Path, progress: Progress) -> None:
     """Learn a vocabulary, and write the texts and labels as ids."""
-    tokenizer = initial_tokenizer(
+    tokenizer = write_vocabulary(
+        folder,
         settings.start_from,
-        lambda: learned_vocabulary(
-            lambda: learn(rows, settings.tokenizer, settings.seed), progress
-        ),
+        lambda: learn(rows, settings.tokenizer, settings.seed),
+        progress,
     )
-    for name, content in tokenizer.files().items():
-        write_bytes(folder / name, content)
     dropped = write_rows(rows.train, cast(LabelTokenizer, tokenizer), folder, settings.longest)
     if sum(dropped) == len(rows.train):
         raise ModelError(
@@ -142,8 +136,7 @@ def write_rows(
 
     longest: limit of a text in tokens.
     """
-    kind = token_writing.id_type(max(len(tokenizer.source), len(tokenizer.labels)))
-    source, target = (token_writing.SideWriter(folder, side, kind) for side in ("source", "target"))
+    sources, targets = [], []
     empty = long = 0
     for row in rows:
         ids = tokenizer.encode(row.text) if row.text.strip() else []
@@ -152,8 +145,11 @@ def write_rows(
         elif len(ids) > longest:
             long += 1
         else:
-            source.add(ids)
-            target.add(tokenizer.encode_target(row.label))
-    source.close()
-    target.close()
+            sources.append(ids)
+            targets.append(tokenizer.encode_target(row.label))
+    kind = id_type(max(len(tokenizer.source), len(tokenizer.labels)))
+    for side, ids_of in (("source", sources), ("target", targets)):
+        writer = SideWriter(folder, side, kind)
+        writer.add(ids_of)
+        writer.close()
     return tokens.Dropped(empty, long)
