@@ -9,12 +9,8 @@ from pathlib import Path
 
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
-from attncli.tasks.translate.training.data import (
-    pairs_of,
-    sampled_lines,
-    write_corpus,
-    write_tokenizer,
-)
+from attncli.data.text.token_writing import write_pairs
+from attncli.tasks.translate.training.data import pairs_of, sampled_lines, write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
 from attncli.tasks.translate.training.output_tokens import needed_tokens
@@ -145,12 +141,11 @@ def _tokenise(
     progress: Progress,
 ) -> tokens.Dropped:
     folder.mkdir()
-    return write_corpus(
+    return write_pairs(
         pairs_of(one.files),
         tokenizer,
         folder,
         name=" ".join(one.files),
         max_length=longest - PREFIX,
-        total=total,
         advance=lambda done: progress(f"tokenising {one.languages}", done, total),
     )

@@ -11,14 +11,14 @@ from attncli.data.training_samples import ShownExample, spread
 from attncli.scoring.rouge import rouge_l
 from attncli.scoring.sequences import error_rate, exact_match, references_by_output
 from attncli.scoring.translations import sacrebleu_tokens
-from attncli.tasks.translate.training.samples import text_samples
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
+from attncli.training.sources.heat_map import heat_map
 from attncli.training.updates.metrics import metric_for
 from models import load_translator
-from models.alignment import choose_head
-from models.base.types import Batch
+from models.alignment import align_translations, choose_head
+from models.base.types import Batch, Translation
 from models.bundle import Bundle
 from models.config.tables import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
@@ -97,13 +97,20 @@ class DevTexts(DevSet):
     def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
         """Return evenly spaced sentence pairs with their translations; see `DevSet`."""
         translator = self.translator(bundle, device)
-        pairs = [(self.sources[n], self.references[0][n]) for n in spread(len(self), count)]
-        fitting = [
-            (source, reference)
-            for source, reference in pairs
-            if source.strip() and fits(source, translator.tokenizer, translator.config, self.to)
+        numbers = [
+            number
+            for number in spread(len(self), count)
+            if (source := self.sources[number]).strip()
+            and fits(source, translator.tokenizer, translator.config, self.to)
         ]
-        return text_samples(translator, fitting, self.to)
+        results = translator.translate([self.sources[n] for n in numbers], to=self.to)
+        samples = [
+            ShownExample(self.sources[n], self.references[0][n], result.text)
+            for n, result in zip(numbers, results, strict=True)
+        ]
+        if translator.model.decoder.attends and samples:
+            samples[0] = samples[0]._replace(attention=alignment_map(translator, results[0]))
+        return samples
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU, exact match, the metric of early stopping, and the loss."""
@@ -119,6 +126,14 @@ class DevTexts(DevSet):
             error_rate=errors,
             rouge_l=rouge_l(outputs, references) if config.metric == "rouge_l" else None,
         )
+
+
+def alignment_map(translator: Translator, translation: Translation) -> str:
+    """Return the heat map of a translation; "" if it has no words, or too many."""
+    [found] = align_translations(translator, [translation])
+    if found.note:
+        return ""
+    return heat_map(found.source, found.target, found.weights.float().cpu().numpy(), found.links)
 
 
 def store_head(folder: Path, dev: DevSet, device: str) -> None:

@@ -110,9 +110,9 @@ class TextTraining(TrainingSource):
     def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best, by sentence pairs of the dev set."""
         from attncli.tasks.translate.training.dev import store_head
-        from attncli.tasks.translate.training.dev_directions import first_direction
+        from attncli.tasks.translate.training.dev_directions import DevDirections
 
-        store_head(folder, first_direction(dev), device)
+        store_head(folder, dev.parts[0] if isinstance(dev, DevDirections) else dev, device)
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the sizes of both vocabularies, or of the joint one."""
