@@ -35,13 +35,14 @@ from attncli.scoring.translations import (
     metrics,
 )
 from attncli.tasks.translate.line_plans import ROWS, LineOptions
-from attncli.tasks.translate.lines import DEFAULT_OPTIONS, Translates, translate_lines
+from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.terminal.escapes import one_line
 from attncli.terminal.messages import Messages, ShowProgress
 from attncli.terminal.plurals import counted
 from models.base.errors import ModelError
 from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
+from models.inference.text_translator import TextTranslator
 from models.text.normalise import nfc
 
 
@@ -154,7 +155,7 @@ def read_system(path: Path, test_set: EvaluationSet) -> System:
 def translate_test_set(
     name: str,
     sources: Sequence[str],
-    translator: Translates,
+    translator: TextTranslator,
     *,
     references: Sequence[Sequence[str]] = (),
     search: SearchConfig,

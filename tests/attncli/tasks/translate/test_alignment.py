@@ -12,6 +12,7 @@ from attncli.data.lines import Line
 from attncli.shell import app
 from attncli.tasks.align.pairs import aligner_of
 from attncli.tasks.translate.alignment import with_alignments
+from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.alignment import align_translations
 from models.config.tables import SearchConfig
@@ -67,17 +68,8 @@ def test_tables_json_and_nbest(
 
 def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> None:
     line = Line(1, f"{TEXT} She is.")
-    limit = tiny_translator.source_length(TEXT)
-
-    class Short:
-        to = ""
-        max_source_length = limit
-        source_length = staticmethod(tiny_translator.source_length)
-        unknown_characters = staticmethod(tiny_translator.unknown_characters)
-        stream = staticmethod(tiny_translator.stream)
-        search = SearchConfig()
-
-    outcomes = translate_lines([[line]], Short(), search=Short.search)
+    options = LineOptions(split_above=tiny_translator.source_length(TEXT))
+    outcomes = translate_lines([[line]], tiny_translator, search=SearchConfig(), options=options)
     [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, {})])
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments

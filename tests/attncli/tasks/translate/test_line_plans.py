@@ -149,7 +149,7 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     assert outcome.translation and outcome.translation.text == f" {word} " and not model.asked
     note = "line 1 has 27 tokens and the model takes 20; one word without spaces, copied"
     assert outcome.note == note
-    assert translated([word], model, replace(EVERYDAY, copy=False)) != [word] and model.asked
+    assert translated([word], model, replace(EVERYDAY, everyday=False)) != [word] and model.asked
     model.asked.clear()
     assert translated(["走" * 250], model) and model.asked  # written without spaces
 

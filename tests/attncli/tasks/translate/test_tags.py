@@ -12,10 +12,11 @@ import torch
 from attncli.data.lines import Line, TranslatedLine
 from attncli.tags import TokenWeights
 from attncli.tags.scan import count
-from attncli.tasks.translate.lines import Translates, translate_lines
+from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.tags import AlignTranslations, token_weights
 from models.base.types import Translation
 from models.config.tables import SearchConfig
+from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator
 from tests.attncli.tags.small import line
 from tests.upper_model import Upper
@@ -37,7 +38,7 @@ def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
 
 def outcomes(
     *texts: str,
-    model: Translates | None = None,
+    model: TextTranslator | None = None,
     align: AlignTranslations = one_to_one,
     nbest: int = 1,
 ) -> list[TranslatedLine]:
