@@ -132,9 +132,9 @@ def test_sentences_of_the_grammar_are_labelled_with_their_tense() -> None:
     ("changes", "message"),
     [
         (["train.metric=bleu"], "accuracy, macro_f1 or loss"),
-        (["train.attention.coverage=see"], "a label reads the text once"),
-        (["data.noise=0.5"], "for sentence pairs"),
-        (["train.encoder_from=2"], "train.encoder_from = 2"),
+        (["train.attention.coverage=see"], "train.attention.coverage for preset"),
+        (["data.noise=0.5"], "data.noise for preset.* expected labelled texts alone"),
+        (["train.encoder_from=2"], "train.encoder_from for preset"),
         (["data.train=a,b"], "expected labelled texts"),
     ],
 )
