@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attncli.data.streams import check_output
+from attncli.data.streams import check_output, open_output
+from attncli.data.text.text_files import open_text
 from attncli.options.shared import MODEL
+from attncli.terminal.plurals import counted
+from models.base.errors import ModelError
 from models.catalogue.installed import no_model_given
 
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
@@ -58,6 +62,18 @@ def check_save(folders: list[Path], save: Path | None) -> None:
     check_output(save)
 
 
-def path_for(save: Path, name: str) -> Path:
-    """Return the file for the outputs of one model."""
-    return Path(str(save).replace(MODEL_NAME, name))
+def save_outputs(save: Path | None, model: str, outputs: Iterable[str]) -> None:
+    """Write the outputs of one model, a line each, to the file of --save if it is given."""
+    if save:
+        with open_output(Path(str(save).replace(MODEL_NAME, model))) as write:
+            write("".join(f"{output}\n" for output in outputs).encode("utf-8", "replace"))
+
+
+def read_outputs(path: Path, count: int) -> list[str]:
+    """Return the outputs of another program, one a line; raise ModelError unless `count`."""
+    with open_text(path) as lines:
+        outputs = list(lines)
+    if len(outputs) != count:
+        found = f"{path} has {counted(len(outputs), 'line')}"
+        raise ModelError(found, f"{count:,}, one for each of the test set")
+    return outputs

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncli.data.images.captions import has_parts, read_captions
 from attncli.data.images.index import ImageIndex, open_images
 from attncli.data.images.named import ImageFile
-from attncli.data.streams import check_files, open_output
+from attncli.data.streams import check_files
 from attncli.data.text.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
-from attncli.options.evaluation import path_for
+from attncli.options.evaluation import save_outputs
 from attncli.scoring.meteor import why_not
 from attncli.tasks.caption.attention_scores import attention_scores
 from attncli.tasks.caption.images import caption_images
@@ -137,12 +137,8 @@ def _captioned(
             system = caption_test_set(
                 name, files, captioner, search=captioner.search, advance=advance
             )
-        if save:
-            texts = (" ".join(text.split()) for text in system.captions)
-            rows = zip(test_set.images, texts, strict=True)
-            with open_output(path_for(save, name)) as write:
-                lines = "".join(f"{image}\t{text}\n" for image, text in rows)
-                write(lines.encode("utf-8", "replace"))
+        texts = (" ".join(text.split()) for text in system.captions)
+        save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
         if attention and captioner.read_mode:
             with options.messages.progress(
                 f"scoring attention, {name}", total=len(files)

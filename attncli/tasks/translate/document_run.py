@@ -13,7 +13,7 @@ from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import TEXT, format_of, named_delimiter
-from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.output.checks import REPORTED, OutputReport
 from attncli.tasks.translate.settings import InputSettings
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError
@@ -120,6 +120,6 @@ def _outcomes(
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 messages.warn(message)
             advance(len(outcomes))
-    for message in report.summary():
+    for message in report.totals(above=REPORTED):
         messages.warn(message)
     return outcomes

@@ -23,7 +23,7 @@ from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.line_languages import LineLanguages
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
 from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.output.checks import REPORTED, OutputReport
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal.messages import Messages
@@ -200,7 +200,7 @@ def _write_all(
         for message in report.messages(outcomes):
             messages.warn(message)
         refused += sum(outcome.translation is None for outcome in outcomes)
-    for message in report.summary():
+    for message in report.totals(above=REPORTED):
         messages.warn(message)
     return refused
 

@@ -77,7 +77,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         raise ModelError(abbreviate(broken.values()), "the images that the run started with")
     remarks = start_advice(config.model.image, config.start_from)
     if captions.dev and not config.data.dev_captions:
-        remarks += (described(len(captions.dev), "images", "--dev"),)
+        remarks += (described(len(captions.dev), "images"),)
     examples = caption_examples(prepared_folder, manifest, stores, config.train)
     rewards = None
     if config.train.self_critical_from:

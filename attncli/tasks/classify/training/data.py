@@ -52,7 +52,7 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     dev = dev_labels(rows.dev) if rows.dev else None
     remarks: tuple[str, ...] = ()
     if dev and not data.dev_labels:
-        remarks = (described(len(dev), "labelled texts", "--dev"),)
+        remarks = (described(len(dev), "labelled texts"),)
     return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
 
 

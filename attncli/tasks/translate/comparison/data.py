@@ -8,17 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from attncli.data.alignments.links import Index, PairLinks, read_links
-from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
+from attncli.jobs.compared.base import ComparedData, Sets
 from attncli.jobs.compared.shared_files import fingerprints, write_tables
 from attncli.tasks.translate.training.data import as_tsv, read_dev, sample_grammar
-from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.settings.config import DataConfig
 from models.base.errors import ModelError
-
-
-def given(data: DataConfig, files: ComparedFiles) -> ComparedData:
-    """Return the files of the command line."""
-    return compared_texts(data, files.test, files.gold, files.gold_index)
 
 
 def embedded(data: DataConfig, seed: int, folder: Path) -> ComparedData:
@@ -43,15 +37,11 @@ def compared_texts(
         raise ModelError("no dev set", "a dev set, which selects the weights", "give --dev FILE...")
     test = read_dev(replace(data, dev=tuple(map(str, test_files))))
     if isinstance(gold, Path):
-        gold = read_gold(gold, test or dev, index)
+        texts = test or dev
+        pairs = zip(texts.sources, texts.references[0], strict=True)
+        lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
+        gold = read_links(gold, lengths, index=index).rows
     known = [[sorted(row.sure), sorted(row.possible)] for row in gold or ()]
     marks = fingerprints([data.dev, test_files])
     mark = hashlib.sha256(f"{marks} {known}".encode()).hexdigest()
     return ComparedData(data, Sets(dev, test, mark, gold))
-
-
-def read_gold(path: Path, pairs: DevTexts, index: Index | None) -> tuple[PairLinks, ...]:
-    """Return the gold links between sources and their first references."""
-    texts = zip(pairs.sources, pairs.references[0], strict=True)
-    lengths = [(len(source.split()), len(target.split())) for source, target in texts]
-    return read_links(path, lengths, index=index).rows

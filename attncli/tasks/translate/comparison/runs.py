@@ -5,11 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from attncli.jobs.compared.base import (
-    ComparedData,
-    ComparedFiles,
-    ComparedSource,
-)
+from attncli.jobs.compared.base import ComparedData, ComparedFiles, ComparedSource
 
 if TYPE_CHECKING:
     from attncli.training.settings.config import DataConfig
@@ -49,5 +45,5 @@ class ComparedTexts(ComparedSource):
         from attncli.tasks.translate.comparison import data as text_data
 
         if data.train:
-            return text_data.given(data, files)
+            return text_data.compared_texts(data, files.test, files.gold, files.gold_index)
         return text_data.embedded(data, seed, folder)

@@ -155,7 +155,7 @@ def test_labels_are_scored_and_the_confusions_drawn(
     assert system["confusion"] == [[1, 1], [0, 1]]
     (tmp_path / "other.txt").write_text("animal\n")
     assert app.run(["evaluate", "labels", files[0], *options[:2]]) == 1
-    assert "other.txt has 1 lines; expected 3, one for each text" in capfd.readouterr().err
+    assert "other.txt has 1 line; expected 3, one for each" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

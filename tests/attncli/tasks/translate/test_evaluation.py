@@ -10,6 +10,7 @@ import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
+from attncli.data.text.corpus import read_pairs
 from attncli.embedded.grammar import Pair
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
@@ -18,8 +19,7 @@ from attncli.scoring.translations import EvaluationSet, LengthRanges, Scoring, S
 from attncli.shell import app
 from attncli.tasks.translate.evaluation import (
     evaluate_texts,
-    read_system,
-    read_test_set,
+    evaluation_set,
     translate_test_set,
 )
 from attncli.terminal import console
@@ -93,7 +93,7 @@ def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:
     table = tmp_path / "test.tsv"
     table.write_text("s\ta cat sits on the mat\tone cat is on it\nt\ta dog\nu\tno\tnot\n")
     outputs = ["one cat is on it", "", "no"]
-    test_set = read_test_set([table])
+    test_set = evaluation_set(read_pairs([table]))
     (found,) = scoring.score([System("x", outputs)], test_set, Scoring())
     by_name = {one.metric: one for one in found}
     assert by_name["exact"].value == pytest.approx(100 * 2 / 3)  # "" is not a reference of "t"
@@ -111,7 +111,7 @@ def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path) -> 
     hypotheses = [tmp_path / "nfc", tmp_path / "nfd"]
     found = evaluate_texts([tmp_path / "nfd"], hypotheses=hypotheses).evaluations
     assert [row.scores[0].value for row in found] == pytest.approx([100, 100])
-    output = translate_test_set("x", ["e\u0301"], Upper(), search=SearchConfig())
+    output = translate_test_set("x", ["e\u0301"], Upper())
     assert output.hypotheses == ["\u00c9"]
 
 
@@ -184,7 +184,6 @@ def test_outputs_are_in_the_order_of_the_sources(max_batch_tokens: int) -> None:
         "upper",
         [*SOURCES, "word " * 30],
         Upper(),
-        search=SearchConfig(),
         max_batch_tokens=max_batch_tokens,
         advance=lambda done, note="": shown.append(done),
     )
@@ -293,8 +292,8 @@ def test_what_cannot_be_written_is_said_before_the_work(
 
 def test_outputs_of_another_length_are_refused(files: list[str], tmp_path: Path) -> None:
     path = write(tmp_path / "out", ["a"])
-    with pytest.raises(ModelError, match="has 1 line; expected 6, as the references"):
-        read_system(Path(path), read_test_set([Path(name) for name in files]))
+    with pytest.raises(ModelError, match="has 1 line; expected 6, one for each"):
+        evaluate_texts([Path(files[1])], hypotheses=[Path(path)])
 
 
 def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(

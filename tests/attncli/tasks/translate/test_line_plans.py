@@ -199,8 +199,8 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
     assert messages[0] == "line 9: the output repeats 'no' 9 times in a row (score -0.50)"
     assert messages[1].startswith("line 1: the output was cut at its length limit, after 1 token ")
     assert len(messages) == 1 + REPORTED
-    total = f"outputs cut at their length limit: {REPORTED + 2} in all"
-    assert list(report.summary()) == [total]
+    total = f"outputs cut at their length limit: {REPORTED + 2}"
+    assert list(report.totals(above=REPORTED)) == [total]
 
 
 def test_lost_characters_are_reported() -> None:
@@ -210,7 +210,7 @@ def test_lost_characters_are_reported() -> None:
     assert messages[0] == "line 1: the output lacks '東京', which the model does not know"
     assert len(messages) == REPORTED
     total = f"outputs without a character that the model does not know: {REPORTED + 2}"
-    assert list(report.summary()) == [f"{total} in all"] and list(report.totals()) == [total]
+    assert list(report.totals(above=REPORTED)) == list(report.totals()) == [total]
 
 
 def test_a_loop_of_the_reference_is_not_reported() -> None:
