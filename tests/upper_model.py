@@ -48,7 +48,7 @@ class Upper(TextTranslator):
         """Yield each text in capitals; further outputs have exclamation marks."""
         for done, text in enumerate(texts, 1):
             on_batch(done)
-            yield self._translation(text, search or SearchConfig())
+            yield self._translation(text, search or self.search)
 
     def _translation(self, text: str, search: SearchConfig) -> Translation:
         assert text.strip() and self.source_length(text) <= self.max_source_length

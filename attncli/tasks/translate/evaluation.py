@@ -36,7 +36,7 @@ from attncli.tasks.translate.line_plans import ROWS
 from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.terminal.escapes import one_line
-from attncli.terminal.messages import Messages, ShowProgress
+from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
 from models.config.tables import MAX_BATCH_TOKENS
 from models.inference.text_translator import TextTranslator
@@ -85,19 +85,13 @@ def evaluate_texts(
             "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
             "means little; compare exact match and error rate"
         )
-    systems = list(_translated(models, test_set, options, max_batch_tokens, save))
-    systems += others
-    _warn_of_tokens(systems, scoring, options.messages)
-    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
-
-
-def _warn_of_tokens(systems: Sequence[System], scoring: Scoring, messages: Messages) -> None:
-    """Warn of outputs that are tokenised already, if the scores tokenise them again."""
+    systems = [*_translated(models, test_set, options, max_batch_tokens, save), *others]
     for system in systems:
         if scoring.tokenize == "13a" and looks_tokenised(system):
-            messages.warn(
+            options.messages.warn(
                 f"{system.name} looks tokenised already; -s scores.tokenize=none scores it as it is"
             )
+    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
 
 
 def _test_set(
@@ -152,7 +146,6 @@ def translate_test_set(
     [outcomes] = translate_lines(
         [[Line(number, source) for number, source in enumerate(sources, 1)]],
         translator,
-        search=translator.search,
         options=ROWS if translator.inputs else DEFAULT_OPTIONS,
         max_batch_tokens=max_batch_tokens,
         on_batch=show,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attncli.data.lines import Line, TranslatedLine
 from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
 from models.base.types import EMPTY, Hypothesis, Translation
-from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
+from models.config.tables import MAX_BATCH_TOKENS
 from models.text.normalise import without_added_stop
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ def translate_lines(
     chunks: Iterable[list[Line]],
     translator: TextTranslator,
     *,
-    search: SearchConfig,
     options: LineOptions = DEFAULT_OPTIONS,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: AlignTranslations | None = None,
@@ -51,7 +50,6 @@ def translate_lines(
         results = translator.stream(
             texts,
             source=starts if languages else "",
-            search=search,
             max_batch_tokens=max_batch_tokens,
             window=max(1, len(texts)),
             on_batch=partial(_report, on_batch, len(texts)),

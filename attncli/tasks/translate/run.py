@@ -103,7 +103,6 @@ def translation_of_lines(
     run = partial(
         translate_lines,
         translator=translator,
-        search=translator.search,
         options=usual if inputs else replace(usual, long_lines=work.tables.text.long_lines),
         max_batch_tokens=work.tables.compute.batch_tokens,
         aligner=_tag_aligner(translator) if work.keep_tags or is_document else None,

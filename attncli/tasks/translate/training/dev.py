@@ -83,17 +83,6 @@ class DevTexts(DevSet):
         """Return a model in training, ready for use."""
         return Translator(bundle, device)
 
-    def fitting_pairs(self, translator: Translator, most: int) -> list[tuple[str, str]]:
-        """Return the first `most` pairs of which the model accepts both sides."""
-        tokenizer, config = translator.tokenizer, translator.config
-        pairs = zip(self.sources, self.references[0], strict=True)
-        fitting = (
-            pair
-            for pair in pairs
-            if all(side.strip() and fits(side, tokenizer, config, self.to) for side in pair)
-        )
-        return list(islice(fitting, most))
-
     def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
         """Return evenly spaced sentence pairs with their translations; see `DevSet`."""
         translator = self.translator(bundle, device)
@@ -142,7 +131,13 @@ def store_head(folder: Path, dev: DevSet, device: str) -> None:
     translator = load_translator(folder, device=device)
     if dev.to:
         translator = translator.for_direction(dev.to)
-    if pairs := dev.fitting_pairs(translator, HEAD_PAIRS):
+    tokenizer, config = translator.tokenizer, translator.config
+    fitting = (
+        pair
+        for pair in zip(dev.sources, dev.references[0], strict=True)
+        if all(side.strip() and fits(side, tokenizer, config, dev.to) for side in pair)
+    )
+    if pairs := list(islice(fitting, HEAD_PAIRS)):
         write_alignment(folder, choose_head(translator, pairs))
 
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
 from attncli.data.text import tokens
 from attncli.data.text.rows import row_pairs
@@ -55,27 +54,16 @@ class RowTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowExamples(Examples):
+class RowExamples(tokens.TokenPairs):
     """Tokenised rows with the inputs of their images."""
 
-    pairs: tokens.TokenPairs
     images: RowImages
     keys: tuple[str, ...]  # content hash of the image of each row
 
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return self.pairs.count
-
-    @property
-    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,) of every source and of every target, in tokens."""
-        return self.pairs.lengths
-
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some rows, with their images."""
-        batch = self.pairs.batch(numbers)
-        return batch._replace(images=self.images.of([self.keys[number] for number in numbers]))
+        images = self.images.of([self.keys[number] for number in numbers])
+        return super().batch(numbers)._replace(images=images)
 
 
 @dataclass(frozen=True)
@@ -156,7 +144,8 @@ def prepare(
         return Prepared(tokenizer, pairs, dropped)
     named = [line.partition(TAB) for line in stored]
     images.add_named({key: name for key, _, name in named}, progress)
-    examples = RowExamples(pairs, images, tuple(key for key, _, _ in named))
+    keys = tuple(key for key, _, _ in named)
+    examples = RowExamples(pairs.source, pairs.target, images, keys)
     return Prepared(tokenizer, examples, dropped)
 
 

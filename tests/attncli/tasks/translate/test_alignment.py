@@ -15,7 +15,6 @@ from attncli.tasks.translate.alignment import with_alignments
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.alignment import align_translations
-from models.config.tables import SearchConfig
 from models.inference.translator import Translator
 
 TEXT = "The dog sees a house."
@@ -69,7 +68,7 @@ def test_tables_json_and_nbest(
 def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> None:
     line = Line(1, f"{TEXT} She is.")
     options = LineOptions(split_above=tiny_translator.source_length(TEXT))
-    outcomes = translate_lines([[line]], tiny_translator, search=SearchConfig(), options=options)
+    outcomes = translate_lines([[line]], tiny_translator, options=options)
     [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, {})])
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments

@@ -15,19 +15,17 @@ from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import REPORTED, OutputReport
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
-from models.config.tables import SearchConfig
 from models.inference.translator import Translator
 from tests.upper_model import Upper
 
 PLAIN = "The old dog sees a small house."
-GREEDY = SearchConfig(method="greedy")
 
 
 def outcomes(
     texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
 ) -> list[TranslatedLine]:
     lines = [Line(number, text) for number, text in enumerate(texts, 1)]
-    [found] = translate_lines([lines], model, search=GREEDY, options=options)
+    [found] = translate_lines([lines], model, options=options)
     return found
 
 
@@ -59,11 +57,9 @@ def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
 ) -> None:
     texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
     lines = [Line(number, text) for number, text in enumerate(texts, 1)]
-    [outcomes] = translate_lines(
-        [lines], tiny_translator, search=tiny_translator.search, options=EVERYDAY
-    )
+    [outcomes] = translate_lines([lines], tiny_translator, options=EVERYDAY)
     assert [outcome.lost for outcome in outcomes] == ["", "", "東京"]
-    [outcomes] = translate_lines([[Line(1, "東")]], Copying(tiny_translator), search=SearchConfig())
+    [outcomes] = translate_lines([[Line(1, "東")]], Copying(tiny_translator))
     assert [outcome.lost for outcome in outcomes] == [""]
 
 

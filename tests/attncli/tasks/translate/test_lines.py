@@ -15,8 +15,8 @@ def outcomes(
     *texts: str, model: Upper | None = None, nbest: int = 1, long: LongLines = "split"
 ) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
-    search = SearchConfig(nbest=nbest)
-    results = translate_lines([chunk], model or Upper(), search=search, options=LineOptions(long))
+    translator = (model or Upper()).with_search(SearchConfig(nbest=nbest))
+    results = translate_lines([chunk], translator, options=LineOptions(long))
     return [outcome for chunk in results for outcome in chunk]
 
 
@@ -36,7 +36,7 @@ def test_the_model_is_asked_for_lines_with_text_only() -> None:
 
 def test_a_faulty_line_has_no_translation_and_a_note() -> None:
     chunks = [[Line(1, "a"), Line(2, "?", fault="not valid UTF-8"), Line(3, "b")]]
-    [[first, faulty, third]] = translate_lines(chunks, Upper(), search=SearchConfig())
+    [[first, faulty, third]] = translate_lines(chunks, Upper())
     assert (translation(first).text, translation(third).text) == ("A", "B")
     assert faulty.translation is None
     assert faulty.note == "line 2 is not valid UTF-8; not translated"

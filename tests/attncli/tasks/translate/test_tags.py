@@ -44,7 +44,8 @@ def outcomes(
 ) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest, max_ratio=1, max_extra=5)
-    [found] = translate_lines([chunk], model or Upper(), search=search, aligner=align)
+    translator = (model or Upper()).with_search(search)
+    [found] = translate_lines([chunk], translator, aligner=align)
     return found
 
 
