@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.data.text.mixture import Direction, Mixture, Variation, divided, repeated
+from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.data.text.noise import add_noise, typo, without_final_mark
 from attncli.data.text.token_writing import write_pairs
 from attncli.data.text.tokens import read_pairs
@@ -86,12 +86,6 @@ def test_temperature_sets_the_shares(
     assert counts[0] == pytest.approx(48 * weights[0] / sum(weights), abs=1)
     times = np.bincount(mixture.rows[:, 0], minlength=48)
     assert all(np.ptp(times[part]) <= 1 for part in (slice(0, 40), slice(40, 48)))
-
-
-def test_a_total_is_divided_without_loss() -> None:
-    assert divided(7, np.full(3, 1 / 3)).tolist() == [3, 2, 2]
-    found = repeated(7, 3, np.random.default_rng(1))
-    assert sorted(np.bincount(found)) == [2, 2, 3]
 
 
 def test_concatenated_examples_join_pairs_of_one_direction(

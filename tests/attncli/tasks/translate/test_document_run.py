@@ -42,13 +42,6 @@ def test_the_cells_of_a_tsv_file_end_at_tabs_also_if_it_has_more_commas(
     assert (tmp_path / f"{name}.out").read_bytes() == b"a, b, c\tX\na, b\tY\n"
 
 
-def test_a_compressed_document_is_recognised_by_the_name_before(tmp_path: Path) -> None:
-    path = tmp_path / "a.srt.gz"
-    path.write_bytes(gzip.compress(SRT))
-    assert translate(path) == 0
-    assert (tmp_path / "a.srt.gz.out").read_bytes() == SRT.replace(b"a dog", b"A DOG")
-
-
 def test_what_is_left_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.md"
     path.write_text("a\n\n```\nb\n```\n\nI II III\n\n    c\n", "utf-8")

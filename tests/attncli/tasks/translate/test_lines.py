@@ -68,20 +68,6 @@ def test_the_parts_of_a_line_are_joined_rank_by_rank() -> None:
     assert (second.score, second.log_prob) == (-1.5, -6.0)
 
 
-def test_splitting_loses_nothing_but_spaces() -> None:
-    for text in (
-        "One, two; three. " * 50,
-        "我们今天去公园。" * 40 + "，，",
-        "no marks at all " * 40,
-        "x" * 3000,
-        "e\u0301" * 900,
-        "a, " + "b" * 500,
-    ):
-        parts = split(text, lambda part: len(part) <= 100)
-        assert "".join("".join(parts).split()) == "".join(text.split())
-        assert all(part.strip() and len(part) <= 100 for part in parts)
-
-
 def test_splitting_prefers_sentences_then_clauses_then_words_then_letters() -> None:
     def fits(text: str) -> bool:
         return len(text) <= 12

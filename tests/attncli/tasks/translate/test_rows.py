@@ -20,10 +20,7 @@ from models import load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.encoders.small_cnn import SmallCnn
 from models.inference.row_translator import RowTranslator
-from tests.attncli.training.small import (
-    assert_stops_change_nothing,
-    run,
-)
+from tests.attncli.training.small import assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import COLOURS, PLACES, image
 
 SMALL = (
@@ -137,22 +134,6 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
     assert len({*expected}) > 1
 
 
-def test_a_bulk_job_of_rows_and_objects_in_shards_writes_the_same_outputs(
-    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
-    path, out = tmp_path / "rows.txt", tmp_path / "out"
-    lines = [f"{source}\t{draft}" for _, source, draft, _ in rows]
-    lines[2] = json.dumps({"draft": rows[2][2], "source": rows[2][1]})
-    path.write_text("".join(f"{line}\n" for line in lines))
-    task = ["translate", "-m", str(of_texts / "run")]
-    assert app.run([*task, "-i", str(path)]) == 0
-    expected = capsys.readouterr().out
-    sizes = ["--shard", "3", "--processes", "1"]
-    assert app.run(["bulk", str(path), str(out), *sizes, "--", *task]) == 0
-    assert out.read_text() == expected
-
-
 def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
     of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +146,8 @@ def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
             [(target, source, draft)[place] for place in order] for _, source, draft, target in rows
         ]
         path.write_text("".join("\t".join(line) + "\r\n" for line in lines))
+    records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
+    (tables / "c.txt").write_text("".join(f"\n{json.dumps(record)}" for record in records) + "\n")
     task = ["translate", "-m", str(of_texts / "run")]
     sizes = ["--shard", "2", "--processes", "1"]
     assert app.run(["bulk", str(tables), str(out), *sizes, "--", *task]) == 0
@@ -175,6 +158,7 @@ def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
         expected = capsys.readouterr().out
         assert (out / path.name).read_bytes().decode() == expected
         found.append(expected)
+    assert found[0].split() == found[1].split() == found[2].split()
     assert found[0] == found[1] and len({*found[0].split()}) > 1
 
 
@@ -251,12 +235,7 @@ def test_a_row_whose_image_cannot_be_read_fails_alone(
     assert len(messages) == 2
     assert app.run(["translate", *options, "--format", "jsonl", "--align"]) == 1
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert ["missing.png" in record.get("error", "") for record in records] == [
-        False,
-        True,
-        False,
-        False,
-    ]
+    assert "missing.png" in records[1]["error"]
     assert [len(record["hypotheses"]) for record in records] == [1, 0, 0, 1]
 
 
