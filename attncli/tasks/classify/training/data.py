@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from attncli.data.dev_split import described
 from attncli.data.text import corpus, tokens
@@ -108,13 +108,33 @@ def prepare(settings: Preparation, rows: LabelSplits, folder: Path, progress: Pr
         lambda: learn(rows, settings.tokenizer, settings.seed),
         progress,
     )
-    dropped = write_rows(rows.train, cast(LabelTokenizer, tokenizer), folder, settings.longest)
-    if sum(dropped) == len(rows.train):
+    assert isinstance(tokenizer, LabelTokenizer)
+    write_rows(rows.train, tokenizer, settings, folder)
+
+
+def write_rows(
+    rows: Sequence[LabelledText], tokenizer: LabelTokenizer, settings: Preparation, folder: Path
+) -> None:
+    """Write tokenised texts, the numbers of their labels, and how many rows are left out."""
+    encoded = [(tokenizer.encode(row.text) if row.text.strip() else [], row.label) for row in rows]
+    kept = [
+        (ids, tokenizer.encode_target(label))
+        for ids, label in encoded
+        if 0 < len(ids) <= settings.longest
+    ]
+    empty = sum(not ids for ids, _ in encoded)
+    dropped = tokens.Dropped(empty, len(encoded) - empty - len(kept))
+    if not kept:
         raise ModelError(
             f"no usable text in {settings.data.labels}: {dropped.empty:,} are empty, "
             f"{dropped.long:,} are longer than data.max_length",
             "texts of that length",
         )
+    kind = id_type(max(len(tokenizer.source), len(tokenizer.labels)))
+    for side, ids_of in zip(("source", "target"), zip(*kept, strict=True), strict=True):
+        writer = SideWriter(folder, side, kind)
+        writer.add(ids_of)
+        writer.close()
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
 
 
@@ -127,29 +147,3 @@ def learn(rows: LabelSplits, config: TokenizerConfig, seed: int) -> LabelTokeniz
     learned = train_tokenizer(texts, [], size, replace(config, joint=True))
     labels = sorted({row.label for part in rows for row in part})
     return LabelTokenizer(learned.files()["tokenizer.model"], labels)
-
-
-def write_rows(
-    rows: Sequence[LabelledText], tokenizer: LabelTokenizer, folder: Path, longest: int
-) -> tokens.Dropped:
-    """Write tokenised texts and the numbers of their labels; return how many are left out.
-
-    longest: limit of a text in tokens.
-    """
-    sources, targets = [], []
-    empty = long = 0
-    for row in rows:
-        ids = tokenizer.encode(row.text) if row.text.strip() else []
-        if not ids:
-            empty += 1
-        elif len(ids) > longest:
-            long += 1
-        else:
-            sources.append(ids)
-            targets.append(tokenizer.encode_target(row.label))
-    kind = id_type(max(len(tokenizer.source), len(tokenizer.labels)))
-    for side, ids_of in (("source", sources), ("target", targets)):
-        writer = SideWriter(folder, side, kind)
-        writer.add(ids_of)
-        writer.close()
-    return tokens.Dropped(empty, long)
