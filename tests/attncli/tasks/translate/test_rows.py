@@ -95,13 +95,12 @@ def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_of_texts_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
-    config = text_config(tmp_path, "model.combination=hierarchical")
-    assert_stops_change_nothing(config, tmp_path)
-
-
-def test_a_run_of_images_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
-    config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
+@pytest.mark.parametrize("kind", ["texts", "images"])
+def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(kind: str, tmp_path: Path) -> None:
+    if kind == "texts":
+        config = text_config(tmp_path, "model.combination=hierarchical")
+    else:
+        config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
     assert_stops_change_nothing(config, tmp_path)
 
 
