@@ -7,7 +7,6 @@ use them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -22,7 +21,6 @@ from models.base.types import Batch
 from models.bundle import Bundle
 from models.config.tables import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
-from models.text.output_tokens import OutputTokens
 from models.text.tokenizer import Tokenizer
 
 Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
@@ -105,7 +103,6 @@ class Prepared(NamedTuple):
     notes: tuple[str, ...] = ()  # warnings about the data
     reward_loss: RewardLoss | None = None  # for self-critical training
     remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
-    output_tokens: OutputTokens = MappingProxyType({})  # of a model that translates
 
 
 class Data(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from safetensors.torch import save as to_bytes
@@ -41,7 +40,6 @@ from models.storage.weights import (
     without_shared,
 )
 from models.text.labels import read_tokenizer
-from models.text.output_tokens import OutputTokens, output_tokens_of
 from models.text.tokenizer import Tokenizer
 
 
@@ -54,7 +52,6 @@ class Bundle(NamedTuple):
     search: SearchConfig
     alignment: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
-    output_tokens: OutputTokens = MappingProxyType({})
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -146,10 +143,7 @@ def settings_of(bundle: Bundle) -> dict[str, Any]:
         "tokenizer": to_dict(bundle.tokenizer_config),
         "search": to_dict(bundle.search),
         "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
-        **_given(
-            alignment=to_dict(bundle.alignment) if chosen else {},
-            output_tokens=dict(bundle.output_tokens),
-        ),
+        **_given(alignment=to_dict(bundle.alignment) if chosen else {}),
     }
 
 
@@ -184,5 +178,4 @@ def read(folder: Path) -> Bundle:
         from_dict(SearchConfig, settings["search"], where="search"),
         from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
         read_statistical(folder),
-        output_tokens_of(settings, folder),
     )

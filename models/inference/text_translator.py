@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from models.base.errors import ConfigurationError, InputError
@@ -28,7 +27,6 @@ from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TrainedModel
 from models.text.glossary import Glossary
 from models.text.languages import check_direction, is_zero_shot, pivot
-from models.text.output_tokens import OutputTokens, allowed
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ class TextTranslator(TrainedModel):
     to = ""  # target language of a multilingual model; see `for_direction`
     inputs: tuple[str, ...] = ()  # columns of a row, for a model of several inputs
     source_language = ""  # of the texts, if it is known
-    output_tokens: OutputTokens = MappingProxyType({})  # by target language
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     tokenizer_config: TokenizerConfig
     alignment: AlignConfig
@@ -128,10 +125,6 @@ class TextTranslator(TrainedModel):
             )
         targets = (self.glossary.targets(source.text) for source in sources)
         return [[tuple(self.tokenizer.target.encode(one)) for one in terms] for terms in targets]
-
-    def _allowed(self, sources: Sequence[EncodedText]) -> list[int] | None:
-        """Return the tokens of outputs for sources of one target language; None: all tokens."""
-        return allowed(self.output_tokens, sources[0].to, len(self.tokenizer.target))
 
     def for_direction(self, to: str = "", source: str = "") -> Self:
         """Return this model with a fixed target language, so that `to` need not be given again.
@@ -299,9 +292,6 @@ class TextTranslator(TrainedModel):
             yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
         done, lengths = len(empty), [len(source.ids) for source in sources]
         batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
-        if self.output_tokens:
-            languages = [source.to for source in sources]
-            batches = [part for batch in batches for part in by_language(batch, languages)]
         for found in self._searched(sources, batches, candidate_search(config)):
             done += len(found)
             on_batch(done)
@@ -316,14 +306,6 @@ class TextTranslator(TrainedModel):
         for batch in batches:
             found = self._search([sources[index] for index in batch], config)
             yield list(zip(batch, found, strict=True))
-
-
-def by_language(batch: Iterable[int], languages: Sequence[str]) -> list[list[int]]:
-    """Return the indices of a batch in one list for each target language."""
-    parts: dict[str, list[int]] = {}
-    for index in batch:
-        parts.setdefault(languages[index], []).append(index)
-    return list(parts.values())
 
 
 def _report(on_batch: Callable[[int], None], before: int, done: int) -> None:

@@ -14,7 +14,6 @@ from models.inference.search.batching import pad
 from models.inference.search.beam import search
 from models.inference.search.constrained import constrained_search, with_phrases
 from models.inference.search.hypotheses import Finished, length_limit
-from models.inference.search.restricted import restricted
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
 from models.layers.packed import packed_weights
@@ -28,7 +27,7 @@ class Translator(TorchModel, TextTranslator):
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         super().__init__(bundle, device)
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
-        self.statistical, self.output_tokens = bundle.statistical, bundle.output_tokens
+        self.statistical = bundle.statistical
 
     def images(self, rows: Sequence[str]) -> Tensor | None:
         """Return the features (B, S, V) of images that rows name; None if the model reads none."""
@@ -45,9 +44,8 @@ class Translator(TorchModel, TextTranslator):
         limits = [length_limit(len(each.ids), config) for each in sources]
         keys = [each.text for each in sources]
         phrases = self._phrases(sources, config)
-        backend = restricted(self.model, self._allowed(sources))
         with packed_weights(self.model):
-            found = search(backend, self.memory(sources), limits, keys, config)
+            found = search(self.model, self.memory(sources), limits, keys, config)
 
         def search_again(number: int) -> list[Finished]:
             memory = self.memory([sources[number]])

@@ -78,9 +78,7 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     stepper = ShardedStepper(state, config.train, dtype, world)
 
     def evaluation(model: EncoderDecoder) -> DividedEvaluation:
-        prepared, settings = data.prepared, (config.tokenizer, config.search)
-        tokens = prepared.output_tokens
-        bundle = Bundle(model, prepared.tokenizer, *settings, output_tokens=tokens)
+        bundle = Bundle(model, data.prepared.tokenizer, config.tokenizer, config.search)
         assert data.dev is not None
         return DividedEvaluation(bundle, data.dev, config.train)
 

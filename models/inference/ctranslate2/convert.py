@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -23,7 +23,6 @@ from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig
 from models.inference.ctranslate2.model_file import to_bytes
 from models.inference.ctranslate2.weights import Weights
-from models.text.output_tokens import OutputTokens, allowed
 from models.text.tokenizer import END, START, UNKNOWN
 
 NAME, REVISION = "TransformerSpec", 7
@@ -206,21 +205,6 @@ def _misfit(name: str) -> DamagedError:
         f"the weights of the model do not fit its config.json (first at {name})",
         "the weights and the configuration of one model",
     )
-
-
-def vocabulary_map(
-    tokens: OutputTokens, size: int, *, first: Callable[[str], str], name: Callable[[int], str]
-) -> dict[str, bytes]:
-    """Return the file with the tokens of outputs by target language; none without such tokens.
-
-    CTranslate2 computes the probabilities of these tokens alone. size: of the vocabulary. first,
-    name: text of the first token of a source for a language, and of a token of an output.
-    """
-    lines = []
-    for language in tokens:
-        ids = allowed(tokens, language, size) or []
-        lines.append(f"{first(language) if language else ''}\t{' '.join(map(name, ids))}\n")
-    return {"vmap.txt": "".join(lines).encode()} if lines else {}
 
 
 def text_files(

@@ -4,9 +4,8 @@
     best = ctranslate2.Translator(folder).translate_batch([pieces])[0].hypotheses[0]
     output = processor.decode(best)
 
-`use_vmap=True` limits the outputs of a multilingual model to the tokens of their language, as attn
-does; `vmap.txt` has them. CTranslate2 appends the end mark to the source. Its length penalty is
-|y|^alpha, not that of Wu et al., so outputs are those of attn for a length penalty of 0.
+CTranslate2 appends the end mark to the source. Its length penalty is |y|^alpha, not that of Wu et
+al., so outputs are those of attn for a length penalty of 0.
 """
 
 from __future__ import annotations
@@ -19,15 +18,13 @@ from models.base.files import check_new_folder, write_new_folder
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig, SearchConfig
-from models.inference.ctranslate2.convert import converted, text_files, vocabulary_map
+from models.inference.ctranslate2.convert import converted, text_files
 from models.inference.ctranslate2.engines import ComputePrecision, unsuitable
 from models.inference.ctranslate2.translator import table_size
 from models.inference.ctranslate2.weights import read_weights
 from models.storage.digests import check_digests
 from models.storage.settings import CARD, WEIGHTS, read_settings
 from models.storage.settings import NAME as CONFIG
-from models.text.languages import target_token
-from models.text.output_tokens import output_tokens_of
 from models.text.tokenizer import Tokenizer
 
 
@@ -57,12 +54,9 @@ def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:
         precision=precision,
     )
     texts = text_files(_pieces(tokenizer.source), _pieces(tokenizer.target), ends_source=True)
-    tokens = output_tokens_of(settings, bundle)
-    pieces = tokenizer.target.id_to_piece
-    mapped = vocabulary_map(tokens, len(tokenizer.target), first=target_token, name=pieces)
     card = bundle / CARD
     cards = {CARD: card.read_bytes()} if card.is_file() else {}
-    return {**files, **texts, **mapped, **tokenizer.files(), **cards}
+    return {**files, **texts, **tokenizer.files(), **cards}
 
 
 def _pieces(processor: Any) -> list[str]:

@@ -36,7 +36,6 @@ from models.inference.text_translator import EncodedText, TextTranslator
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, read_settings
 from models.text.languages import control_tokens
-from models.text.output_tokens import count, output_tokens_of
 from models.text.tokenizer import END, NEVER_OUTPUT, Tokenizer
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 PATIENCE = 2.0
 MOST_WORKERS = 4  # threads, unless more are asked for
 LEAST_BATCH = 8  # sentences that are not divided among threads
+MOST_BATCH = 1024  # tokens; larger batches leave the cache of the processor and take longer
 MOST_POSITIONS = 8192  # of the table of positions, in tokens
 COMPUTE_TYPES = {"fp32": "float32", "int8": "int8"}
 
@@ -81,7 +81,6 @@ class CTranslate2Translator(TextTranslator):
             raise DamagedError(
                 f"the tokenizer in {folder} does not fit its config.json", "those of one model"
             )
-        translator.output_tokens = output_tokens_of(settings, folder)
         translator.torch = TorchTranslator(folder, threads)
         translator.workers = threads or min(MOST_WORKERS, processors())
         translator.positions = table_size(translator.config, translator.search)
@@ -113,20 +112,13 @@ class CTranslate2Translator(TextTranslator):
 
     def _converted(self, folder: Path, precision: str) -> dict[str, bytes]:
         """Return the files of the converted model. Only this imports numpy."""
-        from models.inference.ctranslate2.convert import converted, vocabulary_map
+        from models.inference.ctranslate2.convert import converted
         from models.inference.ctranslate2.weights import read_weights
 
-        weights, size = read_weights(folder / WEIGHTS), len(self.tokenizer.target)
-        files = converted(
+        weights = read_weights(folder / WEIGHTS)
+        return converted(
             weights, self.config, self._sizes, positions=self.positions, precision=precision
         )
-        mapped = vocabulary_map(
-            self.output_tokens,
-            size,
-            first=lambda language: str(self.tokenizer.language_id(language)),
-            name=str,
-        )
-        return {**files, **mapped}
 
     @cached_property
     def _forbidden(self) -> frozenset[int]:
@@ -139,17 +131,15 @@ class CTranslate2Translator(TextTranslator):
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         check_search(config)
         width = beam_width(config)
-        target = sources[0].to
-        tokens = count(self.output_tokens, target, len(self.tokenizer.target))
-        if config.method == "sample" or 2 * width > tokens:
+        if config.method == "sample" or 2 * width > len(self.tokenizer.target):
             return self.torch.search(sources, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
         translate = partial(
             self.engine.translate_batch,
             [[*map(str, each.ids)] for each in sources],
             **_options(width),
-            use_vmap=target in self.output_tokens,
-            max_batch_size=self._batch_size(len(sources)),
+            batch_type="tokens",
+            max_batch_size=self._batch_tokens(sources),
             max_decoding_length=max(1, min(self.positions, max(limits))),
         )
         results = interruptible(translate)
@@ -164,9 +154,11 @@ class CTranslate2Translator(TextTranslator):
                 outputs[index] = of_torch
         return outputs
 
-    def _batch_size(self, count: int) -> int:
-        """Return the number of sentences that one thread searches together."""
-        return max(LEAST_BATCH, math.ceil(count / self.workers))
+    def _batch_tokens(self, sources: Sequence[EncodedText]) -> int:
+        """Return the most tokens, padding included, that one thread searches together."""
+        longest = max(len(each.ids) for each in sources)
+        share = math.ceil(len(sources) / self.workers)  # sentences for each thread
+        return min(MOST_BATCH, longest * max(LEAST_BATCH, share))
 
     def _finished(self, result: Any, limit: int, config: SearchConfig) -> list[Finished]:
         """Return the best outputs, best first; none if one may have reached the length limit."""

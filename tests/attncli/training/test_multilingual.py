@@ -12,7 +12,6 @@ from attncli.data.text.mixture import Mixture
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
 from attncli.shell import app
-from attncli.tasks.translate.training import output_tokens
 from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.events import Evaluated, Interrupted, Started
 from attncli.training.run.command_line import settings, with_languages
@@ -24,10 +23,7 @@ from attncli.training.storage.log import read_log
 from models import load_translator
 from models.base.errors import ModelError
 from models.base.settings import from_dict
-from models.bundle import read
 from models.config.tables import TokenizerConfig
-from models.text.output_tokens import allowed
-from models.text.tokenizer import END, SPACE
 from tests.attncli.training.small import SMALL, after, assert_same, run
 
 VARIED = (
@@ -75,29 +71,6 @@ def test_the_languages_and_directions_are_stored_with_the_model(trained: Path) -
         "de",
         "fr",
     ]
-
-
-def test_languages_with_enough_data_have_output_tokens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = config_of(tmp_path)
-    run(config, tmp_path / "few")
-    assert read(tmp_path / "few").output_tokens == {}
-    monkeypatch.setattr(output_tokens, "LEAST_TOKENS", 1000)  # of German and English, not French
-    run(config, tmp_path / "enough")
-    bundle = read(tmp_path / "enough")
-    assert bundle.output_tokens.keys() == {"de", "en"}
-    target = bundle.tokenizer.target
-    for language, column in (("en", 0), ("de", 1)):
-        rows = Path(config.data.corpora[0].files[0]).read_text("utf-8").splitlines()
-        seen = {token for row in rows for token in target.encode(row.split("\t")[column])}
-        ids = allowed(bundle.output_tokens, language, len(target))
-        assert ids is not None and seen <= {*ids} and set(range(END + 1)) <= {*ids}
-        others = [target.id_to_piece(token) for token in {*ids} - seen]
-        assert not any(piece[:1] == SPACE and piece[1:2].islower() for piece in others)
-        unseen = {*range(len(target))} - {*ids}
-        others = [token for token in unseen if not target.is_control(token)]
-        assert others and all(target.id_to_piece(token)[1].islower() for token in others)
 
 
 def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path) -> None:

@@ -69,7 +69,6 @@ def save_aligner(translator: Translator, config: AlignConfig, source: Path, fold
         translator.search,
         config,
         translator.statistical,
-        translator.output_tokens,
     )
     save(
         bundle,

@@ -13,7 +13,6 @@ from attncli.data.text.token_writing import write_pairs
 from attncli.tasks.translate.training.data import pairs_of, sampled_lines, write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
-from attncli.tasks.translate.training.output_tokens import needed_tokens
 from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.config import DataConfig
@@ -43,7 +42,6 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         Mixture.of(directions, tokenizer, variation),
         tokens.Dropped(*(sum(column) for column in zip(*dropped, strict=True))),
         remarks=(described(directions, variation.temperature),),
-        output_tokens=needed_tokens(directions, tokenizer),
     )
     return Data(prepared, dev)
 
