@@ -36,7 +36,7 @@ from attncli.tasks.translate.line_plans import ROWS
 from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.terminal.escapes import one_line
-from attncli.terminal.messages import ShowProgress
+from attncli.terminal.messages import Messages, ShowProgress
 from attncli.terminal.plurals import counted
 from models.config.tables import MAX_BATCH_TOKENS
 from models.inference.text_translator import TextTranslator
@@ -75,9 +75,8 @@ def evaluate_texts(
     metrics(scoring)  # report a missing tokenizer before any work
     test_set = _test_set(files, models, source, target)
     if not models and not source and len(files) > 1:
-        options.messages.say(
-            f"all {len(files)} files are references, because no model translates a source"
-        )
+        remark = f"all {len(files)} files are references, because no model translates a source"
+        options.messages.say(remark)
     count = len(test_set.references[0])
     others = [System(path.name, read_outputs(path, count)) for path in hypotheses]
     if has_short_references(test_set, scoring):
@@ -86,12 +85,17 @@ def evaluate_texts(
             "means little; compare exact match and error rate"
         )
     systems = [*_translated(models, test_set, options, max_batch_tokens, save), *others]
+    _warn_of_tokens(systems, scoring, options.messages)
+    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
+
+
+def _warn_of_tokens(systems: Sequence[System], scoring: Scoring, messages: Messages) -> None:
+    """Warn of outputs that are tokenised already, if the scores tokenise them again."""
     for system in systems:
         if scoring.tokenize == "13a" and looks_tokenised(system):
-            options.messages.warn(
+            messages.warn(
                 f"{system.name} looks tokenised already; -s scores.tokenize=none scores it as it is"
             )
-    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
 
 
 def _test_set(

@@ -65,9 +65,19 @@ class LinePlan(NamedTuple):
 
 
 def plan_line(
-    line: Line, model: TextTranslator, options: LineOptions, *, tags: bool = False
+    line: Line,
+    model: TextTranslator,
+    options: LineOptions,
+    *,
+    language: str = "",
+    tags: bool = False,
 ) -> LinePlan:
-    """Return the plan of a line. Text between tags keeps its spacing and its case."""
+    """Return the plan of a line. Text between tags keeps its spacing and its case.
+
+    language: of the line, "" if it is unknown; a line in the target language passes unchanged.
+    """
+    if language and language == model.to:
+        return LinePlan(line, [], copied=True)
     if line.fault:
         note = f"line {line.number} is {line.fault}; not translated"
         return LinePlan(line, [], note, refused=True)

@@ -40,9 +40,7 @@ def translate_lines(
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
         plans = [
-            LinePlan(line, [], copied=True)
-            if source and source == translator.to
-            else plan_line(line, translator, options, tags=bool(aligner))
+            plan_line(line, translator, options, language=source, tags=bool(aligner))
             for line, source in zip(chunk, sources, strict=True)
         ]
         texts = [part for plan in plans for part in plan.parts]
@@ -54,17 +52,11 @@ def translate_lines(
             window=max(1, len(texts)),
             on_batch=partial(_report, on_batch, len(texts)),
         )
-        parts = [[next(results) for _ in plan.parts] for plan in plans]
-        unknown = [translator.unknown_characters("".join(plan.parts)) for plan in plans]
         outcomes = [
-            _outcome(*each, same_end=options.same_end)
-            for each in zip(plans, parts, unknown, strict=True)
+            _outcome(plan, [next(results) for _ in plan.parts], translator, options)
+            for plan in plans
         ]
-        if aligner:
-            from attncli.tasks.translate.tags import with_tags
-
-            outcomes = with_tags(outcomes, [plan.tagged for plan in plans], aligner)
-        yield outcomes
+        yield _with_tags(plans, outcomes, aligner) if aligner else outcomes
 
 
 def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None:
@@ -72,7 +64,7 @@ def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None
 
 
 def _outcome(
-    plan: LinePlan, results: list[Translation], unknown: str, *, same_end: bool
+    plan: LinePlan, results: list[Translation], translator: TextTranslator, options: LineOptions
 ) -> TranslatedLine:
     if plan.refused:
         return TranslatedLine(plan.line, None, plan.note)
@@ -80,19 +72,28 @@ def _outcome(
         copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
         return TranslatedLine(plan.line, copied, plan.note)
     joined = _joined(plan.line.text, results)
-    hypotheses = tuple(_in_form(plan, one, same_end=same_end) for one in joined.hypotheses)
+    hypotheses = tuple(_in_form(plan, one, options) for one in joined.hypotheses)
     joined = joined._replace(hypotheses=hypotheses)
     best = joined.hypotheses[0].text
+    unknown = translator.unknown_characters("".join(plan.parts))
     lost = "".join(character for character in unknown if character not in best)
     return TranslatedLine(plan.line, joined, plan.note, tuple(results), lost=lost)
 
 
-def _in_form(plan: LinePlan, hypothesis: Hypothesis, *, same_end: bool) -> Hypothesis:
+def _in_form(plan: LinePlan, hypothesis: Hypothesis, options: LineOptions) -> Hypothesis:
     """Return the output with the capitals, the end and the outer white space of its line."""
     text = hypothesis.text.upper() if plan.capitals else hypothesis.text
-    if same_end:
+    if options.same_end:
         text = without_added_stop(text, plan.tagged.text if plan.tagged else plan.line.text)
     return hypothesis._replace(text=f"{plan.before}{text}{plan.after}")
+
+
+def _with_tags(
+    plans: list[LinePlan], outcomes: list[TranslatedLine], aligner: AlignTranslations
+) -> list[TranslatedLine]:
+    from attncli.tasks.translate.tags import with_tags
+
+    return with_tags(outcomes, [plan.tagged for plan in plans], aligner)
 
 
 def _joined(source: str, parts: list[Translation]) -> Translation:

@@ -352,15 +352,11 @@ def test_mistakes_are_one_line(of_texts: Path, tmp_path: Path) -> None:
         run(config, tmp_path / "run")
     (tmp_path / "train.tsv").write_text("source\tdraft\ttarget\na\tb\n")
     with pytest.raises(ModelError, match="line 2 has 2 columns; expected 3, as the header"):
-        run(text_config_of(tmp_path), tmp_path / "run")
+        files = [tmp_path / "train.tsv"], [tmp_path / "dev.tsv"]
+        run(settings(*files, "multi-source-nano", SMALL), tmp_path / "run")
     with pytest.raises(ModelError, match="2 training files.*one table"):
         settings([tmp_path / "a", tmp_path / "b"], [], "multi-source-nano")
     with pytest.raises(ModelError, match="no files of rows of several inputs; expected one table"):
         run(settings([], [], "multi-source-nano"), tmp_path / "none")
     with pytest.raises(ModelError, match="data.noise for preset multi-source-nano"):
         settings([tmp_path / "a"], [], "multi-source-nano", ["data.noise=0.5"])
-
-
-def text_config_of(folder: Path) -> RunConfig:
-    """Return the settings of a run on the table that a folder has."""
-    return settings([folder / "train.tsv"], [folder / "dev.tsv"], "multi-source-nano", SMALL)
