@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from attncli.jobs.loading import OpenOptions
 from attncli.tasks.translate.engine import EngineOptions
 from models.base.settings import merged
 from models.base.types import Hypothesis, Translation
-from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
+from models.config.tables import SearchConfig
+from models.inference.text_translator import TextTranslator
 
 
-class Upper:
+class Upper(TextTranslator):
     """Takes 20 pieces, a word being one for every 10 characters begun."""
 
     max_source_length = 20
     read_mode = ""
-    to = ""
-    inputs: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.search = SearchConfig()
@@ -41,16 +41,14 @@ class Upper:
         self,
         texts: Iterable[str],
         *,
-        source: str | Iterable[str] = "",
         search: SearchConfig | None = None,
-        max_batch_tokens: int = MAX_BATCH_TOKENS,
-        window: int = 2000,
         on_batch: Callable[[int], None] = lambda done: None,
+        **options: Any,
     ) -> Iterator[Translation]:
         """Yield each text in capitals; further outputs have exclamation marks."""
         for done, text in enumerate(texts, 1):
             on_batch(done)
-            yield self._translation(text, search or SearchConfig())
+            yield self._translation(text, search or self.search)
 
     def _translation(self, text: str, search: SearchConfig) -> Translation:
         assert text.strip() and self.source_length(text) <= self.max_source_length

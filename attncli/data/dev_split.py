@@ -36,11 +36,11 @@ def held_out(sources: Iterable[str], share: float, seed: int) -> frozenset[str]:
     return frozenset(smallest[number] for number in sorted(smallest)[:count])
 
 
-def described(count: int, unit: str, option: str = "--dev") -> str:
+def described(count: int, unit: str) -> str:
     """Return the line that names a dev set held out of the training data."""
     return (
         f"dev set: {count:,} {unit} held out of the training data (by train.seed); name another "
-        f"with {option}, or train on all with -s data.dev_share=0"
+        "with --dev, or train on all with -s data.dev_share=0"
     )
 
 

@@ -10,7 +10,10 @@ from typing import Annotated
 import typer
 
 from attncli.data.streams import check_output, open_output
+from attncli.data.text.text_files import open_text
 from attncli.options.shared import MODEL
+from attncli.terminal.plurals import counted
+from models.base.errors import ModelError
 from models.catalogue.installed import no_model_given
 
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
@@ -59,8 +62,18 @@ def check_save(folders: list[Path], save: Path | None) -> None:
     check_output(save)
 
 
-def write_outputs(save: Path | None, name: str, rows: Iterable[str]) -> None:
-    """Write the outputs of one model, a row each, if they are to be saved."""
+def save_outputs(save: Path | None, model: str, outputs: Iterable[str]) -> None:
+    """Write the outputs of one model, a line each, to the file of --save if it is given."""
     if save:
-        with open_output(Path(str(save).replace(MODEL_NAME, name))) as write:
-            write("".join(f"{row}\n" for row in rows).encode("utf-8", "replace"))
+        with open_output(Path(str(save).replace(MODEL_NAME, model))) as write:
+            write("".join(f"{output}\n" for output in outputs).encode("utf-8", "replace"))
+
+
+def read_outputs(path: Path, count: int) -> list[str]:
+    """Return the outputs of another program, one a line; raise ModelError unless `count`."""
+    with open_text(path) as lines:
+        outputs = list(lines)
+    if len(outputs) != count:
+        found = f"{path} has {counted(len(outputs), 'line')}"
+        raise ModelError(found, f"{count:,}, one for each of the test set")
+    return outputs

@@ -93,14 +93,14 @@ class TranslateJob:
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
         translator = _directed(model.translator, self.languages)
-        search = translator.search
         if self.nbest > 1:
-            search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
+            beam = max(translator.search.beam, self.nbest)
+            search = replace(translator.search, nbest=self.nbest, beam=beam)
+            translator = translator.with_search(search)
         lines = [Line(n, text, fault=fault(text)) for n, text in enumerate(inputs, 1)]
         results = translate_lines(
             [lines],
             translator,
-            search=search,
             options=DOCUMENT if self.document else EVERYDAY,
             aligner=self._tag_aligner(model) if self.document else None,
         )

@@ -67,13 +67,6 @@ def nfc(text: str) -> str:
     return to_form("NFC", text)
 
 
-def outer_spaces(text: str) -> tuple[str, str]:
-    """Return the white space before and after a text that has other characters."""
-    start = len(text) - len(text.lstrip())
-    end = len(text.rstrip())
-    return text[:start], text[end:]
-
-
 def outer_symbols(text: str) -> tuple[str, str]:
     """Return the emoji and white space before and after a text that has other characters.
 

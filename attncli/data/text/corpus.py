@@ -10,10 +10,10 @@ files that match it, in alphabetical order. `text_files` reads the lines.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -40,28 +40,8 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
     paths: one file for the source and one for each reference, or a single table. Raises ModelError
     for files that cannot be read, are empty, or have different numbers of lines.
     """
-    columns = _table(Path(paths[0])) if len(paths) == 1 else aligned([Path(path) for path in paths])
-    for source, *references in columns:
+    for source, *references in aligned(paths) if len(paths) > 1 else _table(Path(paths[0])):
         yield CorpusPair(source, tuple(references))
-
-
-def source_target_pairs(paths: Sequence[Path | str]) -> Iterator[tuple[str, str]]:
-    """Yield each source of a corpus with its first reference; see `read_pairs`."""
-    path = Path(paths[0])
-    if len(paths) > 1:
-        yield from ((source, target) for source, target, *_ in aligned([Path(p) for p in paths]))
-        return
-    with open_text(path) as lines:
-        head = list(itertools.islice(lines, 1))
-        lines = itertools.chain(head, lines)
-        if not head or separator_of(head[0]) == BARS:
-            yield from ((source, target) for source, target, *_ in table_rows(path, lines))
-            return
-        for number, line in enumerate(lines, 1):  # the usual case, in less time than `table_rows`
-            source, tab, others = line.partition("\t")
-            if not tab:
-                raise _without(tab, path, number)
-            yield source, others.partition("\t")[0]
 
 
 def reference_columns(pairs: Sequence[CorpusPair]) -> list[list[str]]:
@@ -70,33 +50,39 @@ def reference_columns(pairs: Sequence[CorpusPair]) -> list[list[str]]:
     sacreBLEU leaves out None. The type has no None because every pair has a first reference, and
     the others are only scored.
     """
-    columns = itertools.zip_longest(*(pair.references for pair in pairs), fillvalue=None)
+    columns = zip_longest(*(pair.references for pair in pairs), fillvalue=None)
     return cast("list[list[str]]", [list(column) for column in columns])
 
 
 def fingerprint(paths: Sequence[Path | str]) -> str:
     """Return a hash of a corpus that depends on its content, not on paths or compression."""
     digest = hashlib.sha256()
-    for column, path in zip(_columns(len(paths)), paths, strict=True):
+    names = ["table"]
+    if len(paths) > 1:
+        names = ["source", *(f"reference {n}" for n in range(1, len(paths)))]
+    for column, path in zip(names, paths, strict=True):
         digest.update(f"{column} {_content_hash(Path(path))}\n".encode())
     return digest.hexdigest()
 
 
-def aligned(paths: Sequence[Path], *, as_written: bool = False) -> Iterator[tuple[str, ...]]:
+def aligned(paths: Sequence[Path | str], *, as_written: bool = False) -> Iterator[tuple[str, ...]]:
     """Yield the lines of several files in parallel; ModelError if their numbers differ.
 
     as_written: see `open_text`.
     """
-    with _opened(list(paths), as_written) as columns:
-        for number in itertools.count(1):
-            row = [next(column, None) for column in columns]
+    if [*map(str, paths)].count("-") > 1:
+        raise ModelError("standard input is given twice", "a file for each other column")
+    with ExitStack() as stack:
+        columns = [stack.enter_context(open_text(path, as_written=as_written)) for path in paths]
+        number = 0
+        for number, row in enumerate(zip_longest(*columns), 1):
             texts = tuple(text for text in row if text is not None)
             if len(texts) < len(row):
-                counts = [number - (text is None) for text in row]
-                rest = [sum(1 for _ in column) for column in columns]
-                _check_counts(paths, [c + more for c, more in zip(counts, rest, strict=True)])
-                return
+                found = f"{paths[row.index(None)]} has {counted(number - 1, 'line')}"
+                raise ModelError(found, "as many lines in each file", "line n belongs to line n")
             yield texts
+    if not number:
+        raise _empty(paths[0])
 
 
 def separator_of(line: str) -> str:
@@ -110,20 +96,8 @@ def cells(line: str, separator: str) -> list[str]:
     return [cell.strip(" ") for cell in row] if separator == BARS else row
 
 
-def _check_counts(paths: Sequence[Path], counts: list[int]) -> None:
-    _refuse_empty(paths, counts)
-    if len(set(counts)) > 1:
-        said = [
-            f"{path} has {counted(count, 'line')}"
-            for path, count in zip(paths, counts, strict=True)
-        ]
-        raise ModelError(" and ".join(said), "as many in each", "line n of one goes with line n")
-
-
-def _refuse_empty(paths: Sequence[Path], counts: list[int]) -> None:
-    for path, count in zip(paths, counts, strict=True):
-        if not count:
-            raise ModelError(f"{path} is empty", "a sentence on each line")
+def _empty(path: Path | str) -> ModelError:
+    return ModelError(f"{path} is empty", "a sentence on each line")
 
 
 def _table(path: Path) -> Iterator[list[str]]:
@@ -141,36 +115,15 @@ def table_rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
         separator = separator or separator_of(line)
         row = cells(line, separator)
         if len(row) < 2:
-            raise _without(separator, path, number)
+            raise ModelError(
+                f"{path}, line {number} has no {BARS if separator == BARS else 'tab'}",
+                "source, tab, translation",
+                "give two files if this is the source alone",
+            )
         source, target, *others = row
         yield [source, target, *(text for text in others if not LICENCE.match(text))]
-    _refuse_empty([path], [number])
-
-
-def _without(separator: str, path: Path, number: int) -> ModelError:
-    return ModelError(
-        f"{path}, line {number} has no {'tab' if separator != BARS else BARS}",
-        "source, tab, translation",
-        "give two files if this is the source alone",
-    )
-
-
-@contextmanager
-def _opened(paths: list[Path], as_written: bool) -> Iterator[list[Iterator[str]]]:
-    if not paths:
-        yield []
-        return
-    if [str(path) for path in paths].count("-") > 1:
-        raise ModelError("standard input is given twice", "a file for each other column")
-    with (
-        open_text(paths[0], as_written=as_written) as first,
-        _opened(paths[1:], as_written) as others,
-    ):
-        yield [first, *others]
-
-
-def _columns(count: int) -> list[str]:
-    return ["table"] if count == 1 else ["source", *(f"reference {n}" for n in range(1, count))]
+    if not number:
+        raise _empty(path)
 
 
 def _content_hash(path: Path) -> str:

@@ -39,10 +39,8 @@ def read_labelled(path: Path | str) -> list[LabelledText]:
                     f"{path}, line {number} has no {'label' if tab else 'tab'}", "label, tab, text"
                 )
             rows.append(LabelledText(label.strip(), rest.split("\t")[0]))
-    if not rows:
-        raise ModelError(f"{path} is empty", "rows of label, tab, text")
     if not any(row.text.strip() for row in rows):
-        raise ModelError(f"{path} has labels and no texts", "rows of label, tab, text")
+        raise ModelError(f"{path} has no texts", "rows of label, tab, text")
     return rows
 
 

@@ -129,11 +129,11 @@ class Mixture(Examples):
 
     def _singles(self, rng: np.random.Generator) -> np.ndarray:
         """Sample the pairs of an epoch: as many as stored, in the shares of the temperature."""
-        counts = np.diff(self.starts)
-        temperature = self.variation.temperature
-        if len(counts) == 1 or has_shares_of_the_data(self.directions, temperature):
+        counts, temperature = np.diff(self.starts), self.variation.temperature
+        equal = temperature == 1 and len({one.weight for one in self.directions}) == 1
+        if equal or len(counts) == 1:
             return np.arange(self.starts[-1])
-        quotas = quotas_of(self.directions, temperature)
+        quotas = divided(int(counts.sum()), shares_of(self.directions, temperature))
         return np.concatenate(
             [
                 start + repeated(int(quota), int(count), rng)
@@ -207,42 +207,21 @@ class Mixture(Examples):
 
     @cached_property
     def _samplers(self) -> dict[str, SubwordSampler]:
-        kind, alpha = self.variation.kind, self.variation.sampling
-        source = SubwordSampler(self.tokenizer.source, kind, alpha)
-        if self.tokenizer.joint:
-            return {"source": source, "target": source}
-        return {
-            "source": source,
-            "target": SubwordSampler(self.tokenizer.target, kind, alpha),
-        }
-
-
-def quotas_of(directions: Sequence[Direction], temperature: float) -> np.ndarray:
-    """Return the number of pairs of each direction in an epoch, which has as many as are stored."""
-    counts = np.array([direction.pairs for direction in directions])
-    if has_shares_of_the_data(directions, temperature):
-        return counts
-    return divided(int(counts.sum()), shares_of(directions, temperature))
-
-
-def has_shares_of_the_data(directions: Sequence[Direction], temperature: float) -> bool:
-    """Return True if an epoch has every pair once."""
-    return temperature == 1 and len({direction.weight for direction in directions}) == 1
+        source, target = (
+            SubwordSampler(processor, self.variation.kind, self.variation.sampling)
+            for processor in (self.tokenizer.source, self.tokenizer.target)
+        )
+        return {"source": source, "target": target}
 
 
 def shares_of(directions: Sequence[Direction], temperature: float) -> np.ndarray:
-    """Return the share of each direction in an epoch."""
+    """Return the share of each direction in an epoch: p_i ~ w_i n_i^(1/T).
+
+    T = 1 keeps the shares of the data; a larger T brings them closer to each other. The weights w_i
+    are not in the paper. Source: Arivazhagan et al. 2019, section 4.2.
+    """
     counts = np.array([direction.pairs for direction in directions])
     weights = np.array([direction.weight for direction in directions])
-    return shares(counts, temperature, weights)
-
-
-def shares(counts: np.ndarray, temperature: float, weights: np.ndarray | float = 1.0) -> np.ndarray:
-    """Return the share of each direction: p_i ~ w_i n_i^(1/T).
-
-    T = 1 keeps the shares of the data; a larger T brings them closer to each other. weights: w_i,
-    which the paper does not have. Source: Arivazhagan et al. 2019, section 4.2.
-    """
     factors = weights * (counts / counts.sum()) ** (1 / temperature)
     normalised: np.ndarray = factors / factors.sum()
     return normalised

@@ -21,24 +21,9 @@ def add_noise(text: str, rng: random.Random) -> str:
     return changed if changed.strip() else text
 
 
-def lower(text: str, rng: random.Random) -> str:
-    """Return the text in lower case."""
-    return text.lower()
-
-
-def capitals(text: str, rng: random.Random) -> str:
-    """Return the text in capitals."""
-    return text.upper()
-
-
-def without_final_mark(text: str, rng: random.Random) -> str:
+def without_final_mark(text: str) -> str:
     """Return the text without its final punctuation."""
     return text.rstrip(FINAL + " ").lstrip(OPENING)
-
-
-def careless(text: str, rng: random.Random) -> str:
-    """Return the text in lower case and without its final punctuation."""
-    return without_final_mark(text, rng).lower()
 
 
 def typo(text: str, rng: random.Random) -> str:
@@ -55,9 +40,9 @@ def typo(text: str, rng: random.Random) -> str:
 
 Change = Callable[[str, random.Random], str]
 KINDS: tuple[tuple[Change, float], ...] = (
-    (lower, 6),
-    (without_final_mark, 4),
-    (careless, 3),
+    (lambda text, rng: text.lower(), 6),
+    (lambda text, rng: without_final_mark(text), 4),
+    (lambda text, rng: without_final_mark(text).lower(), 3),
     (typo, 4),
-    (capitals, 1),
+    (lambda text, rng: text.upper(), 1),
 )  # and their relative frequency

@@ -22,8 +22,7 @@ def as_rows(
     with a brace is a JSON object of the inputs. A line that is no row has a fault. fault: returns
     why the image of a row cannot be read, or "".
     """
-    places = list(range(len(inputs)))
-    width = len(inputs)
+    places, width = list(range(len(inputs))), len(inputs)
     for chunk in chunks:
         rows = []
         for line in chunk:
@@ -31,14 +30,11 @@ def as_rows(
             if line.number == 1 and {*inputs} <= {*cells}:
                 places, width = column_places(cells, inputs, "the input"), len(cells)
                 line = line._replace(text="")
-            rows.append(_checked(_row(line, inputs, places, width), fault))
+            row = _row(line, inputs, places, width)
+            if row.text.strip() and not row.fault and (reason := fault(row.text)):
+                row = row._replace(fault=f"a row without its image ({reason})")
+            rows.append(row)
         yield rows
-
-
-def _checked(row: Line, fault: Callable[[str], str]) -> Line:
-    """Return a row with a fault if its image cannot be read."""
-    reason = "" if row.fault or not row.text.strip() else fault(row.text)
-    return row._replace(fault=f"a row without its image ({reason})") if reason else row
 
 
 def _row(line: Line, inputs: Sequence[str], places: Sequence[int], width: int) -> Line:

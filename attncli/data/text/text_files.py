@@ -7,11 +7,10 @@ are composed (Unicode NFC), because models read their input so. Compressed files
 
 from __future__ import annotations
 
-import itertools
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,25 +23,30 @@ from models.text.normalise import nfc
 
 HEAD = 8  # bytes that tell a compressed file
 MARK = b"\xef\xbb\xbf"  # a byte order mark
-Form = Callable[[str], str]  # returns a text in the Unicode form to read
-
-UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-@contextmanager
-def open_text(path: Path | str, *, as_written: bool = False) -> Iterator[Iterator[str]]:
+def open_text(path: Path | str, *, as_written: bool = False) -> closing[Generator[str]]:
     """Open a file, or standard input for ``-``, as decompressed lines.
 
     The files that match a pattern (`streams.matching`) are read one after another. as_written: True
     leaves decomposed accents, for lines with names of files.
     """
-    form = str if as_written else nfc
-    files = matching(path)
-    if len(files) > 1:
-        yield itertools.chain.from_iterable(_lines(file, form) for file in files)
-        return
-    with open_input(files[0]) as stream:
-        yield _texts(files[0], decompressed(stream, files[0]), form)
+    return closing(_lines(matching(path), str if as_written else nfc))
+
+
+def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
+    """Yield the lines of files in a Unicode form; InputError for one that cannot be decoded."""
+    for path in paths:
+        with open_input(path) as stream:
+            for number, content in enumerate(byte_lines(decompressed(stream, path)), 1):
+                line = decode(content, number)
+                if line.fault:
+                    raise InputError(
+                        f"{path}, line {number} is {line.fault}",
+                        f"UTF-8 in lines of at most {LINE_BYTES >> 20} MiB",
+                        "convert the file, as with `iconv -f LATIN1 -t UTF-8`",
+                    )
+                yield form(line.text.rstrip("\r"))
 
 
 @contextmanager
@@ -84,65 +88,6 @@ def read_head(path: Path | str) -> bytes:
     path = Path(path)
     with open_input(path) as stream:
         return next(decompressed(stream, path), b"").removeprefix(MARK)
-
-
-def _lines(path: Path, form: Form) -> Iterator[str]:
-    with open_input(path) as stream:
-        yield from _texts(path, decompressed(stream, path), form)
-
-
-def _texts(path: Path, blocks: Iterator[bytes], form: Form) -> Iterator[str]:
-    """Yield the decoded lines of a file; ModelError for one that cannot be decoded.
-
-    The lines of a block are decoded at once, unless one of them must be checked.
-    """
-    number = 0
-    for block in _complete_lines(blocks):
-        lines = _plain_lines(block, form) if number else None
-        yield from lines or _checked_lines(path, block, number + 1, form)
-        number += block.count(b"\n")
-
-
-def _plain_lines(block: bytes, form: Form) -> list[str] | None:
-    """Return the lines of a block; None if there is a carriage return, or perhaps a fault."""
-    if b"\r" in block or len(block) > LINE_BYTES:
-        return None
-    try:
-        return form(block.removesuffix(b"\n").decode("utf-8")).split("\n")
-    except UnicodeDecodeError:
-        return None
-
-
-def _checked_lines(path: Path, block: bytes, first: int, form: Form) -> Iterator[str]:
-    """Yield the lines of a block, each checked. first: number of the first line."""
-    for number, content in enumerate(byte_lines(iter([block])), first):
-        line = decode(content, number)
-        if line.fault:
-            raise InputError(f"{path}, line {number} is {line.fault}", *_wanted(content))
-        yield form(line.text.rstrip("\r"))
-
-
-def _wanted(content: bytes) -> tuple[str, ...]:
-    """Return what is expected in the place of a faulty line, and how to get it."""
-    if len(content) > LINE_BYTES:
-        return ("shorter lines",)
-    other = "UTF-16" if content.startswith(UTF_16_MARKS) else "LATIN1"
-    return ("UTF-8", f"convert the file, as with `iconv -f {other} -t UTF-8`")
-
-
-def _complete_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield blocks that end where a line ends; an over-long line is cut as in `byte_lines`."""
-    partial = bytearray()
-    for block in blocks:
-        first, end, rest = block.partition(b"\n")
-        if len(partial) <= LINE_BYTES:
-            partial += first
-        if end:
-            lines, last_end, first = rest.rpartition(b"\n")
-            yield bytes(partial) + end + lines + last_end
-            partial = bytearray(first)
-    if partial:
-        yield bytes(partial)
 
 
 def byte_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:

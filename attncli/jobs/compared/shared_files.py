@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def write_same(path: Path, text: str) -> None:
         )
 
 
-def fingerprints(groups: Iterable[Iterable[Path | str]]) -> list[str]:
-    """Return a hash of the content of each group of files; groups without files are left out."""
+def mark_of(groups: Iterable[Iterable[Path | str]], more: str = "") -> str:
+    """Return a hash of the content of groups of files, and of a text; see `Sets.mark`."""
     named = [list(paths) for paths in groups]
-    return [corpus.fingerprint(paths) for paths in named if paths]
+    hashes = [corpus.fingerprint(paths) for paths in named if paths]
+    return hashlib.sha256(f"{hashes}{more}".encode()).hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.alignments.links import UNKNOWN, Index, Lengths, LinkFile, read_links
-from attncli.data.text.corpus import source_target_pairs
+from attncli.data.text.corpus import read_pairs
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
@@ -70,7 +70,7 @@ def read_gold(path: Path, texts: Sequence[Path], index: Index | None) -> Gold:
     if not texts:
         links = read_links(path, index=index)
         return Gold(path.name, (), [UNKNOWN] * len(links.rows), links)
-    pairs = list(source_target_pairs(texts))
+    pairs = [(pair.source, pair.references[0]) for pair in read_pairs(texts)]
     lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
     return Gold(path.name, pairs, lengths, read_links(path, lengths, index=index))
 

@@ -14,7 +14,7 @@ from attncli.data.streams import check_files
 from attncli.data.text.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
-from attncli.options.evaluation import write_outputs
+from attncli.options.evaluation import save_outputs
 from attncli.scoring.captions import CaptionScores, caption_scores
 from attncli.scoring.meteor import why_not
 from attncli.tasks.caption.attention_scores import AttentionScores, attention_scores
@@ -136,8 +136,7 @@ def _captioned(
         with options.messages.progress(f"captioning, {name}", total=len(files)) as advance:
             system = caption_test_set(name, files, captioner, advance)
         texts = (" ".join(text.split()) for text in system.captions)
-        rows = zip(test_set.images, texts, strict=True)
-        write_outputs(save, name, (f"{image}\t{text}" for image, text in rows))
+        save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
         if attention and captioner.read_mode:
             with options.messages.progress(
                 f"scoring attention, {name}", total=len(files)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from attncli.jobs.compared.base import (
     Sets,
     Trained,
 )
-from attncli.jobs.compared.shared_files import fingerprints, write_tables
+from attncli.jobs.compared.shared_files import mark_of, write_tables
 from attncli.scoring.comparison import QualityScore
 from attncli.scoring.labels import score_labels
 from models.base.registry import TABLES
@@ -76,5 +75,4 @@ def label_sets(data: DataConfig, test: Sequence[Path]) -> Sets:
 
     paths = [Path(data.dev_labels), *test]
     dev, *others = (dev_labels(read_labelled(path)) for path in paths)
-    mark = hashlib.sha256(f"{fingerprints([path] for path in paths)}".encode())
-    return Sets(dev, others[0] if others else None, mark.hexdigest())
+    return Sets(dev, others[0] if others else None, mark_of([path] for path in paths))

@@ -59,6 +59,8 @@ def _aligned(
 
 def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: str) -> AlignedPair:
     """Join the alignments of the parts of a hypothesis; there are no links between parts."""
+    import torch
+
     source: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
     links = set()
@@ -67,7 +69,7 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: st
         source, target = source + alignment.source, target + alignment.target
     score = sum(alignment.score for alignment, _ in parts) / len(parts)
     note = "; ".join(alignment.note for alignment, _ in parts if alignment.note)
-    weights = _blocks([alignment.weights.numpy() for alignment, _ in parts])
+    weights = torch.block_diag(*(alignment.weights for alignment, _ in parts)).numpy()
     heads = parts[0][1] if len(parts) == 1 else None
     panel = Panel(name, frozenset(links), weights, heads)
     first = parts[0][0]  # a row of several inputs has one part
@@ -82,18 +84,3 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: st
         inputs=first.inputs,
         cells=cells,
     )
-
-
-def _blocks(tables: list[Any]) -> Any:
-    """Return one block-diagonal table of tables (J, I)."""
-    import numpy
-
-    if len(tables) == 1:
-        return tables[0]
-    shape = [sum(table.shape[side] for table in tables) for side in (0, 1)]
-    whole, j, i = numpy.zeros(shape, tables[0].dtype), 0, 0
-    for table in tables:
-        rows, columns = table.shape
-        whole[j : j + rows, i : i + columns] = table
-        j, i = j + rows, i + columns
-    return whole

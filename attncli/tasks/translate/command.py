@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attncli.data.streams import check_output, open_output
+from attncli.data.streams import check_output
 from attncli.data.text.glossary import read_glossary
-from attncli.data.typed import input_chunks
 from attncli.jobs.loading import OpenOptions, row_inputs
+from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.jobs.text_arguments import check_texts
-from attncli.options.line_streams import Input, Output, byte_progress, is_away, open_source
+from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.pictures import Picture, check_drawing
 from attncli.options.search import Beam, Nbest, check_search
 from attncli.options.settings import GivenSettings, SetOption, read_settings
@@ -25,20 +26,17 @@ from attncli.tasks.translate.document_run import (
     document_choice,
     read_input,
     refuse_given,
-    translate_document,
 )
 from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.output.writers import TranslationLayout
-from attncli.tasks.translate.remote import translate_remotely
 from attncli.tasks.translate.run import (
     ShownLines,
     TranslateWork,
     line_languages,
     open_translator,
-    report,
     translation_of_lines,
     with_attention,
-    write_all,
+    write_translations,
 )
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal import console
@@ -148,20 +146,16 @@ def translate(
         unfit = {"align": aligned, "scores": scores, "format": format != "text", "nbest": several}
         refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
     if server and not model:
-        plain = TranslationLayout(format, False, False, "", False)
         unfit = {"scores": scores, "align": aligned, "keep-tags": keep_tags, "set": bool(set)}
-        unfit |= {
-            "glossary": terms is not None,
-            "beam": beam is not None,
-            "nbest": nbest is not None,
-        }
+        limits = {"glossary": glossary, "beam": beam, "nbest": nbest}
+        unfit |= {name: given is not None for name, given in limits.items()}
         refuse_given(unfit, "is not for --server")
-        if not to:
-            raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
-        incomplete = translate_remotely(
-            server, (source or AUTO, to), (text, input, output), choice, plain, console
-        )
-        raise typer.Exit(incomplete)
+        remote = remote_translator(server, source or AUTO, to, html=choice is not None)
+        with open_source(text, input) as stream:
+            read = read_input(stream, choice) if choice else stream
+            plain = ShownLines(TranslationLayout(format), Picture(drawing))
+            complete = write_translations(remote.lines, read, output, plain, console)
+        raise typer.Exit(not complete)
     options = translate_options(given, source, to=to, device=device, threads=threads)
     work = TranslateWork(
         model, options, tables, precision, verbatim=verbatim, keep_tags=keep_tags, glossary=terms
@@ -171,31 +165,23 @@ def translate(
         translator = open_translator(work, document=document, aligned=aligned)
         languages = line_languages(translator, work.options) if source == AUTO else None
         run = translation_of_lines(work, translator, languages, is_document=document is not None)
-        if document:
-            with open_output(output) as write:
-                complete = translate_document(document, run, write, console, shown=is_away(output))
-            report(languages, console)
-            raise typer.Exit(not complete)
-        typed = stream.isatty()
-        layout = TranslationLayout(
-            format, translator.search.nbest > 1, scores, translator.read_mode, align
-        )
+        if aligned:
+            run = with_attention(run, work, translator, given.of("align"), heads=drawing.heads)
+        several = translator.search.nbest > 1
+        layout = TranslationLayout(format, several, scores, translator.read_mode, align)
         shown = ShownLines(layout, Picture(drawing), current_screen() if show else None)
-        with (
-            open_output(output) as write,
-            byte_progress("translating", stream, shown=is_away(output) and not typed) as progress,
-        ):
-            chunks = progress.read(input_chunks(stream))
-            outcomes = run(chunks, on_batch=progress.show_share)
-            if aligned:
-                outcomes = with_attention(
-                    outcomes, work, translator, given.of("align"), heads=drawing.heads
-                )
-            refused = write_all(outcomes, shown, write, progress, console)
-        shown.picture.draw()
-    report(languages, console)
-    if refused:
-        raise typer.Exit(1)
+        complete = write_translations(run, document or stream, output, shown, console)
+    if languages and languages.summary:
+        console.say(languages.summary)
+    raise typer.Exit(not complete)
+
+
+def remote_translator(url: str, source: str, to: str, *, html: bool) -> RemoteTranslator:
+    """Return the translator of a server; raise an error without a language or a valid address."""
+    if not to:
+        raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
+    check_address(url)
+    return RemoteTranslator(url, source, to, os.environ.get(KEY, ""), html)
 
 
 def translate_settings(

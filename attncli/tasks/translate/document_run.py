@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, BinaryIO, NamedTuple, Protocol
+from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
@@ -13,7 +13,7 @@ from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import TEXT, format_of, named_delimiter
-from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.output.checks import REPORTED, OutputReport
 from attncli.tasks.translate.settings import InputSettings
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError
@@ -30,16 +30,8 @@ Fields = Annotated[
 ]
 
 
-class Translate(Protocol):
-    """Function that translates chunks of lines; see `translate_lines`."""
-
-    def __call__(
-        self,
-        chunks: Iterable[list[Line]],
-        *,
-        on_batch: Callable[[int, int], None] = lambda done, total: None,
-    ) -> Iterator[list[TranslatedLine]]:
-        """Yield the outcomes of each chunk."""
+# of chunks of lines, with on_batch; see `lines.translate_lines`
+Translate = Callable[..., Iterator[list[TranslatedLine]]]
 
 
 class DocumentChoice(NamedTuple):
@@ -79,8 +71,9 @@ def document_choice(
 
 def refuse_given(options: Mapping[str, bool], why: str) -> None:
     """Raise a usage error for the first option that was given: whose value is True."""
-    for name in (name for name, is_given in options.items() if is_given):
-        raise typer.BadParameter(why, param_hint=f"'--{name}'")
+    for name, is_given in options.items():
+        if is_given:
+            raise typer.BadParameter(why, param_hint=f"'--{name}'")
 
 
 def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
@@ -114,7 +107,6 @@ def _outcomes(
     lines: list[Line], translate: Translate, messages: Messages, *, shown: bool
 ) -> list[TranslatedLine]:
     """Translate the texts of a document; report suspicious outputs with their line numbers."""
-
     report = OutputReport()
     outcomes: list[TranslatedLine] = []
     with messages.progress("translating", total=len(lines), shown=shown) as advance:
@@ -128,13 +120,6 @@ def _outcomes(
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 messages.warn(message)
             advance(len(outcomes))
-    for message in report.summary():
+    for message in report.totals(above=REPORTED):
         messages.warn(message)
     return outcomes
-
-
-def needs_attention(document: Document) -> bool:
-    """Return True if a text of a document has tags, which the attention places in the output."""
-    from attncli.tasks.translate.documents import needs_attention
-
-    return needs_attention(document)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from attncli.data.lines import Line, TranslatedLine
@@ -28,11 +30,6 @@ def decoded(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-def encoded(content: str) -> bytes:
-    """Return the bytes of a document; the reverse of `decoded`."""
-    return content.encode("utf-8", "surrogateescape")
-
-
 def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     """Return the segments of a file; the format "text" has a segment per line.
 
@@ -48,14 +45,14 @@ def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
     """Return the file of a document with the outcomes of its lines; see `translated`."""
     if document.save:
         return document.save([*_by_segment(document, outcomes)])
-    return encoded(translated(document, outcomes))
+    return translated(document, outcomes).encode("utf-8", "surrogateescape")
 
 
 def lines_of(document: Document) -> list[Line]:
     """Return a line for each text of each segment, with the line number of the segment."""
-    numbers = LineNumbers(document.content)
+    number_of = line_numbers(document.content)
     return [
-        Line(numbers.of(segment.start), text, fault=fault(text))
+        Line(number_of(segment.start), text, fault=fault(text))
         for segment in document.segments
         for text in segment.texts
     ]
@@ -76,14 +73,14 @@ def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
 
 def untranslated(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
     """Yield a message for each kind of text that is left as it is."""
-    numbers = LineNumbers(document.content)
+    number_of = line_numbers(document.content)
     kept = [*document.kept]
     for segment, texts in zip(document.segments, _by_segment(document, outcomes), strict=True):
         if texts is None or texts == segment.texts:
             kept.append(Kept(segment.start, UNTRANSLATED if texts is None else UNCHANGED))
     kept.sort(key=lambda one: one.kind)
     for kind, group in groupby(kept, lambda one: one.kind):
-        at = sorted({numbers.of(one.start) for one in group})
+        at = sorted({number_of(one.start) for one in group})
         more = f" and {len(at) - REPORTED:,} more" if len(at) > REPORTED else ""
         named = ", ".join(map(str, at[:REPORTED])) + more
         yield f"left as they are: {kind}, {'line' if len(at) == 1 else 'lines'} {named}"
@@ -91,24 +88,15 @@ def untranslated(document: Document, outcomes: Sequence[TranslatedLine]) -> Iter
 
 def faults(document: Document) -> Iterator[str]:
     """Yield a message for each part that could not be read."""
-    numbers = LineNumbers(document.content)
+    number_of = line_numbers(document.content)
     for fault in document.faults:
-        yield f"line {numbers.of(fault.start)}: {fault.found}; left as it is"
+        yield f"line {number_of(fault.start)}: {fault.found}; left as it is"
 
 
-class LineNumbers:
-    """Line numbers of positions in a content; ascending positions need one pass over it."""
-
-    def __init__(self, content: str) -> None:
-        self.content, self.at, self.number = content, 0, 1
-
-    def of(self, position: int) -> int:
-        """Return the number, from 1, of the line of a position."""
-        if position < self.at:
-            self.at, self.number = 0, 1
-        self.number += self.content.count("\n", self.at, position)
-        self.at = position
-        return self.number
+def line_numbers(content: str) -> Callable[[int], int]:
+    """Return the function from a position in a content to the number of its line, from 1."""
+    ends = [found.start() for found in re.finditer("\n", content)]
+    return lambda position: bisect_left(ends, position) + 1
 
 
 def fault(text: str) -> str:
@@ -122,11 +110,8 @@ def _by_segment(document: Document, outcomes: Sequence[TranslatedLine]) -> Itera
     for segment in document.segments:
         found = [next(rest) for _ in segment.texts]
         texts = tuple(one.translation.text for one in found if one.translation)
-        complete = len(texts) == len(found) and not any(map(_is_lost, found))
+        complete = len(texts) == len(found) and not any(
+            one.line.text.strip() and not text.strip()
+            for one, text in zip(found, texts, strict=True)
+        )
         yield texts if complete else None
-
-
-def _is_lost(outcome: TranslatedLine) -> bool:
-    """Return True if a text has an empty translation."""
-    text = outcome.translation.text if outcome.translation else ""
-    return bool(outcome.line.text.strip()) and not text.strip()

@@ -14,7 +14,7 @@ from models.base.memory import retain_freed_memory
 from models.base.settings import from_dict, merged
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
-from models.inference.ctranslate2.engines import ComputePrecision, obstacle
+from models.inference.ctranslate2.engines import obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.storage.about import read_facts
 from models.storage.settings import read_settings
@@ -40,11 +40,7 @@ def open_text_models(
     """Open a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
     if not models or len(models) == 1:
         return open_text_model(models[0] if models else None, options, engine)
-    if engine.engine == "ctranslate2":
-        raise ConfigurationError(
-            "compute.backend=ctranslate2 with several models", "one model", "leave it out"
-        )
-    _refuse_int8(engine, "several models")
+    _check_torch(engine, "several models")
     ensemble: TextTranslator = loading.open_ensemble(models, "translate", options)
     return ensemble
 
@@ -57,18 +53,9 @@ def open_text_model(
     Raises ModelError if CTranslate2 or int8 is chosen for what only torch can do.
     """
     path = chosen_model(model, "translate")
-    if engine.engine == "torch":
-        _refuse_int8(engine, "compute.backend=torch")
-        return loading.open_translator(path, options)
-    reason = engine.attention or _reason(path, options)
-    if engine.engine == "ctranslate2" and reason:
-        raise ConfigurationError(
-            f"compute.backend=ctranslate2 with {reason}",
-            "a text Transformer on the processor, beam or greedy search, no attention weights",
-            "leave it out",
-        )
-    if reason:
-        _refuse_int8(engine, reason)
+    chosen = "compute.backend=torch" if engine.engine == "torch" else engine.attention
+    if reason := chosen or _reason(path, options):
+        _check_torch(engine, reason)
         return loading.open_translator(path, options)
     return _open_ctranslate2(path, options, engine)
 
@@ -76,20 +63,14 @@ def open_text_model(
 def _open_ctranslate2(path: Path, options: OpenOptions, engine: EngineOptions) -> TextTranslator:
     retain_freed_memory()
     try:
-        precision = _precision(path, engine.precision)
+        stored = "int8" if read_facts(path).precision == "int8" else "fp32"
+        precision = stored if engine.precision == "auto" else engine.precision
         translator = CTranslate2Translator.read(path, precision=precision, threads=options.threads)
     except DamagedError:
         if engine.engine == "ctranslate2":
             raise
         return loading.open_translator(path, options)  # torch reports it, too
     return loading.configured(translator, options)
-
-
-def _precision(path: Path, given: Precision) -> ComputePrecision:
-    """Return the precision of the computation; "auto" is int8 for weights stored in int8."""
-    if given == "auto":
-        return "int8" if read_facts(path).precision == "int8" else "fp32"
-    return given
 
 
 def _reason(path: Path, options: OpenOptions) -> str:
@@ -100,7 +81,14 @@ def _reason(path: Path, options: OpenOptions) -> str:
     return obstacle(path, merged(saved, options.search), options.device)
 
 
-def _refuse_int8(engine: EngineOptions, reason: str) -> None:
+def _check_torch(engine: EngineOptions, reason: str) -> None:
+    """Raise ConfigurationError for options of CTranslate2. reason: why torch must run the model."""
+    if engine.engine == "ctranslate2":
+        raise ConfigurationError(
+            f"compute.backend=ctranslate2 with {reason}",
+            "one text Transformer on the processor, beam or greedy search, no attention weights",
+            "leave it out",
+        )
     if engine.precision == "int8":
         raise ConfigurationError(
             f"--precision int8 with {reason}",

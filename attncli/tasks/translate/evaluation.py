@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +17,9 @@ from attncli.data.text.corpus import (
     table_rows,
 )
 from attncli.data.text.rows import row_pairs
-from attncli.data.text.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
-from attncli.options.evaluation import write_outputs
+from attncli.options.evaluation import read_outputs, save_outputs
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
     Evaluation,
@@ -33,14 +32,14 @@ from attncli.scoring.translations import (
     looks_tokenised,
     metrics,
 )
-from attncli.tasks.translate.line_plans import ROWS, LineOptions
-from attncli.tasks.translate.lines import DEFAULT_OPTIONS, Translates, translate_lines
+from attncli.tasks.translate.line_plans import ROWS
+from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.terminal.escapes import one_line
 from attncli.terminal.messages import Messages, ShowProgress
 from attncli.terminal.plurals import counted
-from models.base.errors import ModelError
-from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
+from models.config.tables import MAX_BATCH_TOKENS
+from models.inference.text_translator import TextTranslator
 from models.text.normalise import nfc
 
 
@@ -76,17 +75,16 @@ def evaluate_texts(
     metrics(scoring)  # report a missing tokenizer before any work
     test_set = _test_set(files, models, source, target)
     if not models and not source and len(files) > 1:
-        options.messages.say(
-            f"all {len(files)} files are references, because no model translates a source"
-        )
-    others = [read_system(path, test_set) for path in hypotheses]
+        remark = f"all {len(files)} files are references, because no model translates a source"
+        options.messages.say(remark)
+    count = len(test_set.references[0])
+    others = [System(path.name, read_outputs(path, count)) for path in hypotheses]
     if has_short_references(test_set, scoring):
         options.messages.warn(
             "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
             "means little; compare exact match and error rate"
         )
-    systems = list(_translated(models, test_set, options, max_batch_tokens, save))
-    systems += others
+    systems = [*_translated(models, test_set, options, max_batch_tokens, save), *others]
     _warn_of_tokens(systems, scoring, options.messages)
     return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
 
@@ -105,22 +103,14 @@ def _test_set(
 ) -> EvaluationSet:
     """Read the files in the form that the models need, or as references without models."""
     if inputs := loading.row_inputs(models):
-        return read_rows(files, inputs, target)
-    return read_test_set(files) if models else read_references(files, source)
+        rows = list(row_pairs(files, inputs, target))
+        return EvaluationSet([row for row, _ in rows], [[nfc(text) for _, text in rows]])
+    return evaluation_set(read_pairs(files)) if models else read_references(files, source)
 
 
-def read_test_set(files: Sequence[Path]) -> EvaluationSet:
-    """Read source and references, from a file each or from one table."""
-    return _of_pairs(list(read_pairs(files)))
-
-
-def read_rows(files: Sequence[Path], inputs: Sequence[str], target: str) -> EvaluationSet:
-    """Read rows of inputs and their targets from a table whose first line names its columns."""
-    pairs = list(row_pairs(files, inputs, target))
-    return EvaluationSet([row for row, _ in pairs], [[nfc(text) for _, text in pairs]])
-
-
-def _of_pairs(pairs: Sequence[CorpusPair]) -> EvaluationSet:
+def evaluation_set(pairs: Iterable[CorpusPair]) -> EvaluationSet:
+    """Return sources with their references."""
+    pairs = list(pairs)
     return EvaluationSet([pair.source for pair in pairs], reference_columns(pairs))
 
 
@@ -133,31 +123,17 @@ def read_references(files: Sequence[Path], source: Path | None = None) -> Evalua
     rows = list(aligned([*filter(None, [source]), *files]))
     if len(rows[0]) == 1 and separator_of(rows[0][0]) in rows[0][0]:
         table = table_rows(files[0], (line for [line] in rows))
-        return _of_pairs([CorpusPair(text, tuple(others)) for text, *others in table])
+        return evaluation_set(CorpusPair(text, tuple(others)) for text, *others in table)
     columns = [list(column) for column in zip(*rows, strict=True)]
     return EvaluationSet(columns[0], columns[1:]) if source else EvaluationSet([], columns)
-
-
-def read_system(path: Path, test_set: EvaluationSet) -> System:
-    """Read the outputs of another program, a line for each reference."""
-    with open_text(path) as lines:
-        hypotheses = list(lines)
-    wanted = len(test_set.references[0])
-    if len(hypotheses) != wanted:
-        raise ModelError(
-            f"{path} has {counted(len(hypotheses), 'line')}", f"{wanted:,}, as the references"
-        )
-    return System(path.name, hypotheses)
 
 
 def translate_test_set(
     name: str,
     sources: Sequence[str],
-    translator: Translates,
+    translator: TextTranslator,
     *,
     references: Sequence[Sequence[str]] = (),
-    search: SearchConfig,
-    options: LineOptions = DEFAULT_OPTIONS,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     advance: ShowProgress = lambda done, note="": None,
 ) -> System:
@@ -174,8 +150,7 @@ def translate_test_set(
     [outcomes] = translate_lines(
         [[Line(number, source) for number, source in enumerate(sources, 1)]],
         translator,
-        search=search,
-        options=options,
+        options=ROWS if translator.inputs else DEFAULT_OPTIONS,
         max_batch_tokens=max_batch_tokens,
         on_batch=show,
     )
@@ -205,12 +180,10 @@ def _translated(
                 sources,
                 translator,
                 references=references,
-                search=translator.search,
-                options=ROWS if translator.inputs else DEFAULT_OPTIONS,
                 max_batch_tokens=max_batch_tokens,
                 advance=advance,
             )
         for note in system.notes:
             options.messages.warn(f"{name}: {note}")
-        write_outputs(save, name, system.hypotheses)
+        save_outputs(save, name, system.hypotheses)
         yield system._replace(read=translator.read_mode)

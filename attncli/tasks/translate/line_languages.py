@@ -50,5 +50,4 @@ class LineLanguages:
         """Return how many lines were copied, as a message; "" if there were none."""
         if not self.copied:
             return ""
-        lines, were = counted(self.lines, "line"), "was" if self.copied == 1 else "were"
-        return f"{self.copied:,} of {lines} {were} in {self.to} already and copied"
+        return f"{self.copied:,} of {counted(self.lines, 'line')} copied, already in {self.to}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.lines import Line
 from attncli.data.split import sentences, split
@@ -19,14 +19,13 @@ from models.text.normalise import (
     is_untranslatable,
     normalise,
     normalise_characters,
-    outer_spaces,
     outer_symbols,
     sentence_case,
 )
 
 if TYPE_CHECKING:
     from attncli.tags import TaggedLine
-    from models.config.tables import SearchConfig
+    from models.inference.text_translator import TextTranslator
 
 LongLines = Literal["split", "refuse"]
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
@@ -37,32 +36,18 @@ class LineOptions:
     """Conversion of lines to texts. By default, only lines too long for the model are changed."""
 
     long_lines: str = "split"  # of LongLines: lines that are longer than the model accepts
-    normalise: bool = False  # spaces, apostrophes, accents; the output keeps outer spaces
-    # lines without letters, addresses, emoji at the ends of a line, and a word that is longer than
-    # the model accepts: unchanged
-    copy: bool = False
-    capitals: bool = False  # lines in capitals the model does not know are translated in lower case
+    # spaces, apostrophes and accents are normalised, and lines in capitals that the model does not
+    # know are translated in lower case; unchanged are lines without letters, addresses, spaces and
+    # emoji at the ends of a line, and a word that is longer than the model accepts
+    everyday: bool = False
     # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
     split_above: int | None = 0
     same_end: bool = False  # an output ends without a full stop if its line has none
 
 
-EVERYDAY = LineOptions(normalise=True, copy=True, capitals=True, split_above=None)
+EVERYDAY = LineOptions(everyday=True, split_above=None)
 ROWS = LineOptions(long_lines="refuse")  # of several inputs: a row is not text
 DOCUMENT = replace(EVERYDAY, split_above=1, same_end=True)  # sentence by sentence
-
-
-class MeasuresTexts(Protocol):
-    """Interface of a model that measures the length of texts."""
-
-    search: SearchConfig
-
-    @property
-    def max_source_length(self) -> int:
-        """Maximum length of a text in tokens, end mark included."""
-
-    def source_length(self, text: str) -> int:
-        """Return the length of a text in tokens, end mark included."""
 
 
 class LinePlan(NamedTuple):
@@ -77,45 +62,47 @@ class LinePlan(NamedTuple):
     capitals: bool = False  # the output is written in capitals
     before: str = ""  # white space and emoji of the line that the output keeps
     after: str = ""
-    same_end: bool = False  # the output ends without a full stop if the line has none
 
 
 def plan_line(
-    line: Line, model: MeasuresTexts, options: LineOptions, *, tags: bool = False
+    line: Line,
+    model: TextTranslator,
+    options: LineOptions,
+    *,
+    language: str = "",
+    tags: bool = False,
 ) -> LinePlan:
-    """Return the plan of a line. Text between tags keeps its spacing and its case."""
+    """Return the plan of a line. Text between tags keeps its spacing and its case.
+
+    language: of the line, "" if it is unknown; a line in the target language passes unchanged.
+    """
+    if language and language == model.to:
+        return LinePlan(line, [], copied=True)
     if line.fault:
         note = f"line {line.number} is {line.fault}; not translated"
         return LinePlan(line, [], note, refused=True)
     if not line.text.strip():
         return LinePlan(line, [])
-    if options.copy and is_untranslatable(line.text):
+    if options.everyday and is_untranslatable(line.text):
         return LinePlan(line, [], copied=True)
     if tags:
         return _plan_tagged(line, model, options)
     return _plan_text(line, line.text, model, options)
 
 
-def _plan_text(line: Line, text: str, model: MeasuresTexts, options: LineOptions) -> LinePlan:
-    before = after = ""
-    if options.normalise:
-        before, after = outer_symbols(text) if options.copy else outer_spaces(text)
-        inner = text[len(before) : len(text) - len(after)]
-        text = composed(normalise(inner), model.source_length)
-    capitals = options.capitals and _has_unknown_capitals(text, model)
+def _plan_text(line: Line, text: str, model: TextTranslator, options: LineOptions) -> LinePlan:
+    if not options.everyday:
+        return _shortened(LinePlan(line, [text]), model, options)
+    before, after = outer_symbols(text)
+    inner = text[len(before) : len(text) - len(after)]
+    text = composed(normalise(inner), model.source_length)
+    capitals = _has_unknown_capitals(text, model)
     texts = [sentence_case(text) if capitals else text]
-    plan = LinePlan(
-        line,
-        texts,
-        capitals=capitals,
-        before=before,
-        after=after,
-        same_end=options.same_end,
-    )
+    plan = LinePlan(line, texts, capitals=capitals, before=before, after=after)
     return _shortened(plan, model, options)
 
 
-def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+def _plan_tagged(line: Line, model: TextTranslator, options: LineOptions) -> LinePlan:
     from attncli.tags import parse
     from attncli.tags.scan import too_many_tags
     from attncli.tags.words import has_word
@@ -128,23 +115,22 @@ def _plan_tagged(line: Line, model: MeasuresTexts, options: LineOptions) -> Line
         return _plan_text(line, tagged.text, model, options)._replace(tagged=tagged)
     if not has_word(tagged.text):
         return LinePlan(line, [], tagged=tagged)
-    if options.copy and is_untranslatable(tagged.text):
+    if options.everyday and is_untranslatable(tagged.text):
         return LinePlan(line, [], copied=True)
-    if options.normalise:
+    if options.everyday:
         tagged = tagged.changed(lambda text: composed(text, model.source_length))
         tagged = tagged._replace(text=normalise_characters(tagged.text))
-    plan = LinePlan(line, tagged.blocks, tagged=tagged, same_end=options.same_end)
-    return _shortened(plan, model, options)
+    return _shortened(LinePlan(line, tagged.blocks, tagged=tagged), model, options)
 
 
-def _has_unknown_capitals(text: str, model: MeasuresTexts) -> bool:
+def _has_unknown_capitals(text: str, model: TextTranslator) -> bool:
     """Return True if a model needs many more tokens for capitals, so it cannot know the words."""
     if not is_all_capitals(text):
         return False
     return model.source_length(text) > CAPITALS * model.source_length(sentence_case(text))
 
 
-def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> LinePlan:
+def _shortened(plan: LinePlan, model: TextTranslator, options: LineOptions) -> LinePlan:
     """Split the texts of a plan at sentence ends, and further where the model needs it."""
     most, note = model.max_source_length, ""
     length = max(map(model.source_length, plan.parts))
@@ -153,7 +139,7 @@ def _shortened(plan: LinePlan, model: MeasuresTexts, options: LineOptions) -> Li
         note = f"line {plan.line.number} has {length} tokens and the model takes {most}"
         if options.long_lines == "refuse":
             return LinePlan(plan.line, [], f"{note}; not translated", refused=True)
-        if options.copy and is_spaced_word(plan.line.text):
+        if options.everyday and is_spaced_word(plan.line.text):
             return LinePlan(plan.line, [], f"{note}; one word without spaces, copied", copied=True)
     elif not 0 < above < length:
         return plan

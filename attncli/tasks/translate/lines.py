@@ -4,47 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.tasks.translate.line_plans import LineOptions, LinePlan, MeasuresTexts, plan_line
+from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
 from models.base.types import EMPTY, Hypothesis, Translation
-from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
-from models.inference.text_translator import WINDOW
+from models.config.tables import MAX_BATCH_TOKENS
 from models.text.normalise import without_added_stop
 
 if TYPE_CHECKING:
     from attncli.tasks.translate.tags import AlignTranslations
+    from models.inference.text_translator import TextTranslator
 
 DEFAULT_OPTIONS = LineOptions()
 
 
-class Translates(MeasuresTexts, Protocol):
-    """Interface of a model that translates texts; ``models.load_translator`` returns one."""
-
-    to: str  # target language of a multilingual model
-
-    def unknown_characters(self, text: str) -> str:
-        """Return the characters of a text that the model does not know, each once."""
-
-    def stream(
-        self,
-        texts: Iterable[str],
-        *,
-        source: str | Iterable[str] = "",
-        search: SearchConfig | None = None,
-        max_batch_tokens: int = MAX_BATCH_TOKENS,
-        window: int = WINDOW,
-        on_batch: Callable[[int], None] = lambda done: None,
-    ) -> Iterator[Translation]:
-        """Yield the translation of each text, in order."""
-
-
 def translate_lines(
     chunks: Iterable[list[Line]],
-    translator: Translates,
+    translator: TextTranslator,
     *,
-    search: SearchConfig,
     options: LineOptions = DEFAULT_OPTIONS,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: AlignTranslations | None = None,
@@ -62,7 +40,7 @@ def translate_lines(
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
         plans = [
-            _planned(line, source, translator, options, tags=bool(aligner))
+            plan_line(line, translator, options, language=source, tags=bool(aligner))
             for line, source in zip(chunk, sources, strict=True)
         ]
         texts = [part for plan in plans for part in plan.parts]
@@ -70,73 +48,52 @@ def translate_lines(
         results = translator.stream(
             texts,
             source=starts if languages else "",
-            search=search,
             max_batch_tokens=max_batch_tokens,
             window=max(1, len(texts)),
             on_batch=partial(_report, on_batch, len(texts)),
         )
-        parts = [[next(results) for _ in plan.parts] for plan in plans]
-        unknown = [translator.unknown_characters("".join(plan.parts)) for plan in plans]
-        outcomes = [_outcome(*each) for each in zip(plans, parts, unknown, strict=True)]
-        yield _with_tags(plans, parts, outcomes, aligner) if aligner else outcomes
-
-
-def _planned(
-    line: Line, source: str, translator: Translates, options: LineOptions, *, tags: bool
-) -> LinePlan:
-    """Return the plan of a line; one in the target language passes unchanged."""
-    if source and source == translator.to:
-        return LinePlan(line, [], copied=True)
-    return plan_line(line, translator, options, tags=tags)
+        outcomes = [
+            _outcome(plan, [next(results) for _ in plan.parts], translator, options)
+            for plan in plans
+        ]
+        yield _with_tags(plans, outcomes, aligner) if aligner else outcomes
 
 
 def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None:
     on_batch(done, total)
 
 
-def _outcome(plan: LinePlan, results: list[Translation], unknown: str) -> TranslatedLine:
+def _outcome(
+    plan: LinePlan, results: list[Translation], translator: TextTranslator, options: LineOptions
+) -> TranslatedLine:
     if plan.refused:
         return TranslatedLine(plan.line, None, plan.note)
     if plan.copied:
         copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
         return TranslatedLine(plan.line, copied, plan.note)
     joined = _joined(plan.line.text, results)
-    if plan.capitals or plan.before or plan.after or plan.same_end:
-        joined = joined._replace(
-            hypotheses=tuple(_in_form(plan, hypothesis) for hypothesis in joined.hypotheses)
-        )
+    hypotheses = tuple(_in_form(plan, one, options) for one in joined.hypotheses)
+    joined = joined._replace(hypotheses=hypotheses)
     best = joined.hypotheses[0].text
+    unknown = translator.unknown_characters("".join(plan.parts))
     lost = "".join(character for character in unknown if character not in best)
     return TranslatedLine(plan.line, joined, plan.note, tuple(results), lost=lost)
 
 
-def _in_form(plan: LinePlan, hypothesis: Hypothesis) -> Hypothesis:
+def _in_form(plan: LinePlan, hypothesis: Hypothesis, options: LineOptions) -> Hypothesis:
     """Return the output with the capitals, the end and the outer white space of its line."""
     text = hypothesis.text.upper() if plan.capitals else hypothesis.text
-    if plan.same_end:
+    if options.same_end:
         text = without_added_stop(text, plan.tagged.text if plan.tagged else plan.line.text)
     return hypothesis._replace(text=f"{plan.before}{text}{plan.after}")
 
 
 def _with_tags(
-    plans: list[LinePlan],
-    parts: list[list[Translation]],
-    outcomes: list[TranslatedLine],
-    aligner: AlignTranslations,
+    plans: list[LinePlan], outcomes: list[TranslatedLine], aligner: AlignTranslations
 ) -> list[TranslatedLine]:
-    """Return the outcomes with the tags of their lines in every output."""
-    from attncli.tasks.translate.tags import InParts, with_tags
+    from attncli.tasks.translate.tags import with_tags
 
-    lines = [
-        InParts(plan.tagged, part, outcome.translation)
-        for plan, part, outcome in zip(plans, parts, outcomes, strict=True)
-        if plan.tagged and outcome.translation
-    ]
-    done = with_tags(lines, aligner)
-    return [
-        outcome._replace(translation=next(done)) if plan.tagged and outcome.translation else outcome
-        for plan, outcome in zip(plans, outcomes, strict=True)
-    ]
+    return with_tags(outcomes, [plan.tagged for plan in plans], aligner)
 
 
 def _joined(source: str, parts: list[Translation]) -> Translation:

@@ -6,23 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.data.streams import Write
+from attncli.data.streams import Write, open_output
 from attncli.data.text.row_lines import as_rows
+from attncli.data.typed import input_chunks
 from attncli.documents.document import Document
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
-from attncli.options.line_streams import ByteProgress, write_chunks
+from attncli.options.line_streams import ByteProgress, byte_progress, is_away, write_chunks
 from attncli.options.pictures import Picture
 from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.document_run import Translate, needs_attention
+from attncli.tasks.translate.document_run import Translate, translate_document
 from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.line_languages import LineLanguages
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
 from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.output.checks import REPORTED, OutputReport
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal.messages import Messages
@@ -31,7 +32,6 @@ from models.base.errors import ConfigurationError
 from models.text.glossary import Glossary
 
 if TYPE_CHECKING:
-    from attncli.tasks.translate.line_languages import LineLanguages
     from attncli.tasks.translate.tags import AlignTranslations
     from models.inference.text_translator import TextTranslator
     from models.inference.translator import Translator
@@ -66,8 +66,11 @@ def _needs_torch(work: TranslateWork, document: Document | None, aligned: bool) 
     """Return the option that only torch supports, for messages; "" if there is none."""
     if work.glossary:
         return "--glossary"
-    if document and needs_attention(document):
-        return "inline markup"
+    if document:
+        from attncli.tasks.translate.documents import needs_attention
+
+        if needs_attention(document):
+            return "inline markup"
     return "--keep-tags" if work.keep_tags else "an alignment" if aligned else ""
 
 
@@ -75,12 +78,6 @@ def line_languages(translator: TextTranslator, options: OpenOptions) -> LineLang
     """Return the recogniser of the language of lines: the shipped language identifier."""
     classifier = loading.open_classifier(None, replace(options, read_mode=None))
     return LineLanguages(classifier, translator.to)
-
-
-def report(languages: LineLanguages | None, messages: Messages) -> None:
-    """Report the number of lines that were already in the target language."""
-    if languages and languages.summary:
-        messages.say(languages.summary)
 
 
 def translation_of_lines(
@@ -102,32 +99,20 @@ def translation_of_lines(
     if "split_above" in work.options.search:
         usual = replace(usual, split_above=None)
     if work.verbatim:
-        usual = replace(usual, normalise=False, copy=False, capitals=False)
+        usual = replace(usual, everyday=False)
     run = partial(
         translate_lines,
         translator=translator,
-        search=translator.search,
         options=usual if inputs else replace(usual, long_lines=work.tables.text.long_lines),
         max_batch_tokens=work.tables.compute.batch_tokens,
         aligner=_tag_aligner(translator) if work.keep_tags or is_document else None,
         languages=languages,
     )
-    return cast("Translate", _OfRows(run, translator)) if inputs else run
 
+    def run_of_rows(chunks: Iterable[list[Line]], **options: Any) -> Iterator[list[TranslatedLine]]:
+        return run(as_rows(chunks, inputs, translator.fault), **options)
 
-class _OfRows(NamedTuple):
-    """Translation of lines as rows of several inputs."""
-
-    translate: Translate
-    translator: TextTranslator
-
-    def __call__(
-        self, chunks: Iterable[list[Line]], **options: Any
-    ) -> Iterator[list[TranslatedLine]]:
-        """Yield the outcomes of each chunk."""
-        return self.translate(
-            as_rows(chunks, self.translator.inputs, self.translator.fault), **options
-        )
+    return run_of_rows if inputs else run
 
 
 def _tag_aligner(translator: TextTranslator) -> AlignTranslations:
@@ -137,14 +122,14 @@ def _tag_aligner(translator: TextTranslator) -> AlignTranslations:
 
 
 def with_attention(
-    outcomes: Iterable[list[TranslatedLine]],
+    run: Translate,
     work: TranslateWork,
     translator: TextTranslator,
     overrides: Mapping[str, Any],
     *,
     heads: bool,
-) -> Iterator[list[TranslatedLine]]:
-    """Add the alignment by each model to each output.
+) -> Translate:
+    """Return a translation that adds the alignment by each model to each output.
 
     heads: True adds the weights of every head. The jobs are imported here, so that a plain
     translation starts faster.
@@ -159,7 +144,7 @@ def with_attention(
         aligner_of(one, overrides, name=name, heads=heads, max_batch_tokens=size)
         for name, one in zip(names, _in_torch(translator), strict=True)
     ]
-    return with_alignments(outcomes, aligners)
+    return lambda chunks, **options: with_alignments(run(chunks, **options), aligners)
 
 
 def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
@@ -173,23 +158,33 @@ class ShownLines(NamedTuple):
 
     layout: TranslationLayout
     picture: Picture
-    screen: Screen | None  # for heat maps among the lines
+    screen: Screen | None = None  # for heat maps among the lines
 
 
-def _rows(outcomes: list[TranslatedLine], shown: ShownLines) -> bytes:
-    """Return the rows of some lines; with heat maps, each row is followed by its own."""
-    if shown.screen is None:
-        return rendered(outcomes, shown.layout)
-    from attncli.render.alignment.writers import Style, written
+def write_translations(
+    run: Translate,
+    source: BinaryIO | Document,
+    output: Path | None,
+    shown: ShownLines,
+    messages: Messages,
+) -> bool:
+    """Translate and write the lines of a stream, or a document; return True if all could be."""
+    away = is_away(output)
+    if isinstance(source, Document):
+        with open_output(output) as write:
+            return translate_document(source, run, write, messages, shown=away)
+    shows = away and not source.isatty()
+    with (
+        open_output(output) as write,
+        byte_progress("translating", source, shown=shows) as progress,
+    ):
+        results = run(progress.read(input_chunks(source)), on_batch=progress.show_share)
+        refused = _write_all(results, shown, write, progress, messages)
+    shown.picture.draw()
+    return not refused
 
-    style, rows = Style(screen=shown.screen), b""
-    for outcome in outcomes:
-        best = filter(shown.picture.drawing.wants, outcome.alignments[:1])
-        rows += rendered([outcome], shown.layout) + written(list(best), "terminal", style)
-    return rows
 
-
-def write_all(
+def _write_all(
     results: Iterable[list[TranslatedLine]],
     shown: ShownLines,
     write: Write,
@@ -204,6 +199,19 @@ def write_all(
         for message in report.messages(outcomes):
             messages.warn(message)
         refused += sum(outcome.translation is None for outcome in outcomes)
-    for message in report.summary():
+    for message in report.totals(above=REPORTED):
         messages.warn(message)
     return refused
+
+
+def _rows(outcomes: list[TranslatedLine], shown: ShownLines) -> bytes:
+    """Return the rows of some lines; with heat maps, each row is followed by its own."""
+    if shown.screen is None:
+        return rendered(outcomes, shown.layout)
+    from attncli.render.alignment.writers import Style, written
+
+    style, rows = Style(screen=shown.screen), b""
+    for outcome in outcomes:
+        best = filter(shown.picture.drawing.wants, outcome.alignments[:1])
+        rows += rendered([outcome], shown.layout) + written(list(best), "terminal", style)
+    return rows

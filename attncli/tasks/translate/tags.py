@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from attncli.data.lines import TranslatedLine
 from attncli.tags import PartWeights, TaggedLine, TokenWeights, project_tags, word_weights, words
 from models.base.types import EMPTY, Translation
 from models.text.tokenizer import END
@@ -16,24 +17,25 @@ if TYPE_CHECKING:
 AlignTranslations = Callable[[list[Translation]], list[TokenWeights]]  # of the best output of each
 
 
-class InParts(NamedTuple):
-    """A line whose text was translated in one or more parts."""
+def with_tags(
+    outcomes: Sequence[TranslatedLine],
+    lines: Sequence[TaggedLine | None],
+    align: AlignTranslations,
+) -> list[TranslatedLine]:
+    """Return the outcomes with the tags of their lines in all outputs.
 
-    tagged: TaggedLine
-    parts: Sequence[Translation]
-    joined: Translation  # of all parts
-
-
-def with_tags(lines: Sequence[InParts], align: AlignTranslations) -> Iterator[Translation]:
-    """Yield the translation of each line with the tags of the line in all outputs.
-
-    Only lines with tags are aligned, all at once. A line without words is returned unchanged.
+    lines: the tags of each line; None: the line has no translation, or is its own output. Only
+    lines with tags are aligned, all at once. A line without words is returned unchanged.
     """
-    tagged = (line.parts for line in lines if line.tagged.tags)
-    asked = [part for parts in tagged for rank in by_rank(parts) for part in rank]
-    found = iter(align(asked) if asked else [])
-    for line in lines:
-        yield _carried(line, found if line.tagged.tags else None)
+    aligned = (one.parts for one, line in zip(outcomes, lines, strict=True) if line and line.tags)
+    flat = [part for parts in aligned for rank in by_rank(parts) for part in rank]
+    found = iter(align(flat) if flat else [])
+    return [
+        one._replace(translation=_carried(line, one.parts, one.translation, found))
+        if line and one.translation
+        else one
+        for one, line in zip(outcomes, lines, strict=True)
+    ]
 
 
 def by_rank(parts: Sequence[Translation]) -> list[tuple[Translation, ...]]:
@@ -78,27 +80,32 @@ def _in_order(source: str, target: str) -> TokenWeights:
     return TokenWeights(spans, target_spans, rows)
 
 
-def _carried(line: InParts, found: Iterator[TokenWeights] | None) -> Translation:
-    tagged, source = line.tagged, line.joined.source
-    if not line.parts:
-        return Translation(source, (EMPTY._replace(text=tagged.line),))
+def _carried(
+    tagged: TaggedLine,
+    parts: Sequence[Translation],
+    joined: Translation,
+    found: Iterator[TokenWeights],
+) -> Translation:
+    """Return the joined translation of the parts of a line, with its tags."""
+    if not parts:
+        return Translation(joined.source, (EMPTY._replace(text=tagged.line),))
     source_words = words(tagged.text)
     hypotheses = []
-    for rank, whole in zip(by_rank(line.parts), line.joined.hypotheses, strict=True):
-        parts = _placed(line, rank, found) if found else []
-        weights = word_weights(parts, source_words, words(whole.text))
+    for rank, whole in zip(by_rank(parts), joined.hypotheses, strict=True):
+        placed = _placed(tagged.text, rank, found) if tagged.tags else []
+        weights = word_weights(placed, source_words, words(whole.text))
         hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, weights)))
-    return Translation(source, tuple(hypotheses))
+    return Translation(joined.source, tuple(hypotheses))
 
 
 def _placed(
-    line: InParts, rank: Sequence[Translation], found: Iterator[TokenWeights]
+    text: str, rank: Sequence[Translation], found: Iterator[TokenWeights]
 ) -> list[PartWeights]:
     """Return the weights of each part, with its start in the source and in the translation."""
     placed = []
     start = target_start = 0
     for part in rank:
-        start = line.tagged.text.index(part.source, start)
+        start = text.index(part.source, start)
         placed.append(PartWeights(start, target_start, next(found)))
         start += len(part.source)
         target_start += len(part.text) + bool(part.text)  # and a space

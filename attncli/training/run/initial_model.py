@@ -14,7 +14,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from attncli.training.interfaces import Progress
 from models.base.errors import ModelError
+from models.base.files import write_bytes
+from models.base.interruptible import interruptible
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.bundle import build, fill_from, read_settings
@@ -25,9 +28,21 @@ from models.text.labels import read_tokenizer
 from models.text.tokenizer import Tokenizer
 
 
-def initial_tokenizer(start_from: str, learn: Callable[[], Tokenizer]) -> Tokenizer:
-    """Return the tokenizer of the initial model, or a newly learned one."""
-    return read_tokenizer(Path(start_from)) if start_from else learn()
+def write_vocabulary(
+    folder: Path, start_from: str, learn: Callable[[], Tokenizer], progress: Progress
+) -> Tokenizer:
+    """Write the tokenizer of the initial model, or a newly learned one, to a folder; return it.
+
+    Ctrl-C can interrupt the learning.
+    """
+    if start_from:
+        tokenizer = read_tokenizer(Path(start_from))
+    else:
+        progress("learning the vocabulary", 0, 0)
+        tokenizer = interruptible(learn)
+    for name, content in tokenizer.files().items():
+        write_bytes(folder / name, content)
+    return tokenizer
 
 
 def check_initial_model(start_from: str, config: ModelConfig, tokenizer: TokenizerConfig) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+
+from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
@@ -72,3 +75,16 @@ class TrainingSource:
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the vocabulary sizes of a model as text."""
         return f"{sizes.target:,} tokens"
+
+
+def refuse_settings(
+    unfit: Mapping[str, object], train: TrainConfig, named: str, expected: str
+) -> None:
+    """Raise ModelError for the first setting with a value, or for a setting of captioners.
+
+    unfit: values by name. named: see `TrainingSource.check`. expected: the data that fit.
+    """
+    captions = {f"train.{name}": getattr(train, name) for name in CAPTION_SETTINGS}
+    for name, value in {**unfit, **captions}.items():
+        if value:
+            raise ModelError(f"{name} for {named}", f"{expected} alone, or another preset")

@@ -1,26 +1,12 @@
-"""The size of a learned vocabulary, and learning it so that Ctrl-C can interrupt it."""
+"""The size of a learned vocabulary."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
-
-from models.base.interruptible import interruptible
-
-if TYPE_CHECKING:
-    from attncli.training.interfaces import Progress
+from collections.abc import Iterable
 
 LARGEST, SMALLEST = 32_000, 400  # tokens
 MOST_LINES = 300_000  # pairs or texts that a vocabulary is learned from; more are sampled
-
-T = TypeVar("T")
-
-
-def learned_vocabulary(learn: Callable[[], T], progress: Progress) -> T:
-    """Show that a vocabulary is being learned; learn and return it."""
-    progress("learning the vocabulary", 0, 0)
-    return interruptible(learn)
 
 
 def size_for(words: int) -> int:

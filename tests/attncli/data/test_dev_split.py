@@ -7,8 +7,7 @@ from pathlib import Path
 
 from attncli.data.dev_split import LEAST, MOST, held_out
 from attncli.data.text.corpus import read_pairs
-from attncli.tasks.translate.training.data import pairs_of, sampled_lines
-from attncli.tasks.translate.training.split import split_dev
+from attncli.tasks.translate.training.data import pairs_of, sampled_lines, split_dev
 from attncli.training.settings.config import DataConfig
 
 
@@ -39,6 +38,6 @@ def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     assert not held & set(source) and total == len(source)
     assert total == sum(row.split("\t")[0] not in held for row in rows)
     (tmp_path / "data").mkdir()
-    assert split_dev(data, 1, tmp_path).data == named  # a run that continues
+    assert split_dev(data, 1, tmp_path)[0] == named  # a run that continues
     (tmp_path / "dev.tsv").unlink()
-    assert split_dev(data, 1, tmp_path).data == data  # a run of an earlier version
+    assert split_dev(data, 1, tmp_path)[0] == data  # a run of an earlier version

@@ -49,12 +49,14 @@ def written(folder: Path, content: str | bytes) -> Path:
         "." * 50_000 + '"' * 50_000,
         "," * 50_000 + " " * 50_000 + "x",
         "a\u0301" * 30_000,
+        "我们今天去公园。" * 40 + "，，",
+        "no marks at all " * 40,
     ],
 )
 def test_a_long_line_is_split_whatever_it_has(text: str) -> None:
     parts = split(text, lambda part: len(part) <= 200)
     assert "".join(parts).replace(" ", "") == text.replace(" ", "")
-    assert all(len(part) <= 200 for part in parts)
+    assert all(part.strip() and len(part) <= 200 for part in parts)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,6 @@ def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
     results = translate_lines(
         windows(documents.lines_of(document), CHUNK_LINES),
         model,
-        search=SearchConfig(),
         options=LineOptions(same_end=True),
         aligner=one_to_one,
     )

@@ -19,7 +19,6 @@ from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ModelError
-from models.config.tables import SearchConfig
 from models.inference.search.batching import windows
 from tests.attncli.documents.test_documents import Capitals, one_to_one
 
@@ -84,7 +83,6 @@ def in_capitals(document: Document) -> bytes:
     for chunk in translate_lines(
         windows(documents.lines_of(document), CHUNK_LINES),
         Capitals(),
-        search=SearchConfig(),
         options=LineOptions(same_end=True),
         aligner=one_to_one,
     ):

@@ -9,7 +9,6 @@ from models.text.normalise import (
     is_all_capitals,
     is_untranslatable,
     normalise,
-    outer_spaces,
     outer_symbols,
     sentence_case,
 )
@@ -30,11 +29,6 @@ def test_accents_are_composed_unless_the_model_knows_marks() -> None:
     assert composed(decomposed, len) == "M\u00e4dchen"
     assert composed(decomposed, lambda text: -len(text)) == decomposed
     assert composed("M\u00e4dchen", len) == "M\u00e4dchen"
-
-
-def test_outer_spaces_are_those_before_and_after() -> None:
-    assert outer_spaces("\t a b  ") == ("\t ", "  ")
-    assert outer_spaces("a") == ("", "")
 
 
 @pytest.mark.parametrize("before", ["", " ", "👍🏽 ", "❤️", "▪ ", "## ", " - ", "> * "])

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.alignments.word_links import read_word_links
-from attncli.data.text.corpus import fingerprint, source_target_pairs
+from attncli.data.text.corpus import fingerprint, read_pairs
 from attncli.tasks.align.training import bundle as parts
 from attncli.tasks.align.training.alignment_layer import LinkedPair, train_layer
 from attncli.training.interfaces import Progress
@@ -174,17 +174,17 @@ def write_stage_inputs(run: AlignerRun) -> None:
 def write_pairs(run: AlignerRun) -> None:
     """Write the sentence pairs of all files, without tabs inside them."""
     rows = (
-        f"{' '.join(source.split())}\t{' '.join(target.split())}\n"
+        f"{' '.join(pair.source.split())}\t{' '.join(pair.references[0].split())}\n"
         for files in run.files
-        for source, target in source_target_pairs(files)
-        if source.strip() and target.strip()
+        for pair in read_pairs(files)
+        if pair.source.strip() and pair.references[0].strip()
     )
     write_text(run.pairs, "".join(rows))
 
 
 def texts_of(run: AlignerRun) -> list[tuple[str, str]]:
     """Return the sentence pairs."""
-    return list(source_target_pairs([run.pairs]))
+    return [(pair.source, pair.references[0]) for pair in read_pairs([run.pairs])]
 
 
 def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None:

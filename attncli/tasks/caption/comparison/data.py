@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from attncli.data.dev_split import LEAST
 from attncli.data.images.captions import Captioned, has_part, read_captions
 from attncli.data.images.index import open_images
 from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
-from attncli.jobs.compared.shared_files import fingerprints, write_tables
+from attncli.jobs.compared.shared_files import mark_of, write_tables
 from attncli.tasks.caption.evaluation import CaptionSet, find_images
 from attncli.tasks.caption.training.data import read_parts, split_dev
 from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_tar, tables
@@ -71,5 +70,5 @@ def compared_captions(data: DataConfig, test: Path | None) -> ComparedData:
     if test and tested:
         names = [image.image for image in tested]
         find_images(CaptionSet(str(test), names, []), open_images(data.images))
-    marks = fingerprints([[path] for path in (data.dev_captions, test) if path])
-    return ComparedData(data, Sets(dev, tested, hashlib.sha256(f"{marks}".encode()).hexdigest()))
+    mark = mark_of([path] for path in (data.dev_captions, test) if path)
+    return ComparedData(data, Sets(dev, tested, mark))

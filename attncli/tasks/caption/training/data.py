@@ -39,13 +39,12 @@ from attncli.tasks.caption.training.self_critical import SelfCritical
 from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.encoder_choice import start_advice
-from attncli.training.run.initial_model import initial_tokenizer
+from attncli.training.run.initial_model import write_vocabulary
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.preparation import Preparation, preparation
-from attncli.training.sources.vocabulary import count_words, learned_vocabulary, size_for
+from attncli.training.sources.vocabulary import count_words, size_for
 from attncli.training.storage.prepared_folder import prepare_folder
 from models.base.errors import ModelError
-from models.base.files import write_bytes
 from models.config.tables import TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
@@ -80,7 +79,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         raise ModelError(abbreviate(broken.values()), "the images that the run started with")
     remarks = start_advice(config.model.image, config.start_from)
     if captions.dev and not config.data.dev_captions:
-        remarks += (described(len(captions.dev), "images", "--dev"),)
+        remarks += (described(len(captions.dev), "images"),)
     texts = read_prepared_captions(prepared_folder)
     examples = caption_examples(texts, manifest, stores, config.train)
     rewards = None
@@ -146,11 +145,9 @@ def prepare(
     if not train:
         raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
     texts = [styled(text, data.caption_style) for image in train for text in image.captions]
-    tokenizer = initial_tokenizer(
-        settings.start_from, lambda: learn_tokens(texts, settings.tokenizer, progress)
+    tokenizer = write_vocabulary(
+        folder, settings.start_from, lambda: learn_tokens(texts, settings.tokenizer), progress
     )
-    for name, content in tokenizer.files().items():
-        write_bytes(folder / name, content)
     regions = read_regions(data, stores[-1].slots)
     dropped = write_captions(train, tokenizer, folder, data, regions)
     manifest = Manifest(
@@ -214,11 +211,10 @@ def compute_features(
     return broken
 
 
-def learn_tokens(texts: list[str], config: TokenizerConfig, progress: Progress) -> Tokenizer:
+def learn_tokens(texts: list[str], config: TokenizerConfig) -> Tokenizer:
     """Return a tokenizer learned from captions; there is one vocabulary, of the target side."""
     size = config.size or size_for(count_words(texts))
-    joint = replace(config, joint=True)
-    return learned_vocabulary(lambda: train_tokenizer(texts, [], size, joint), progress)
+    return train_tokenizer(texts, [], size, replace(config, joint=True))
 
 
 def dev_set(

@@ -71,12 +71,12 @@ def write_captions(
                 elif len(ids) > data.max_length:
                     long += 1
                 else:
-                    writer.add(ids)
+                    writer.add([ids])
                     numbers.append(number)
                     if links and regions:
                         words = regions.links[image.image][place]
                         found = cell_links(words, regions.cells, ids, tokenizer)
-                        links.add(found.flatten().tolist())
+                        links.add([found.flatten().tolist()])
         writer.close()
         if links:
             links.close()

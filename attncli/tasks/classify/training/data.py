@@ -7,26 +7,22 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from attncli.data.dev_split import described
-from attncli.data.text import corpus, token_writing, tokens
+from attncli.data.text import corpus, tokens
 from attncli.data.text.labels import LabelledText, check_order, read_labelled, set_aside
+from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.run.initial_model import initial_tokenizer
+from attncli.training.run.initial_model import write_vocabulary
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import (
-    MOST_LINES,
-    count_words,
-    learned_vocabulary,
-    size_for,
-)
+from attncli.training.sources.vocabulary import MOST_LINES, count_words, size_for
 from attncli.training.storage.prepared_folder import read_made, reading
 from models.base.errors import ModelError
-from models.base.files import write_bytes, write_folder, write_text
+from models.base.files import write_folder, write_text
 from models.config.tables import TokenizerConfig
 from models.text.labels import LabelTokenizer, read_tokenizer
 from models.text.normalise import normalise
@@ -56,7 +52,7 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     dev = dev_labels(rows.dev) if rows.dev else None
     remarks: tuple[str, ...] = ()
     if dev and not data.dev_labels:
-        remarks = (described(len(dev), "labelled texts", "--dev"),)
+        remarks = (described(len(dev), "labelled texts"),)
     return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
 
 
@@ -106,21 +102,39 @@ def read_rows(data: DataConfig, seed: int) -> LabelSplits:
 
 def prepare(settings: Preparation, rows: LabelSplits, folder: Path, progress: Progress) -> None:
     """Learn a vocabulary, and write the texts and labels as ids."""
-    tokenizer = initial_tokenizer(
+    tokenizer = write_vocabulary(
+        folder,
         settings.start_from,
-        lambda: learned_vocabulary(
-            lambda: learn(rows, settings.tokenizer, settings.seed), progress
-        ),
+        lambda: learn(rows, settings.tokenizer, settings.seed),
+        progress,
     )
-    for name, content in tokenizer.files().items():
-        write_bytes(folder / name, content)
-    dropped = write_rows(rows.train, cast(LabelTokenizer, tokenizer), folder, settings.longest)
-    if sum(dropped) == len(rows.train):
+    assert isinstance(tokenizer, LabelTokenizer)
+    write_rows(rows.train, tokenizer, settings, folder)
+
+
+def write_rows(
+    rows: Sequence[LabelledText], tokenizer: LabelTokenizer, settings: Preparation, folder: Path
+) -> None:
+    """Write tokenised texts, the numbers of their labels, and how many rows are left out."""
+    encoded = [(tokenizer.encode(row.text) if row.text.strip() else [], row.label) for row in rows]
+    kept = [
+        (ids, tokenizer.encode_target(label))
+        for ids, label in encoded
+        if 0 < len(ids) <= settings.longest
+    ]
+    empty = sum(not ids for ids, _ in encoded)
+    dropped = tokens.Dropped(empty, len(encoded) - empty - len(kept))
+    if not kept:
         raise ModelError(
             f"no usable text in {settings.data.labels}: {dropped.empty:,} are empty, "
             f"{dropped.long:,} are longer than data.max_length",
             "texts of that length",
         )
+    kind = id_type(max(len(tokenizer.source), len(tokenizer.labels)))
+    for side, ids_of in zip(("source", "target"), zip(*kept, strict=True), strict=True):
+        writer = SideWriter(folder, side, kind)
+        writer.add(ids_of)
+        writer.close()
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
 
 
@@ -133,27 +147,3 @@ def learn(rows: LabelSplits, config: TokenizerConfig, seed: int) -> LabelTokeniz
     learned = train_tokenizer(texts, [], size, replace(config, joint=True))
     labels = sorted({row.label for part in rows for row in part})
     return LabelTokenizer(learned.files()["tokenizer.model"], labels)
-
-
-def write_rows(
-    rows: Sequence[LabelledText], tokenizer: LabelTokenizer, folder: Path, longest: int
-) -> tokens.Dropped:
-    """Write tokenised texts and the numbers of their labels; return how many are left out.
-
-    longest: limit of a text in tokens.
-    """
-    kind = token_writing.id_type(max(len(tokenizer.source), len(tokenizer.labels)))
-    source, target = (token_writing.SideWriter(folder, side, kind) for side in ("source", "target"))
-    empty = long = 0
-    for row in rows:
-        ids = tokenizer.encode(row.text) if row.text.strip() else []
-        if not ids:
-            empty += 1
-        elif len(ids) > longest:
-            long += 1
-        else:
-            source.add(ids)
-            target.add(tokenizer.encode_target(row.label))
-    source.close()
-    target.close()
-    return tokens.Dropped(empty, long)

@@ -93,9 +93,10 @@ class DevLabels(DevSet):
 
     def _fitting(self, tokenizer: Tokenizer, longest: int) -> list[int]:
         """Return the indices of the texts that are neither too long nor empty."""
-        lengths = [len(tokenizer.encode(text)) if text.strip() else longest for text in self.texts]
         return [
-            n for n, length in enumerate(lengths) if length <= longest and self.texts[n].strip()
+            n
+            for n, text in enumerate(self.texts)
+            if text.strip() and len(tokenizer.encode(text)) <= longest
         ]
 
 

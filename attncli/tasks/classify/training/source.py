@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.training.settings.preparation import preparation
-from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS, TrainingSource
+from attncli.training.sources.base import LABEL_METRICS, TrainingSource, refuse_settings
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
@@ -38,12 +38,15 @@ class LabelTraining(TrainingSource):
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
         """Refuse other data, and settings that have no effect on labels."""
-        if data.train or data.dev or data.corpora or data.images or data.captions:
-            raise ModelError(
-                f"sentence pairs or images for {named}",
-                "labelled texts",
-                "give --labels, or choose a preset for other data",
-            )
+        others = data.train or data.dev or data.corpora or data.images or data.captions
+        unfit = {
+            "sentence pairs or images": others,
+            "data.noise": data.noise,
+            "data.concatenate": data.concatenate,
+            "train.subword_sampling": train.subword_sampling,
+            "train.attention.coverage": train.attention.coverage != "none",
+        }
+        refuse_settings(unfit, train, named, "labelled texts")
         if data.dev_labels and not data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
         if train.metric not in ("auto", "loss", *LABEL_METRICS):
@@ -51,19 +54,6 @@ class LabelTraining(TrainingSource):
                 f"train.metric = {train.metric!r} for {named}",
                 f"{', '.join(LABEL_METRICS)} or loss",
             )
-        if data.noise or data.concatenate or train.subword_sampling:
-            raise ModelError(
-                f"data.noise, data.concatenate or train.subword_sampling for {named}",
-                "0: these are for sentence pairs",
-            )
-        if train.attention.coverage != "none":
-            raise ModelError(
-                f"train.attention.coverage = {train.attention.coverage!r} for {named}",
-                "none: a label reads the text once",
-            )
-        for name in CAPTION_SETTINGS:
-            if value := getattr(train, name):
-                raise ModelError(f"train.{name} = {value} for {named}", "0")
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of the content of both tables."""

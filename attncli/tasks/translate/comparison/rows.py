@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from attncli.data.text.rows import row_pairs
 from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
-from attncli.jobs.compared.shared_files import fingerprints
+from attncli.jobs.compared.shared_files import mark_of
 from attncli.tasks.translate.comparison.runs import ComparedTexts
 from models.base.errors import ConfigurationError
 
@@ -47,5 +46,5 @@ class ComparedRows(ComparedTexts):
         tables = [*data.train, *data.dev, *map(str, files.test)]
         for table in tables:
             next(row_pairs([table], (), data.target))  # refuse one without targets
-        mark = hashlib.sha256(f"{fingerprints([data.dev, files.test])}".encode()).hexdigest()
+        mark = mark_of([data.dev, files.test])
         return ComparedData(data, Sets(data.dev, files.test or None, mark))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from attncli.jobs.compared.base import (
-    ComparedData,
-    ComparedFiles,
-    ComparedSource,
-)
+from attncli.data.alignments.links import Index, PairLinks, read_links
+from attncli.jobs.compared.base import ComparedData, ComparedFiles, ComparedSource, Sets
+from attncli.jobs.compared.shared_files import mark_of, write_tables
+from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.training.settings.config import DataConfig
@@ -46,8 +47,36 @@ class ComparedTexts(ComparedSource):
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
     ) -> ComparedData:
         """Return the named files, or sentences of the embedded grammar with their links."""
-        from attncli.tasks.translate.comparison import data as text_data
+        from attncli.tasks.translate.training.data import as_tsv, sample_grammar
 
         if data.train:
-            return text_data.given(data, files)
-        return text_data.embedded(data, seed, folder)
+            return compared_texts(data, files.test, files.gold, files.gold_index)
+        parts = sample_grammar(data, seed)
+        tables = {name: as_tsv(pairs) for name, pairs in parts._asdict().items()}
+        train, dev, test = write_tables(folder, tables)
+        named = replace(data, train=(str(train),), dev=(str(dev),))
+        links = [frozenset(pair.links) for pair in parts.test]
+        return compared_texts(named, [test], tuple(PairLinks(sure, sure) for sure in links))
+
+
+def compared_texts(
+    data: DataConfig,
+    test_files: Sequence[Path],
+    gold: tuple[PairLinks, ...] | Path | None,
+    index: Index | None = None,
+) -> ComparedData:
+    """Return the data with dev set, test set and gold links; a ModelError without a dev set."""
+    from attncli.tasks.translate.training.data import read_dev
+
+    dev = read_dev(data)
+    if dev is None:
+        raise ModelError("no dev set", "a dev set, which selects the weights", "give --dev FILE...")
+    test = read_dev(replace(data, dev=tuple(map(str, test_files))))
+    if isinstance(gold, Path):
+        texts = test or dev
+        pairs = zip(texts.sources, texts.references[0], strict=True)
+        lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
+        gold = read_links(gold, lengths, index=index).rows
+    known = [[sorted(row.sure), sorted(row.possible)] for row in gold or ()]
+    mark = mark_of([data.dev, test_files], f" {known}")
+    return ComparedData(data, Sets(dev, test, mark, gold))

@@ -13,9 +13,8 @@ from attncli.jobs.compared.base import ModelScores, Sets, Trained
 from attncli.scoring.alignments import score_alignments
 from attncli.scoring.comparison import QualityScore
 from attncli.tasks.translate.training.dev import DevTexts, bleu, translated
-from attncli.tasks.translate.training.row_dev import DevRows
 from attncli.tasks.translate.training.row_images import row_images
-from attncli.tasks.translate.training.rows import dev_rows
+from attncli.tasks.translate.training.rows import DevRows, dev_rows
 from attncli.training.updates.evaluation import dev_loss
 from models.alignment import align, diagonal
 from models.inference.translator import Translator

@@ -44,31 +44,15 @@ class OutputReport:
             yield LOST, f"the output lacks {outcome.lost!r}, which the model does not know"
         if best.truncated:
             tokens = counted(len(best.ids), "token")
-            yield (
-                TRUNCATED,
-                f"the output was cut at its length limit, after {tokens} "
-                "(search.max_ratio and search.max_extra raise the limit)",
-            )
-        expected = self._expected(outcome.line.number)
+            raised = "(search.max_ratio and search.max_extra raise the limit)"
+            yield TRUNCATED, f"the output was cut at its length limit, after {tokens} {raised}"
+        expected = self._references[outcome.line.number - 1] if self._references else ()
         if found := repetition(best.text, outcome.line.text, *expected):
-            yield (
-                LOOPS,
-                f"the output repeats {found.phrase!r} {found.times:,} times in a row "
-                f"(score {best.score:.2f})",
-            )
+            times = f"{found.times:,} times in a row (score {best.score:.2f})"
+            yield LOOPS, f"the output repeats {found.phrase!r} {times}"
 
-    def _expected(self, number: int) -> Sequence[str]:
-        """Return the references of a line."""
-        return self._references[number - 1] if self._references else ()
-
-    def summary(self) -> Iterator[str]:
-        """Yield the totals of the kinds with more lines than were reported one by one."""
+    def totals(self, above: int = 0) -> Iterator[str]:
+        """Yield the totals of the kinds with more lines than a number."""
         for kind, count in self._counts.items():
-            if count > REPORTED:
-                yield f"{kind}: {count:,} in all"
-
-    def totals(self) -> Iterator[str]:
-        """Yield the totals of each kind, where there are any."""
-        for kind, count in self._counts.items():
-            if count:
+            if count > above:
                 yield f"{kind}: {count:,}"

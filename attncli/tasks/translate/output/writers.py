@@ -46,19 +46,14 @@ def rendered(outcomes: list[TranslatedLine], layout: TranslationLayout) -> bytes
 
 
 def _cells(outcome: TranslatedLine, layout: TranslationLayout) -> InputCells:
-    outputs = [
-        _output(hypothesis, _links(outcome, rank, layout), layout)
-        for rank, hypothesis in enumerate(_hypotheses(outcome))
-    ]
+    outputs = []
+    for rank, hypothesis in enumerate(_hypotheses(outcome)):
+        links = _links(outcome, rank, layout)
+        columns = (links or "",) if layout.align else ()
+        suffix = "" if links is None else f" ||| {links}"
+        outputs.append(OutputCells(hypothesis.text, f"{hypothesis.score:.4f}", columns, suffix))
     missing = OutputCells(columns=("",) if layout.align else ())
     return InputCells(outcome.line.text, outputs or [missing], outcome.line.number)
-
-
-def _output(hypothesis: Hypothesis, links: str | None, layout: TranslationLayout) -> OutputCells:
-    """Return the cells of an output; plain text has no links if the line is empty."""
-    columns = (links or "",) if layout.align else ()
-    suffix = "" if links is None else f" ||| {links}"
-    return OutputCells(hypothesis.text, f"{hypothesis.score:.4f}", columns, suffix)
 
 
 def _record(outcome: TranslatedLine, layout: TranslationLayout) -> dict[str, object]:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
-from attncli.tasks.translate.training.data import (
-    pairs_of,
-    sampled_lines,
-    write_corpus,
-    write_tokenizer,
-)
+from attncli.data.text.token_writing import write_pairs
+from attncli.tasks.translate.training.data import pairs_of, sampled_lines, write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
 from attncli.terminal.plurals import counted
@@ -34,7 +30,20 @@ PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 def load(settings: Preparation, variation: Variation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; it is prepared in the run folder the first time."""
     dev = read_dev(settings.data.dev_corpora)  # first, so that a mistake in it shows early
-    return Data(prepare(settings, variation, folder / "data", progress), dev)
+    place = folder / "data"
+    prepare_folder(place, lambda part: _make(settings, part, progress))
+    with reading(f"the tokenised corpora in {place} are"):
+        dropped = [tokens.Dropped(**record) for record in read_made(place)]
+        stored = [tokens.read_pairs(place / str(n)) for n in range(len(dropped))]
+    tokenizer = Tokenizer.read(place)
+    directions = directions_in(settings.data.corpora, stored, tokenizer)
+    prepared = Prepared(
+        tokenizer,
+        Mixture.of(directions, tokenizer, variation),
+        tokens.Dropped(*(sum(column) for column in zip(*dropped, strict=True))),
+        remarks=(described(directions, variation.temperature),),
+    )
+    return Data(prepared, dev)
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:
@@ -67,22 +76,6 @@ def _dev_of(config: CorpusConfig) -> Iterator[DevTexts]:
         yield DevTexts(texts, references, to=target, name=f"{source}-{target}")
 
 
-def prepare(
-    settings: Preparation, variation: Variation, folder: Path, progress: Progress
-) -> Prepared:
-    """Return tokenizer and examples; they are made once, then read."""
-    prepare_folder(folder, lambda part: _make(settings, part, progress))
-    with reading(f"the tokenised corpora in {folder} are"):
-        dropped = [tokens.Dropped(**record) for record in read_made(folder)]
-        stored = [tokens.read_pairs(folder / str(n)) for n in range(len(dropped))]
-    tokenizer = Tokenizer.read(folder)
-    directions = directions_in(settings.data.corpora, stored, tokenizer)
-    empty, long = (sum(column) for column in zip(*dropped, strict=True))
-    examples = Mixture.of(directions, tokenizer, variation)
-    remarks = (described(examples.directions, variation.temperature),)
-    return Prepared(tokenizer, examples, tokens.Dropped(empty, long), remarks=remarks)
-
-
 def directions_in(
     corpora: Iterable[CorpusConfig], stored: Iterable[tokens.TokenPairs], tokenizer: Tokenizer
 ) -> list[Direction]:
@@ -96,12 +89,11 @@ def directions_in(
                 prefix.append(tokenizer.control_id(BACK_TRANSLATED))
             name = f"{source}-{target}"
             found.append(Direction(name, *sides, tuple(prefix), config.weight))
-    return [direction for direction in found if direction.pairs]
+    return found
 
 
-def described(directions: Iterable[Direction], temperature: float) -> str:
+def described(directions: Sequence[Direction], temperature: float) -> str:
     """Return the directions with their numbers of pairs and their shares of an epoch."""
-    directions = list(directions)
     parts = shares_of(directions, temperature)
     return "directions: " + ", ".join(
         f"{direction.name} {counted(direction.pairs, 'pair')} ({100 * part:.0f} %)"
@@ -138,12 +130,11 @@ def _tokenise(
     progress: Progress,
 ) -> tokens.Dropped:
     folder.mkdir()
-    return write_corpus(
+    return write_pairs(
         pairs_of(one.files),
         tokenizer,
         folder,
         name=" ".join(one.files),
         max_length=longest - PREFIX,
-        total=total,
         advance=lambda done: progress(f"tokenising {one.languages}", done, total),
     )

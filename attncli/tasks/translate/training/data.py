@@ -5,29 +5,22 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from attncli.data.dev_split import described
+from attncli.data.batching import Examples
+from attncli.data.dev_split import described, held_out
 from attncli.data.text import corpus, token_writing, tokens
-from attncli.data.text.mixture import Variation
+from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.embedded import grammar
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.tasks.translate.training.split import split_dev
-from attncli.tasks.translate.training.variation import varied
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.run.initial_model import initial_tokenizer
+from attncli.training.run.initial_model import write_vocabulary
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import (
-    MOST_LINES,
-    count_words,
-    learned_vocabulary,
-    size_for,
-)
+from attncli.training.sources.vocabulary import MOST_LINES, count_words, size_for
 from attncli.training.storage.prepared_folder import prepare_folder, read_made, reading
-from models.base.errors import ModelError
-from models.base.files import write_bytes, write_text
+from models.base.files import write_text
 from models.config.tables import TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
@@ -62,9 +55,14 @@ def fingerprints(data: DataConfig) -> dict[str, str]:
 
 
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
-    """Write sentences of the embedded grammar; return settings that name the files."""
+    """Write sentences of the embedded grammar; return settings that name the files.
+
+    The files are train.tsv, dev.tsv and test.tsv, and their links in *.links.
+    """
     if not (folder / "data").exists():  # data/ is written after these files
-        write_demonstration(data, seed, folder)
+        for name, pairs in sample_grammar(data, seed)._asdict().items():
+            write_text(folder / f"{name}.tsv", as_tsv(pairs))
+            write_text(folder / f"{name}.links", as_links(pairs))
     return DataConfig(
         train=(str(folder / "train.tsv"),),
         dev=(str(folder / "dev.tsv"),),
@@ -72,12 +70,26 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     )
 
 
-def write_demonstration(data: DataConfig, seed: int, folder: Path) -> None:
-    """Write sampled sentences to train.tsv, dev.tsv and test.tsv, and their links to *.links."""
-    parts = sample_grammar(data, seed)
-    for name, pairs in zip(parts._fields, parts, strict=True):
-        write_text(folder / f"{name}.tsv", as_tsv(pairs))
-        write_text(folder / f"{name}.links", as_links(pairs))
+def split_dev(data: DataConfig, seed: int, folder: Path) -> tuple[DataConfig, frozenset[str]]:
+    """Hold out dev.tsv the first time; a run that was prepared without a dev set has none.
+
+    Return settings that name the dev set, and the sources to leave out of training. The dev set has
+    the first pair of each source that is held out.
+    """
+    path = folder / "dev.tsv"
+    named = replace(data, dev=(str(path),))
+    if (folder / "data").exists():  # written after dev.tsv
+        return named if path.exists() else data, frozenset()
+    held = held_out((source for source, _ in pairs_of(data.train)), data.dev_share, seed)
+    if not held:
+        return data, held
+    rows: dict[str, str] = {}
+    for source, target in pairs_of(data.train):
+        if source in held and target.strip():
+            rows.setdefault(source, target)
+    cells = ([cell.replace("\t", " ") for cell in row] for row in rows.items())
+    write_text(path, "".join(f"{source}\t{target}\n" for source, target in cells))
+    return named, held
 
 
 def sample_grammar(data: DataConfig, seed: int) -> grammar.PairSplits:
@@ -110,7 +122,11 @@ def prepare(
     with reading(f"the tokenised corpus in {folder} is"):
         dropped, pairs = tokens.Dropped(**read_made(folder)), tokens.read_pairs(folder)
     tokenizer = Tokenizer.read(folder)
-    return Prepared(tokenizer, varied(pairs, tokenizer, variation), dropped)
+    examples: Examples = pairs
+    if variation.noise or variation.concatenate or variation.sampling:
+        direction = Direction("", pairs.source, pairs.target)
+        examples = Mixture.of([direction], tokenizer, variation)
+    return Prepared(tokenizer, examples, dropped)
 
 
 def read_dev(data: DataConfig) -> DevTexts | None:
@@ -126,13 +142,12 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
     files = settings.data.train
     source, target, total = sampled_lines(pairs_of(files, held), MOST_LINES, settings.seed)
     tokenizer = write_tokenizer(settings, source, target, folder, progress)
-    dropped = write_corpus(
+    dropped = token_writing.write_pairs(
         pairs_of(files, held),
         tokenizer,
         folder,
         name=" ".join(files),
         max_length=settings.longest,
-        total=total,
         advance=lambda done: progress("tokenising", done, total),
     )
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
@@ -140,7 +155,8 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
 
 def pairs_of(files: Sequence[str], held: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """Yield each source with its first reference. held: sources to leave out."""
-    return (pair for pair in corpus.source_target_pairs(files) if pair[0] not in held)
+    pairs = corpus.read_pairs(files)
+    return ((source, references[0]) for source, references in pairs if source not in held)
 
 
 def write_tokenizer(
@@ -148,38 +164,13 @@ def write_tokenizer(
 ) -> Tokenizer:
     """Train a tokenizer, or take that of the initial model; write and return it."""
     config = settings.tokenizer
-    size = config.size or chosen_size(source, target, config)
-    tokenizer = initial_tokenizer(
-        settings.start_from,
-        lambda: learned_vocabulary(lambda: train_tokenizer(source, target, size, config), progress),
-    )
-    for name, content in tokenizer.files().items():
-        write_bytes(folder / name, content)
-    return tokenizer
 
-
-def write_corpus(
-    pairs: Iterable[tuple[str, str]],
-    tokenizer: Tokenizer,
-    folder: Path,
-    *,
-    name: str,
-    total: int,
-    **options: Any,
-) -> tokens.Dropped:
-    """Write tokenised pairs; return the numbers of pairs left out.
-
-    name: of the files, for messages. total: number of pairs. options: of `write_pairs`. Raises
-    ModelError if all pairs are left out.
-    """
-    dropped = token_writing.write_pairs(pairs, tokenizer, folder, **options)
-    if sum(dropped) == total:
-        raise ModelError(
-            f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
-            f"{dropped.long:,} are longer than data.max_length",
-            "text of that length on both sides",
+    def learn() -> Tokenizer:
+        return train_tokenizer(
+            source, target, config.size or chosen_size(source, target, config), config
         )
-    return dropped
+
+    return write_vocabulary(folder, settings.start_from, learn, progress)
 
 
 def sampled_lines(

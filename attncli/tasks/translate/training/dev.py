@@ -9,14 +9,14 @@ from pathlib import Path
 
 from attncli.data.training_samples import ShownExample, spread
 from attncli.scoring.sequences import exact_match, references_by_output
-from attncli.tasks.translate.training.samples import text_samples
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
+from attncli.training.sources.heat_map import heat_map
 from attncli.training.updates.metrics import metric_for, metric_scores
 from models import load_translator
-from models.alignment import choose_head
-from models.base.types import Batch
+from models.alignment import align_translations, choose_head
+from models.base.types import Batch, Translation
 from models.bundle import Bundle
 from models.config.tables import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
@@ -81,27 +81,23 @@ class DevTexts(DevSet):
         """Return a model in training, ready for use."""
         return Translator(bundle, device)
 
-    def fitting_pairs(self, translator: Translator, most: int) -> list[tuple[str, str]]:
-        """Return the first `most` pairs of which the model accepts both sides."""
-        tokenizer, config = translator.tokenizer, translator.config
-        pairs = zip(self.sources, self.references[0], strict=True)
-        fitting = (
-            pair
-            for pair in pairs
-            if all(side.strip() and fits(side, tokenizer, config, self.to) for side in pair)
-        )
-        return list(islice(fitting, most))
-
     def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
         """Return evenly spaced sentence pairs with their translations; see `DevSet`."""
         translator = self.translator(bundle, device)
-        pairs = [(self.sources[n], self.references[0][n]) for n in spread(len(self), count)]
-        fitting = [
-            (source, reference)
-            for source, reference in pairs
-            if source.strip() and fits(source, translator.tokenizer, translator.config, self.to)
+        numbers = [
+            number
+            for number in spread(len(self), count)
+            if (source := self.sources[number]).strip()
+            and fits(source, translator.tokenizer, translator.config, self.to)
         ]
-        return text_samples(translator, fitting, self.to)
+        results = translator.translate([self.sources[n] for n in numbers], to=self.to)
+        samples = [
+            ShownExample(self.sources[n], self.references[0][n], result.text)
+            for n, result in zip(numbers, results, strict=True)
+        ]
+        if translator.model.decoder.attends and samples:
+            samples[0] = samples[0]._replace(attention=alignment_map(translator, results[0]))
+        return samples
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return BLEU, exact match, the metric of early stopping, and the loss."""
@@ -114,13 +110,27 @@ class DevTexts(DevSet):
         )
 
 
+def alignment_map(translator: Translator, translation: Translation) -> str:
+    """Return the heat map of a translation; "" if it has no words, or too many."""
+    [found] = align_translations(translator, [translation])
+    if found.note:
+        return ""
+    return heat_map(found.source, found.target, found.weights.float().cpu().numpy(), found.links)
+
+
 def store_head(folder: Path, dev: DevSet, device: str) -> None:
     """Store in a bundle which attention head aligns best on the dev set."""
     assert isinstance(dev, DevTexts)
     translator = load_translator(folder, device=device)
     if dev.to:
         translator = translator.for_direction(dev.to)
-    if pairs := dev.fitting_pairs(translator, HEAD_PAIRS):
+    tokenizer, config = translator.tokenizer, translator.config
+    fitting = (
+        pair
+        for pair in zip(dev.sources, dev.references[0], strict=True)
+        if all(side.strip() and fits(side, tokenizer, config, dev.to) for side in pair)
+    )
+    if pairs := list(islice(fitting, HEAD_PAIRS)):
         write_alignment(folder, choose_head(translator, pairs))
 
 

@@ -86,8 +86,3 @@ class DevDirections(DevSet):
 def _mean(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def first_direction(dev: DevSet) -> DevSet:
-    """Return the dev set of the first direction; a dev set of a single direction as it is."""
-    return dev.parts[0] if isinstance(dev, DevDirections) else dev

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.tasks.translate.training.source import TextTraining
+from attncli.tasks.translate.training.source import OTHER_METRICS, TextTraining
 from attncli.training.settings.preparation import preparation
-from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS
+from attncli.training.sources.base import refuse_settings
 from models.base.errors import ModelError
 from models.sources.rows import columns_of
 
@@ -42,15 +42,11 @@ class RowTraining(TextTraining):
             "data.concatenate": data.concatenate,
             "train.subword_sampling": train.subword_sampling,
             "data.regions": data.regions,
-            **{f"train.{name}": getattr(train, name) for name in CAPTION_SETTINGS},
+            f"train.metric={train.metric}": train.metric in OTHER_METRICS,
         }
-        for name, given in unfit.items():
-            if given:
-                raise ModelError(f"{name} for {named}", "a table of rows alone")
+        refuse_settings(unfit, train, named, "a table of rows")
         if len(data.train) > 1:
             raise ModelError(f"{len(data.train)} training files for {named}", "one table of rows")
-        if train.metric in ("cider", *LABEL_METRICS):
-            raise ModelError(f"train.metric = {train.metric!r} for {named}", "another metric")
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised rows and the dev set."""

@@ -8,7 +8,7 @@ dev.tsv                                         rows held out for evaluation, if
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
 from attncli.data.text import tokens
 from attncli.data.text.rows import row_pairs
-from attncli.tasks.translate.training.data import sampled_lines, write_corpus, write_tokenizer
-from attncli.tasks.translate.training.row_dev import DevRows
+from attncli.data.text.token_writing import write_pairs
+from attncli.tasks.translate.training.data import sampled_lines, write_tokenizer
+from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.row_images import RowImages
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.preparation import Preparation
@@ -29,6 +29,9 @@ from attncli.training.sources.vocabulary import MOST_LINES
 from attncli.training.storage.prepared_folder import prepare_folder, read_made, reading
 from models.base.files import write_text
 from models.base.types import Batch
+from models.bundle import Bundle
+from models.inference.row_translator import RowTranslator
+from models.inference.translator import Translator
 from models.sources.rows import TAB, RowColumns
 from models.text.rows import RowTokenizer
 from models.text.tokenizer import Tokenizer
@@ -51,27 +54,37 @@ class RowTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RowExamples(Examples):
+class RowExamples(tokens.TokenPairs):
     """Tokenised rows with the inputs of their images."""
 
-    pairs: tokens.TokenPairs
     images: RowImages
     keys: tuple[str, ...]  # content hash of the image of each row
 
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return self.pairs.count
-
-    @property
-    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,) of every source and of every target, in tokens."""
-        return self.pairs.lengths
-
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some rows, with their images."""
-        batch = self.pairs.batch(numbers)
-        return batch._replace(images=self.images.of([self.keys[number] for number in numbers]))
+        images = self.images.of([self.keys[number] for number in numbers])
+        return super().batch(numbers)._replace(images=images)
+
+
+@dataclass(frozen=True)
+class DevRows(DevTexts):
+    """Rows that are decoded and scored during training."""
+
+    images: RowImages | None = None  # of the run, if its rows name images
+
+    def with_images(self, batch: Batch, sources: Sequence[str]) -> Batch:
+        """Return a batch with the stored images of its rows."""
+        if self.images is None:
+            return batch
+        return batch._replace(images=self.images.of_rows(sources).to(batch.source.device))
+
+    def translator(self, bundle: Bundle, device: str) -> Translator:
+        """Return a model in training, ready for use."""
+        return self.reader(RowTranslator(bundle, device))
+
+    def reader(self, translator: RowTranslator) -> RowTranslator:
+        """Return a model that reads the stored images of the rows."""
+        return translator.with_stored(None if self.images is None else self.images.of_rows)
 
 
 def load(
@@ -131,7 +144,8 @@ def prepare(
         return Prepared(tokenizer, pairs, dropped)
     named = [line.partition(TAB) for line in stored]
     images.add_named({key: name for key, _, name in named}, progress)
-    examples = RowExamples(pairs, images, tuple(key for key, _, _ in named))
+    keys = tuple(key for key, _, _ in named)
+    examples = RowExamples(pairs.source, pairs.target, images, keys)
     return Prepared(tokenizer, examples, dropped)
 
 
@@ -148,12 +162,11 @@ def _make(
     sources = [text for row in rows for text in row.split(TAB)[:texts]]
     tokenizer = RowTokenizer(write_tokenizer(settings, sources, targets, folder, progress), texts)
     kept: list[np.ndarray] = []
-    dropped = write_corpus(
+    dropped = write_pairs(
         table.pairs(),
         tokenizer,
         folder,
         name=" ".join(table.path),
-        total=total,
         max_length=settings.longest,
         advance=lambda done: progress("tokenising", done, total),
         take_kept=kept.append,

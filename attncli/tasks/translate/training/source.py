@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attncli.training.settings.corpora import check_corpora, with_absolute_paths
 from attncli.training.settings.preparation import preparation
-from attncli.training.sources.base import CAPTION_SETTINGS, LABEL_METRICS, TrainingSource
+from attncli.training.sources.base import LABEL_METRICS, TrainingSource, refuse_settings
 from attncli.training.sources.output_length import fit_limits
 from models.base.errors import ModelError
 from models.text.tokenizer import check_joint
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
     from models.config.tables import SearchConfig, TokenizerConfig
+
+OTHER_METRICS = ("cider", *LABEL_METRICS)  # not of sentence pairs
 
 
 class TextTraining(TrainingSource):
@@ -55,23 +57,12 @@ class TextTraining(TrainingSource):
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
         """Refuse images, settings of captioners, and incomplete sets of files."""
-        if data.images or data.captions or data.dev_captions:
-            raise ModelError(
-                f"images or captions for {named}",
-                "sentence pairs, or a preset of a captioner",
-                "--preset show-attend-tell-soft-small",
-            )
-        for name in CAPTION_SETTINGS:
-            if value := getattr(train, name):
-                raise ModelError(f"train.{name} = {value} for {named}", "0")
-        if data.labels or data.dev_labels:
-            raise ModelError(
-                f"labelled texts for {named}",
-                "sentence pairs, or a preset of a classifier",
-                "--preset bilstm-attention-small",
-            )
-        if train.metric in ("cider", *LABEL_METRICS):
-            raise ModelError(f"train.metric = {train.metric!r} for {named}", "another metric")
+        unfit = {
+            "images or captions": data.images or data.captions or data.dev_captions,
+            "labelled texts": data.labels or data.dev_labels,
+            f"train.metric={train.metric}": train.metric in OTHER_METRICS,
+        }
+        refuse_settings(unfit, train, named, "sentence pairs")
         check_files(data)
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
@@ -105,9 +96,9 @@ class TextTraining(TrainingSource):
     def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best, by sentence pairs of the dev set."""
         from attncli.tasks.translate.training.dev import store_head
-        from attncli.tasks.translate.training.dev_directions import first_direction
+        from attncli.tasks.translate.training.dev_directions import DevDirections
 
-        store_head(folder, first_direction(dev), device)
+        store_head(folder, dev.parts[0] if isinstance(dev, DevDirections) else dev, device)
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the sizes of both vocabularies, or of the joint one."""

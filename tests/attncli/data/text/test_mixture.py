@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.data.text.mixture import Direction, Mixture, Variation, divided, repeated, shares
-from attncli.data.text.noise import add_noise, careless, typo, without_final_mark
+from attncli.data.text.mixture import Direction, Mixture, Variation
+from attncli.data.text.noise import add_noise, typo, without_final_mark
 from attncli.data.text.token_writing import write_pairs
 from attncli.data.text.tokens import read_pairs
 from attncli.embedded.grammar import Pair
@@ -88,12 +88,6 @@ def test_temperature_sets_the_shares(
     assert all(np.ptp(times[part]) <= 1 for part in (slice(0, 40), slice(40, 48)))
 
 
-def test_a_total_is_divided_without_loss() -> None:
-    assert divided(7, shares(np.array([1, 1, 1]), 1.0)).tolist() == [3, 2, 2]
-    found = repeated(7, 3, np.random.default_rng(1))
-    assert sorted(np.bincount(found)) == [2, 2, 3]
-
-
 def test_concatenated_examples_join_pairs_of_one_direction(
     directions: list[Direction], tokenizer: Tokenizer, tiny_pairs: list[Pair]
 ) -> None:
@@ -163,7 +157,6 @@ def test_sampling_changes_tokens_but_no_text(
 
 def test_kinds_of_noise() -> None:
     rng = random.Random(1)
-    assert without_final_mark("¿Qué pasa?", rng) == "Qué pasa"
-    assert careless("The End.", rng) == "the end"
+    assert without_final_mark("¿Qué pasa?") == "Qué pasa"
     assert {len(typo("house", rng)) for _ in range(50)} == {4, 5, 6}
     assert add_noise("!", rng) == "!" and typo("a", rng) == "a"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from attncli.shell import app
 from models import load_classifier
 from tests.attncli.labels import write_toy
 
+Attn = Callable[..., Any]
 LINES = b"the red house\n\na dog\r\n\xff\nwe see\n"
 
 
@@ -20,42 +22,37 @@ def lines(tmp_path: Path) -> Path:
     return tmp_path / "in.txt"
 
 
-def run(*words: str | Path, model: Path) -> int:
-    return app.run(["classify", "-m", str(model), *map(str, words)])
+def test_n_lines_in_give_n_lines_out(lines: Path, toy_classifier: Path, attn: Attn) -> None:
+    out = lines.with_name("out")
+    said = attn("classify", "-m", toy_classifier, "-i", lines, "-o", out, status=1).err
+    assert out.read_bytes() == b"colour\n\nanimal\r\n\nnone\n"
+    assert "line 4 is not valid UTF-8" in said
 
 
-def test_n_lines_in_give_n_lines_out(
-    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert run("-i", lines, "-o", lines.with_name("out"), model=toy_classifier) == 1
-    assert lines.with_name("out").read_bytes() == b"colour\n\nanimal\r\n\nnone\n"
-    assert "line 4 is not valid UTF-8" in capfd.readouterr().err
-
-
-def test_arguments_are_lines(toy_classifier: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run("a dog", "the red house", "--scores", model=toy_classifier) == 0
-    rows = [row.split("\t") for row in capfd.readouterr().out.splitlines()]
+def test_arguments_are_lines(toy_classifier: Path, attn: Attn) -> None:
+    out = attn("classify", "-m", toy_classifier, "a dog", "the red house", "--scores").out
+    rows = [row.split("\t") for row in out.splitlines()]
     assert [label for _, label in rows] == ["animal", "colour"]
     assert all(0.5 < float(score) <= 1 for score, _ in rows)
 
 
 def test_several_labels_have_the_index_of_their_line(
-    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+    lines: Path, toy_classifier: Path, attn: Attn
 ) -> None:
-    run("-i", lines, "--nbest", "2", model=toy_classifier)
-    rows = [row.split(" ||| ") for row in capfd.readouterr().out.splitlines()]
+    out = attn("classify", "-m", toy_classifier, "-i", lines, "--nbest", "2", status=1).out
+    rows = [row.split(" ||| ") for row in out.splitlines()]
     assert [row[0] for row in rows] == ["0", "0", "1", "2", "2", "3", "4", "4"]
     assert rows[0][1] == "colour" and rows[2][1:] == ["", ""]
 
 
 def test_tables_and_json_lines_hold_texts_and_probabilities(
-    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+    lines: Path, toy_classifier: Path, attn: Attn
 ) -> None:
-    run("-i", lines, "--format", "tsv", model=toy_classifier)
-    table = [row.split("\t") for row in capfd.readouterr().out.splitlines()]
+    task = ["classify", "-m", toy_classifier, "-i", lines, "--format"]
+    table = [row.split("\t") for row in attn(*task, "tsv", status=1).out.splitlines()]
     assert table[0][:2] == ["the red house", "colour"] and table[1] == ["", "", ""]
-    run("-i", lines, "--format", "jsonl", "--nbest", "3", model=toy_classifier)
-    records = [json.loads(row) for row in capfd.readouterr().out.splitlines()]
+    rows = attn(*task, "jsonl", "--nbest", "3", status=1).out.splitlines()
+    records = [json.loads(row) for row in rows]
     assert records[0]["words"] == ["the", "red", "house"]
     assert sum(records[0]["weights"]) == pytest.approx(1, abs=1e-3)
     assert sum(found["probability"] for found in records[2]["labels"]) == pytest.approx(1, abs=1e-4)
@@ -63,27 +60,26 @@ def test_tables_and_json_lines_hold_texts_and_probabilities(
 
 
 def test_words_are_shown_with_their_weights(
-    toy_classifier: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    toy_classifier: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [result] = load_classifier(toy_classifier).classify(["the red house"], attention=True)
     heaviest = max(result.words, key=lambda word: word.weight)
     monkeypatch.setenv("NO_COLOR", "1")
-    run("the red house", "--show", model=toy_classifier)
-    shown = capfd.readouterr().out.splitlines()
+    shown = attn("classify", "-m", toy_classifier, "the red house", "--show").out.splitlines()
     assert shown[0] == "colour"
     assert f"{heaviest.word} ({100 * heaviest.weight:.0f})" in shown[1]
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    run("the red house", "--show", model=toy_classifier)
-    assert f"m{heaviest.word}\x1b[0m" in capfd.readouterr().out
+    shown = attn("classify", "-m", toy_classifier, "the red house", "--show").out
+    assert f"m{heaviest.word}\x1b[0m" in shown
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html", "png", "pdf"])
 def test_coloured_words_are_drawn_as_a_picture(
-    suffix: str, toy_classifier: Path, tmp_path: Path
+    suffix: str, toy_classifier: Path, tmp_path: Path, attn: Attn
 ) -> None:
     path = tmp_path / f"words.{suffix}"
-    assert run("the red house", "a dog", "--picture", path, model=toy_classifier) == 0
+    attn("classify", "-m", toy_classifier, "the red house", "a dog", "--picture", path)
     content = path.read_bytes()
     if suffix in ("png", "pdf"):
         assert content.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[suffix])
@@ -92,13 +88,13 @@ def test_coloured_words_are_drawn_as_a_picture(
 
 
 def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_toy(tmp_path / "toy.tsv", 60, seed=1)
     settings = ["model.embedding=16", "model.hidden=16", "train.steps=2", "train.batch_tokens=200"]
     chosen = [word for setting in settings for word in ("-s", setting)]
-    files = ["--labels", str(tmp_path / "toy.tsv"), "-o", str(tmp_path / "run")]
-    assert app.run(["train", "-q", "-p", "self-attentive-small", *files, *chosen]) == 0
+    files = ["--labels", tmp_path / "toy.tsv", "-o", tmp_path / "run"]
+    attn("train", "-q", "-p", "self-attentive-small", *files, *chosen)
     [result] = load_classifier(tmp_path / "run").classify(["the red house"], attention=True)
     assert len(result.heads) == 4
     for weights in result.heads:
@@ -106,21 +102,20 @@ def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
     means = [sum(column) / 4 for column in zip(*result.heads, strict=True)]
     assert means == pytest.approx([weight for _, weight in result.words], abs=1e-5)
     monkeypatch.setenv("NO_COLOR", "1")
-    capfd.readouterr()
-    run("the red house", "--show", model=tmp_path / "run")
-    shown = capfd.readouterr().out.splitlines()
+    task = ["classify", "-m", tmp_path / "run"]
+    shown = attn(*task, "the red house", "--show").out.splitlines()
     assert [line.split(":")[0] for line in shown[1:]] == [f"head {n}" for n in (1, 2, 3, 4)]
-    run("the red house " * 300, "--format", "jsonl", model=tmp_path / "run")  # in parts
-    record = json.loads(capfd.readouterr().out)
+    long = attn(*task, "the red house " * 300, "--format", "jsonl")  # in parts
+    record = json.loads(long.out)
     assert [len(weights) for weights in record["heads"]] == [900] * 4
 
 
 def test_a_long_line_is_classified_in_parts_and_reported(
-    toy_classifier: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    toy_classifier: Path, tmp_path: Path, attn: Attn
 ) -> None:
     (tmp_path / "in.txt").write_text("a dog. " * 500 + "\n")
-    run("-i", tmp_path / "in.txt", "--format", "jsonl", "--nbest", "3", model=toy_classifier)
-    said = capfd.readouterr()
+    options = ["-i", tmp_path / "in.txt", "--format", "jsonl", "--nbest", "3"]
+    said = attn("classify", "-m", toy_classifier, *options)
     record = json.loads(said.out)
     assert record["labels"][0]["label"] == "animal" and len(record["words"]) == 1000
     assert sum(found["probability"] for found in record["labels"]) == pytest.approx(1, abs=1e-4)
@@ -129,45 +124,42 @@ def test_a_long_line_is_classified_in_parts_and_reported(
 
 
 def test_a_file_name_given_as_text_is_refused_with_the_right_command(
-    lines: Path, toy_classifier: Path, capfd: pytest.CaptureFixture[str]
+    lines: Path, toy_classifier: Path, attn: Attn
 ) -> None:
-    assert run(lines, model=toy_classifier) == 1
-    assert "expected text to classify" in capfd.readouterr().err
+    refused = attn("classify", "-m", toy_classifier, lines, status=1)
+    assert "expected text to classify" in refused.err
 
 
 def test_labels_are_scored_and_the_confusions_drawn(
-    toy_classifier: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    toy_classifier: Path, tmp_path: Path, attn: Attn
 ) -> None:
     (tmp_path / "test.tsv").write_text("animal\ta dog\ncolour\tthe red house\nanimal\tred\n")
     (tmp_path / "other.txt").write_text("animal\ncolour\nanimal\n")
-    options = ["--hypotheses", str(tmp_path / "other.txt"), "--plot", str(tmp_path / "c.svg")]
-    files = [str(tmp_path / "test.tsv"), "-m", str(toy_classifier)]
-    save = ["--save", str(tmp_path / "{model}.txt")]
-    assert app.run(["evaluate", "labels", *files, *options, *save]) == 0
-    shown = capfd.readouterr().out
+    other = ["--hypotheses", tmp_path / "other.txt"]
+    task = ["evaluate", "labels", tmp_path / "test.tsv"]
+    written = ["--plot", tmp_path / "c.svg", "--save", tmp_path / "{model}.txt"]
+    shown = attn(*task, "-m", toy_classifier, *other, *written).out
     assert "66.67" in shown and "100.00" in shown and "gold \\ predicted" in shown
     assert (tmp_path / "run.txt").read_text() == "animal\ncolour\ncolour\n"
     assert b"<svg" in (tmp_path / "c.svg").read_bytes()
-    assert app.run(["evaluate", "labels", *files, "--json"]) == 0
-    record = json.loads(capfd.readouterr().out)
+    record = json.loads(attn(*task, "-m", toy_classifier, "--json").out)
     [system] = record["systems"]
     assert record["texts"] == 3 and system["accuracy"] == pytest.approx(200 / 3)
     assert system["confusion"] == [[1, 1], [0, 1]]
     (tmp_path / "other.txt").write_text("animal\n")
-    assert app.run(["evaluate", "labels", files[0], *options[:2]]) == 1
-    assert "other.txt has 1 lines; expected 3, one for each text" in capfd.readouterr().err
+    refused = attn(*task, *other, status=1)
+    assert "other.txt has 1 line; expected 3, one for each" in refused.err
 
 
 @pytest.mark.parametrize(
-    ("options", "message", "status"),
+    ("options", "message"),
     [
-        (["-s", "picture.lines=1"], "--show or --picture", 1),
-        (["-o", "missing/out"], "no folder missing", 1),
-        (["--picture", "missing/a.svg"], "no folder missing", 1),
+        (["-s", "picture.lines=1"], "--show or --picture"),
+        (["-o", "missing/out"], "no folder missing"),
+        (["--picture", "missing/a.svg"], "no folder missing"),
     ],
 )
 def test_impossible_outputs_are_refused_before_the_model_is_opened(
-    options: list[str], message: str, status: int, capfd: pytest.CaptureFixture[str]
+    options: list[str], message: str, attn: Attn
 ) -> None:
-    assert run(*options, "a dog", model=Path("no-model")) == status
-    assert message in capfd.readouterr().err
+    assert message in attn("classify", "-m", "no-model", *options, "a dog", status=1).err

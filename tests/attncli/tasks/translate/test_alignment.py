@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from attncli.data.lines import Line
-from attncli.shell import app
 from attncli.tasks.align.pairs import aligner_of
 from attncli.tasks.translate.alignment import with_alignments
+from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.alignment import align_translations
-from models.config.tables import SearchConfig
 from models.inference.translator import Translator
 
+Attn = Callable[..., Any]
 TEXT = "The dog sees a house."
 
 
-def run(
-    capsys: pytest.CaptureFixture[str], model: Path, *arguments: str, given: str | None = None
-) -> str:
-    with pytest.MonkeyPatch.context() as patch:
-        if given is not None:
-            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-        assert app.run(["translate", "-m", str(model), *arguments]) == 0
-    return capsys.readouterr().out
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    (tmp_path / "in.txt").write_bytes(f"{TEXT}\n\nShe is.\r\n".encode())
+    return tmp_path / "in.txt"
 
 
 def links_of(translator: Translator, text: str) -> str:
@@ -36,48 +33,37 @@ def links_of(translator: Translator, text: str) -> str:
 
 
 def test_links_follow_the_output_and_lines_stay_lines(
-    tiny_bundle: Path, tiny_translator: Translator, capsys: pytest.CaptureFixture[str]
+    tiny_bundle: Path, tiny_translator: Translator, lines: Path, attn: Attn
 ) -> None:
-    plain = run(capsys, tiny_bundle, given=f"{TEXT}\n\nShe is.\r\n")
-    first, second, third = plain.split("\n")[:3]
+    task = ["translate", "-m", tiny_bundle, "-i", lines]
+    first, second, third = attn(*task).out.split("\n")[:3]
     links = links_of(tiny_translator, TEXT), links_of(tiny_translator, "She is.")
-    assert run(capsys, tiny_bundle, "--align", given=f"{TEXT}\n\nShe is.\r\n") == (
-        f"{first} ||| {links[0]}\n\n{third[:-1]} ||| {links[1]}\r\n"
-    )
-    assert second == ""
+    aligned = f"{first} ||| {links[0]}\n\n{third[:-1]} ||| {links[1]}\r\n"
+    assert attn(*task, "--align").out == aligned and second == ""
 
 
 def test_tables_json_and_nbest(
-    tiny_bundle: Path, tiny_translator: Translator, capsys: pytest.CaptureFixture[str]
+    tiny_bundle: Path, tiny_translator: Translator, lines: Path, attn: Attn
 ) -> None:
-    links = links_of(tiny_translator, TEXT)
-    table = run(capsys, tiny_bundle, "--align", "--format", "tsv", given=f"{TEXT}\n\n")
-    assert [row.count("\t") for row in table.splitlines()] == [3, 3]
-    assert table.splitlines()[0].split("\t")[3] == links
-    record = json.loads(run(capsys, tiny_bundle, "--align", "--format", "jsonl", TEXT))
+    task, links = ["translate", "-m", tiny_bundle, "--align"], links_of(tiny_translator, TEXT)
+    table = attn(*task, "--format", "tsv", "-i", lines).out.splitlines()
+    assert [row.count("\t") for row in table] == [3, 3, 3]
+    assert table[0].split("\t")[3] == links
+    record = json.loads(attn(*task, "--format", "jsonl", TEXT).out)
     [hypothesis] = record["hypotheses"]
     found = hypothesis["alignment"]
     assert found["source"] == TEXT.split() and found["target"] == hypothesis["text"].split()
     assert " ".join(f"{i}-{j}" for i, j in found["links"]) == links
     shape = len(found["target"]), len(found["source"])
     assert (len(found["weights"]), len(found["weights"][0])) == shape
-    many = run(capsys, tiny_bundle, "--align", "--nbest", "3", TEXT).splitlines()
+    many = attn(*task, "--nbest", "3", TEXT).out.splitlines()
     assert [row.count(" ||| ") for row in many] == [3, 3, 3] and many[0].endswith(links)
 
 
 def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> None:
     line = Line(1, f"{TEXT} She is.")
-    limit = tiny_translator.source_length(TEXT)
-
-    class Short:
-        to = ""
-        max_source_length = limit
-        source_length = staticmethod(tiny_translator.source_length)
-        unknown_characters = staticmethod(tiny_translator.unknown_characters)
-        stream = staticmethod(tiny_translator.stream)
-        search = SearchConfig()
-
-    outcomes = translate_lines([[line]], Short(), search=Short.search)
+    options = LineOptions(split_above=tiny_translator.source_length(TEXT))
+    outcomes = translate_lines([[line]], tiny_translator, options=options)
     [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, {})])
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments
@@ -91,19 +77,15 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
     assert pair.panels[0].weights[j:, i:].tolist() == second.weights.tolist()
 
 
-def test_pictures_and_heat_maps(
-    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = tmp_path / "page.html"
-    out = run(capsys, tiny_bundle, "--picture", str(page), given=f"{TEXT}\n\nShe is.\n")
-    assert out == run(capsys, tiny_bundle, given=f"{TEXT}\n\nShe is.\n")
+def test_pictures_and_heat_maps(tiny_bundle: Path, tmp_path: Path, lines: Path, attn: Attn) -> None:
+    task, page = ["translate", "-m", tiny_bundle], tmp_path / "page.html"
+    plain = attn(*task, "-i", lines).out
+    assert attn(*task, "--picture", page, "-i", lines).out == plain
     assert '"number":1' in page.read_text("utf-8") and '"number":3' in page.read_text("utf-8")
-    shown = run(capsys, tiny_bundle, "--show", TEXT).splitlines()
-    assert shown[0] == run(capsys, tiny_bundle, TEXT).strip()
+    shown = attn(*task, "--show", TEXT).out.splitlines()
+    assert shown[0] == attn(*task, TEXT).out.strip()
     assert any("[" in line for line in shown[1:])
-    pieces = run(
-        capsys, tiny_bundle, "--align", "-s", "align.units=piece", "--format", "jsonl", TEXT
-    )
+    pieces = attn(*task, "--align", "-s", "align.units=piece", "--format", "jsonl", TEXT).out
     [hypothesis] = json.loads(pieces)["hypotheses"]
     assert hypothesis["alignment"]["target"] == hypothesis["tokens"]
 
@@ -113,6 +95,6 @@ def test_pictures_and_heat_maps(
     [(["--align", "--keep-tags"], 2), (["-s", "align.units=char"], 1)],
 )
 def test_options_that_do_not_agree_are_refused(
-    tiny_bundle: Path, arguments: list[str], status: int
+    tiny_bundle: Path, arguments: list[str], status: int, attn: Attn
 ) -> None:
-    assert app.run(["translate", "-m", str(tiny_bundle), *arguments, TEXT]) == status
+    attn("translate", "-m", tiny_bundle, *arguments, TEXT, status=status)

@@ -42,13 +42,6 @@ def test_the_cells_of_a_tsv_file_end_at_tabs_also_if_it_has_more_commas(
     assert (tmp_path / f"{name}.out").read_bytes() == b"a, b, c\tX\na, b\tY\n"
 
 
-def test_a_compressed_document_is_recognised_by_the_name_before(tmp_path: Path) -> None:
-    path = tmp_path / "a.srt.gz"
-    path.write_bytes(gzip.compress(SRT))
-    assert translate(path) == 0
-    assert (tmp_path / "a.srt.gz.out").read_bytes() == SRT.replace(b"a dog", b"A DOG")
-
-
 def test_what_is_left_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.md"
     path.write_text("a\n\n```\nb\n```\n\nI II III\n\n    c\n", "utf-8")
@@ -58,24 +51,26 @@ def test_what_is_left_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "left as they are: texts whose translation is the same, line 7" in said
 
 
-def test_bytes_that_are_not_utf8_come_back(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "options", "content", "output", "said"),
+    [
+        ("a.html", (), b"<p>b\xe9</p><p>a</p>", b"<p>b\xe9</p><p>A</p>", "1 is not valid UTF-8"),
+        ("a.jsonl", ("--field", "a"), b'{"a": "b"}\n{"a\n', b'{"a": "B"}\n{"a\n', "2: not JSON"),
+    ],
+)
+def test_parts_that_cannot_be_read_come_back_and_are_reported(
+    name: str,
+    options: tuple[str, ...],
+    content: bytes,
+    output: bytes,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    path = tmp_path / "a.html"
-    path.write_bytes(b"<p>caf\xe9</p>\n<p>dog</p>")
-    assert translate(path) == 1
-    assert (tmp_path / "a.html.out").read_bytes() == b"<p>caf\xe9</p>\n<p>DOG</p>"
-    assert "line 1 is not valid UTF-8; not translated" in capsys.readouterr().err
-
-
-def test_a_line_that_cannot_be_read_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"a": "b"}\n{"a\n', "utf-8")
-    assert translate(path, "--field", "a") == 1
-    assert (tmp_path / "a.jsonl.out").read_text("utf-8") == '{"a": "B"}\n{"a\n'
-    assert "line 2: not JSON; left as it is" in capsys.readouterr().err
+    (tmp_path / name).write_bytes(content)
+    assert translate(tmp_path / name, *options) == 1
+    assert (tmp_path / f"{name}.out").read_bytes() == output
+    assert f"line {said}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

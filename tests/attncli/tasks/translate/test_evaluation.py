@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
+from attncli.data.text.corpus import read_pairs
 from attncli.embedded.grammar import Pair
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
 from attncli.scoring import translations as scoring
 from attncli.scoring.translations import EvaluationSet, LengthRanges, Scoring, System
-from attncli.shell import app
 from attncli.tasks.translate.evaluation import (
     evaluate_texts,
-    read_system,
-    read_test_set,
+    evaluation_set,
     translate_test_set,
 )
-from attncli.terminal import console
 from models import load_translator
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.config.tables import SearchConfig
 from tests.upper_model import Upper, opened
 
+Attn = Callable[..., Any]
 SOURCES = ["a b c d e", "", "f g", "h i j k l m n o", "p q r", "s t u v w x"]
 REFERENCES = ["A B C D E", "", "F H", "H I J K L N M O", "P Q", "S T U V W X Y"]
 
@@ -49,10 +49,10 @@ def write(path: Path, lines: list[str]) -> str:
     return str(path)
 
 
-def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, object]]:
+def evaluated(attn: Attn, *arguments: str | Path) -> dict[str, Any]:
     """Return the systems of a run with ``--json``, by name."""
-    assert app.run(["evaluate", "--json", *arguments]) == 0, capsys.readouterr().err
-    return {system["name"]: system for system in json.loads(capsys.readouterr().out)["systems"]}
+    systems = json.loads(attn("evaluate", "--json", *arguments).out)["systems"]
+    return {system["name"]: system for system in systems}
 
 
 def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
@@ -76,24 +76,21 @@ class Repeating(Upper):
 
 
 def test_a_loop_is_reported_unless_a_reference_of_its_line_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attn: Attn
 ) -> None:
     monkeypatch.setattr(loading, "open_translator", lambda path, options: Repeating())
     table = tmp_path / "commands.tsv"
     table.write_text(f"go\ton\t{'walk ' * 8}\ngo far\twalk\twalk on\nwait\twalk walk\n")
-    options = OpenOptions(messages=console)
-    evaluate_texts([table], models=[tmp_path], options=options)
-    assert "outputs with a repetition loop: 2" in capsys.readouterr().err
+    assert "outputs with a repetition loop: 2" in attn("evaluate", "-m", "x", table).err
     table.write_text(f"go\t{'walk ' * 8}\n")
-    evaluate_texts([table], models=[tmp_path], options=options)
-    assert "repetition" not in capsys.readouterr().err
+    assert "repetition" not in attn("evaluate", "-m", "x", table).err
 
 
 def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:
     table = tmp_path / "test.tsv"
     table.write_text("s\ta cat sits on the mat\tone cat is on it\nt\ta dog\nu\tno\tnot\n")
     outputs = ["one cat is on it", "", "no"]
-    test_set = read_test_set([table])
+    test_set = evaluation_set(read_pairs([table]))
     (found,) = scoring.score([System("x", outputs)], test_set, Scoring())
     by_name = {one.metric: one for one in found}
     assert by_name["exact"].value == pytest.approx(100 * 2 / 3)  # "" is not a reference of "t"
@@ -111,7 +108,7 @@ def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path) -> 
     hypotheses = [tmp_path / "nfc", tmp_path / "nfd"]
     found = evaluate_texts([tmp_path / "nfd"], hypotheses=hypotheses).evaluations
     assert [row.scores[0].value for row in found] == pytest.approx([100, 100])
-    output = translate_test_set("x", ["e\u0301"], Upper(), search=SearchConfig())
+    output = translate_test_set("x", ["e\u0301"], Upper())
     assert output.hypotheses == ["\u00c9"]
 
 
@@ -184,7 +181,6 @@ def test_outputs_are_in_the_order_of_the_sources(max_batch_tokens: int) -> None:
         "upper",
         [*SOURCES, "word " * 30],
         Upper(),
-        search=SearchConfig(),
         max_batch_tokens=max_batch_tokens,
         advance=lambda done, note="": shown.append(done),
     )
@@ -195,106 +191,83 @@ def test_outputs_are_in_the_order_of_the_sources(max_batch_tokens: int) -> None:
 
 
 def test_a_table_and_two_files_score_the_same(
-    upper: None, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    upper: None, files: list[str], tmp_path: Path, attn: Attn
 ) -> None:
     rows = [f"{source}\t{text}" for source, text in zip(SOURCES, REFERENCES, strict=True)]
     table = write(tmp_path / "x.tsv", rows)
-    found = evaluated(capsys, "-m", "upper", table)["upper"]["scores"]
-    assert found == evaluated(capsys, "-m", "upper", *files)["upper"]["scores"]
+    found = evaluated(attn, "-m", "upper", table)["upper"]["scores"]
+    assert found == evaluated(attn, "-m", "upper", *files)["upper"]["scores"]
+    output = write(tmp_path / "out", [text.upper() for text in SOURCES])
+    alone = [evaluated(attn, "--hypotheses", output, path) for path in (table, files[1])]
+    assert alone[0] == alone[1] and alone[0]["out"]["scores"] == found
 
 
 def test_saved_outputs_score_the_same_as_the_model(
-    upper: None, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    upper: None, files: list[str], tmp_path: Path, attn: Attn
 ) -> None:
     saved = str(tmp_path / "{model}.out")
     options = ["--by-length", "-s", "lengths.step=3"]
-    model = evaluated(capsys, "-m", "upper", "--save", saved, *options, *files)["upper"]
+    model = evaluated(attn, "-m", "upper", "--save", saved, *options, *files)["upper"]
     source, reference = files
     output = str(tmp_path / "upper.out")
-    other = evaluated(
-        capsys, "--hypotheses", output, "-s", f"lengths.source={source}", *options, reference
-    )
+    options += ["-s", f"lengths.source={source}"]
+    other = evaluated(attn, "--hypotheses", output, *options, reference)
     assert other["upper.out"]["scores"] == model["scores"]
     assert other["upper.out"]["by_length"] == model["by_length"]
     assert "seconds" in model and "seconds" not in other["upper.out"]
 
 
-@pytest.mark.parametrize("suffix, start", [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_several_models_are_rows_and_curves(
-    upper: None,
-    files: list[str],
-    suffix: str,
-    start: bytes,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    upper: None, files: list[str], tmp_path: Path, attn: Attn
 ) -> None:
-    plot = tmp_path / f"lengths.{suffix}"
-    arguments = ["evaluate", "-m", "runs/a", "-m", "runs/b", "--plot", str(plot), *files]
-    assert app.run(arguments) == 0
-    rows = capsys.readouterr().out.splitlines()
+    plot = tmp_path / "lengths.svg"
+    task = ["evaluate", "-m", "runs/a", "-m", "runs/b", "--plot", plot, *files]
+    rows = attn(*task).out.splitlines()
     heading = ["words", "sentences", "a", "BLEU", "a", "ratio"]
     assert [row.split()[0] for row in rows if row[:1] in "ab" and row] == ["a", "b"]
     assert any(row.split()[:6] == heading for row in rows)
     drawn = plot.read_bytes()
-    assert drawn.startswith(start)
-    if suffix == "svg":
-        app.run(arguments)
-        assert plot.read_bytes() == drawn
+    assert drawn.startswith(b"<?xml")
+    attn(*task)
+    assert plot.read_bytes() == drawn
 
 
 def test_folders_of_one_name_are_named_by_what_differs(
-    upper: None, files: list[str], capsys: pytest.CaptureFixture[str]
+    upper: None, files: list[str], attn: Attn
 ) -> None:
-    assert list(evaluated(capsys, "-m", "a/best", "-m", "b/best", *files)) == ["a", "b"]
+    assert list(evaluated(attn, "-m", "a/best", "-m", "b/best", *files)) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
-    "options, said",
+    ("options", "status", "said"),
     [
-        ([], "no model given"),
-        (["-m", "a", "--nbest", "2"], "--nbest"),
-        (["-m", "a", "-m", "b", "--save", "x"], "{model}"),
-        (["--hypotheses", "x", "--save", "y"], "--save"),
+        ([], 2, "no model given"),
+        (["-m", "a", "--nbest", "2"], 2, "--nbest"),
+        (["-m", "a", "-m", "b", "--save", "x"], 2, "{model}"),
+        (["--hypotheses", "x", "--save", "y"], 2, "--save"),
+        (["-m", "a", "-s", "lengths.source=x"], 1, "lengths.source with a model, whose first file"),
+        (["-m", "a", "-s", "scores.tokenise=none"], 1, "did you mean scores.tokenize?"),
+        (["-m", "a", "--plot", "x.gif"], 1, "expected a name ending in .png, .svg, .pdf"),
+        (["-m", "a", "--plot", "none/x.png"], 1, "cannot write none/x.png: no folder none"),
+        (["-m", "a", "--save", "none/x"], 1, "cannot write none/x: no folder none"),
     ],
 )
-def test_wrong_usage_is_2(
-    upper: None,
-    files: list[str],
+def test_mistakes_are_refused_before_the_work(
     options: list[str],
+    status: int,
     said: str,
-    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    attn: Attn,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert app.run(["evaluate", *options, *files]) == 2
-    assert said in capsys.readouterr().err.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-    "options, said",
-    [
-        (
-            ["-s", "lengths.source=x"],
-            "attn: lengths.source with a model, whose first file is the source",
-        ),
-        (
-            ["-s", "scores.tokenise=none"],
-            "attn: unknown setting 'scores.tokenise'; did you mean scores.tokenize?",
-        ),
-        (["--plot", "x.gif"], "attn: picture x.gif; expected a name ending in .png, .svg, .pdf"),
-        (["--plot", "none/x.png"], "attn: cannot write none/x.png: no folder none"),
-        (["--save", "none/x"], "attn: cannot write none/x: no folder none"),
-    ],
-)
-def test_what_cannot_be_written_is_said_before_the_work(
-    files: list[str], options: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.run(["evaluate", "-m", "no such model", *options, *files]) == 1
-    assert capsys.readouterr().err == f"{said}\n"
+    monkeypatch.delenv("ATTN_MODEL", raising=False)
+    assert said in attn("evaluate", *options, *files, status=status).err.splitlines()[-1]
 
 
 def test_outputs_of_another_length_are_refused(files: list[str], tmp_path: Path) -> None:
     path = write(tmp_path / "out", ["a"])
-    with pytest.raises(ModelError, match="has 1 line; expected 6, as the references"):
-        read_system(Path(path), read_test_set([Path(name) for name in files]))
+    with pytest.raises(ModelError, match="has 1 line; expected 6, one for each"):
+        evaluate_texts([Path(files[1])], hypotheses=[Path(path)])
 
 
 def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(
@@ -309,7 +282,7 @@ def test_a_real_model_scores_as_its_translations(
     tiny_bundle: Path,
     tiny_pairs: list[Pair],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    attn: Attn,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ATTN_MODEL", str(tiny_bundle))
@@ -318,59 +291,33 @@ def test_a_real_model_scores_as_its_translations(
     outputs = [result.text for result in load_translator(tiny_bundle).translate(sources)]
     paths = [write(tmp_path / "en", sources), write(tmp_path / "de", references)]
     saved = tmp_path / "out"
-    found = evaluated(capsys, "--save", str(saved), "-s", "compute.batch_tokens=99", *paths)[
-        "bundle"
-    ]
+    found = evaluated(attn, "--save", saved, "-s", "compute.batch_tokens=99", *paths)["bundle"]
     assert saved.read_text("utf-8").splitlines() == outputs
-    scores = found["scores"]
-    assert isinstance(scores, dict)
-    assert scores["BLEU"]["score"] == sacrebleu.corpus_bleu(outputs, [references]).score
+    assert found["scores"]["BLEU"]["score"] == sacrebleu.corpus_bleu(outputs, [references]).score
 
 
 def test_several_references_without_a_source_are_named_as_such(
-    tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, files: list[str], attn: Attn
 ) -> None:
     output = write(tmp_path / "out", [text.upper() for text in SOURCES])
-    assert app.run(["evaluate", "--hypotheses", output, *files]) == 0
-    assert "all 2 files are references" in capsys.readouterr().err
-    assert (
-        app.run(
-            ["evaluate", "--hypotheses", output, "-s", f"lengths.source={files[0]}", *files[1:]]
-        )
-        == 0
-    )
-    assert "are references" not in capsys.readouterr().err
-
-
-def test_a_table_alone_has_its_sources_in_the_first_column(
-    tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    pairs = zip(SOURCES, REFERENCES, strict=True)
-    table = write(tmp_path / "x.tsv", [f"{source}\t{reference}" for source, reference in pairs])
-    output = write(tmp_path / "out", [text.upper() for text in SOURCES])
-    assert evaluated(capsys, "--hypotheses", output, table) == evaluated(
-        capsys, "--hypotheses", output, files[1]
-    )
+    task, source = ["evaluate", "--hypotheses", output], ["-s", f"lengths.source={files[0]}"]
+    assert "all 2 files are references" in attn(*task, *files).err
+    assert "are references" not in attn(*task, *source, files[1]).err
 
 
 def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, attn: Attn
 ) -> None:
     references = write(tmp_path / "ref", ["a b", "c d", "e", "f g h i"])
     outputs = write(tmp_path / "out", ["a b", "C d", "e", "f g x h i"])
-    scores = evaluated(capsys, "--hypotheses", outputs, references)["out"]["scores"]
-    assert isinstance(scores, dict)
+    scores = evaluated(attn, "--hypotheses", outputs, references)["out"]["scores"]
     assert scores["exact"]["score"] == 50
     assert scores["error rate"]["score"] == pytest.approx(100 * 2 / 9)
     assert scores["ROUGE-1"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
     assert scores["ROUGE-2"]["score"] == pytest.approx(100 * (2 + 4 / 7) / 4)
     assert scores["ROUGE-L"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
-    assert (
-        app.run(["evaluate", "-s", "scores.lowercase=true", "--hypotheses", outputs, references])
-        == 0
-    )
-    table, said = capsys.readouterr()
+    lower = ["evaluate", "-s", "scores.lowercase=true"]
+    table, said = attn(*lower, "--hypotheses", outputs, references)
     assert "75.00" in table and "BLEU (which counts sequences of 4) means little" in said
     longer = write(tmp_path / "longer", ["a b c d", "e f g h", "i", "j k l m"])
-    assert app.run(["evaluate", "--hypotheses", longer, longer]) == 0
-    assert "BLEU" not in capsys.readouterr().err
+    assert "BLEU" not in attn("evaluate", "--hypotheses", longer, longer).err

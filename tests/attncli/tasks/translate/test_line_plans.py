@@ -15,19 +15,17 @@ from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import REPORTED, OutputReport
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
-from models.config.tables import SearchConfig
 from models.inference.translator import Translator
 from tests.upper_model import Upper
 
 PLAIN = "The old dog sees a small house."
-GREEDY = SearchConfig(method="greedy")
 
 
 def outcomes(
     texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
 ) -> list[TranslatedLine]:
     lines = [Line(number, text) for number, text in enumerate(texts, 1)]
-    [found] = translate_lines([lines], model, search=GREEDY, options=options)
+    [found] = translate_lines([lines], model, options=options)
     return found
 
 
@@ -38,20 +36,20 @@ def translated(
     return [translation.text if translation else "" for translation in found]
 
 
-def test_spacing_does_not_change_the_translation_and_is_kept_at_the_ends(
-    tiny_translator: Translator,
+@pytest.mark.parametrize(
+    ("before", "text", "after"),
+    [
+        ("", "The old  dog sees\u00a0a small house.", ""),
+        ("  ", PLAIN, "\t"),
+        ("", PLAIN, " 😀"),
+        ("👍🏽  ", PLAIN, "❤️ "),
+    ],
+)
+def test_spaces_and_emoji_do_not_change_the_translation_and_are_kept_at_the_ends(
+    before: str, text: str, after: str, tiny_translator: Translator
 ) -> None:
     [plain] = translated([PLAIN], tiny_translator)
-    odd = ["The old  dog sees\u00a0a small house.", f"  {PLAIN}", f"{PLAIN}\t"]
-    assert translated(odd, tiny_translator) == [plain, f"  {plain}", f"{plain}\t"]
-
-
-def test_emoji_at_the_ends_do_not_change_the_translation_and_are_kept(
-    tiny_translator: Translator,
-) -> None:
-    [plain] = translated([PLAIN], tiny_translator)
-    odd = [f"{PLAIN} 😀", f"👍🏽  {PLAIN}❤️ "]
-    assert translated(odd, tiny_translator) == [f"{plain} 😀", f"👍🏽  {plain}❤️ "]
+    assert translated([before + text + after], tiny_translator) == [before + plain + after]
 
 
 def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
@@ -59,11 +57,9 @@ def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
 ) -> None:
     texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
     lines = [Line(number, text) for number, text in enumerate(texts, 1)]
-    [outcomes] = translate_lines(
-        [lines], tiny_translator, search=tiny_translator.search, options=EVERYDAY
-    )
+    [outcomes] = translate_lines([lines], tiny_translator, options=EVERYDAY)
     assert [outcome.lost for outcome in outcomes] == ["", "", "東京"]
-    [outcomes] = translate_lines([[Line(1, "東")]], Copying(tiny_translator), search=SearchConfig())
+    [outcomes] = translate_lines([[Line(1, "東")]], Copying(tiny_translator))
     assert [outcome.lost for outcome in outcomes] == [""]
 
 
@@ -75,18 +71,18 @@ class Copying(Upper):
         self.unknown_characters = known.unknown_characters  # type: ignore[method-assign]
 
 
-def test_apostrophes_are_straight_for_the_model() -> None:
+@pytest.mark.parametrize(
+    ("text", "plain"), [("it\u2019s", "it's"), ("Ma\u0308dchen", "M\u00e4dchen")]
+)
+def test_apostrophes_are_straight_and_accents_composed_for_the_model(text: str, plain: str) -> None:
     model = Upper()
-    assert translated(["it\u2019s"], model) == ["IT'S"]
-    assert translated(["it\u2019s"], model, LineOptions()) == ["IT\u2019S"]
+    assert translated([text], model) == [plain.upper()]
+    assert translated([text], model, LineOptions()) == [text.upper()]
 
 
-def test_decomposed_accents_do_not_change_the_translation() -> None:
-    model = Upper()
-    assert translated(["Ma\u0308dchen"], model) == ["M\u00c4DCHEN"]
-    assert translated(["Ma\u0308dchen"], model, LineOptions()) == ["MA\u0308DCHEN"]
+def test_text_between_tags_is_composed_and_tags_stay_as_they_are() -> None:
     tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
-    plan = plan_line(Line(1, tagged), model, EVERYDAY, tags=True)
+    plan = plan_line(Line(1, tagged), Upper(), EVERYDAY, tags=True)
     assert plan.parts == ["Sch\u00f6n ist das M\u00e4dchen."]
     assert plan.tagged and [tag.at for tag in plan.tagged.tags] == [0, 5, 10, 21]
     assert plan.tagged.tags[2].raw == "<a href='u\u0308'>"
@@ -115,32 +111,22 @@ def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
     [plain] = translated([PLAIN], tiny_translator)
     assert translated([PLAIN.upper()], tiny_translator) == [plain.upper()]
     assert translated([PLAIN.upper()], tiny_translator, LineOptions()) != [plain.upper()]
-
-
-def test_a_model_that_knows_capitals_sees_them() -> None:
-    model = Upper()  # its tokens do not depend on the case
+    model = Upper()  # knows capitals: its tokens do not depend on the case
     translated(["THE DOG RUNS"], model)
     assert list(model.asked) == ["THE DOG RUNS"]
 
 
 def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Translator) -> None:
-    text = " ".join([PLAIN, "He ran.", "I ran."])
-    parts = translated([PLAIN, "He ran.", "I ran."], tiny_translator)
-    options = LineOptions(split_above=5)
-    assert translated([text], tiny_translator, options) == [" ".join(parts)]
-    [outcome] = outcomes([text], tiny_translator, options)
-    assert len(outcome.parts) == 3 and not outcome.note
-    [whole] = outcomes([text], tiny_translator, LineOptions(split_above=200))
-    assert len(whole.parts) == 1
-
-
-def test_the_model_says_how_long_a_line_it_reads_whole(tiny_translator: Translator) -> None:
-    text = " ".join([PLAIN, "He ran.", "I ran."])
+    texts = [PLAIN, "He ran.", "I ran."]
+    parts = translated(texts, tiny_translator)
     assert tiny_translator.search.split_above == 40  # as bundles of earlier versions
-    for most, parts in ((5, 3), (200, 1), (0, 1)):
-        search = replace(tiny_translator.search, split_above=most)
-        [outcome] = outcomes([text], tiny_translator.with_search(search), EVERYDAY)
-        assert len(outcome.parts) == parts
+    for most, count in ((5, 3), (200, 1), (0, 1)):  # by an option, or as the model says
+        model = tiny_translator.with_search(replace(tiny_translator.search, split_above=most))
+        [outcome] = outcomes([" ".join(texts)], model, EVERYDAY)
+        assert len(outcome.parts) == count and not outcome.note
+        [same] = outcomes([" ".join(texts)], tiny_translator, LineOptions(split_above=most))
+        assert same == outcome and outcome.translation
+        assert count == 1 or outcome.translation.text == " ".join(parts)
 
 
 def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
@@ -149,7 +135,7 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     assert outcome.translation and outcome.translation.text == f" {word} " and not model.asked
     note = "line 1 has 27 tokens and the model takes 20; one word without spaces, copied"
     assert outcome.note == note
-    assert translated([word], model, replace(EVERYDAY, copy=False)) != [word] and model.asked
+    assert translated([word], model, replace(EVERYDAY, everyday=False)) != [word] and model.asked
     model.asked.clear()
     assert translated(["走" * 250], model) and model.asked  # written without spaces
 
@@ -194,23 +180,15 @@ def outcome_of(number: int, text: str, *, truncated: bool = False) -> Translated
 
 def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
     report = OutputReport()
-    several = [outcome_of(n, "a", truncated=True) for n in range(1, REPORTED + 3)]
-    messages = list(report.messages([outcome_of(9, "no " * 9), *several, outcome_of(10, "a b")]))
+    cut = [outcome_of(n, "a", truncated=True) for n in range(1, REPORTED + 3)]
+    lost = outcome_of(8, "a")._replace(lost="東京")
+    messages = list(report.messages([outcome_of(9, "no " * 9), lost, *cut, outcome_of(10, "a b")]))
     assert messages[0] == "line 9: the output repeats 'no' 9 times in a row (score -0.50)"
-    assert messages[1].startswith("line 1: the output was cut at its length limit, after 1 token ")
-    assert len(messages) == 1 + REPORTED
-    total = f"outputs cut at their length limit: {REPORTED + 2} in all"
-    assert list(report.summary()) == [total]
-
-
-def test_lost_characters_are_reported() -> None:
-    outcomes = [outcome_of(n, "a")._replace(lost="東京") for n in range(1, REPORTED + 3)]
-    report = OutputReport()
-    messages = list(report.messages(outcomes))
-    assert messages[0] == "line 1: the output lacks '東京', which the model does not know"
-    assert len(messages) == REPORTED
-    total = f"outputs without a character that the model does not know: {REPORTED + 2}"
-    assert list(report.summary()) == [f"{total} in all"] and list(report.totals()) == [total]
+    assert messages[1] == "line 8: the output lacks '東京', which the model does not know"
+    assert messages[2].startswith("line 1: the output was cut at its length limit, after 1 token ")
+    assert len(messages) == 2 + REPORTED
+    total = f"outputs cut at their length limit: {REPORTED + 2}"
+    assert list(report.totals(above=REPORTED)) == [total] and len(list(report.totals())) == 3
 
 
 def test_a_loop_of_the_reference_is_not_reported() -> None:

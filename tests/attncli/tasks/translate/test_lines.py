@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import split
-from attncli.tasks.translate.line_plans import LineOptions, LongLines
 from attncli.tasks.translate.lines import translate_lines
 from models.base.types import Translation
 from models.config.tables import SearchConfig
 from tests.upper_model import Upper
 
 
-def outcomes(
-    *texts: str, model: Upper | None = None, nbest: int = 1, long: LongLines = "split"
-) -> list[TranslatedLine]:
+def outcomes(*texts: str, model: Upper | None = None, nbest: int = 1) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
-    search = SearchConfig(nbest=nbest)
-    results = translate_lines([chunk], model or Upper(), search=search, options=LineOptions(long))
-    return [outcome for chunk in results for outcome in chunk]
+    [found] = translate_lines([chunk], (model or Upper()).with_search(SearchConfig(nbest=nbest)))
+    return found
 
 
 def translation(outcome: TranslatedLine) -> Translation:
@@ -34,14 +30,6 @@ def test_the_model_is_asked_for_lines_with_text_only() -> None:
     assert list(model.asked) == ["a b", "c"]
 
 
-def test_a_faulty_line_has_no_translation_and_a_note() -> None:
-    chunks = [[Line(1, "a"), Line(2, "?", fault="not valid UTF-8"), Line(3, "b")]]
-    [[first, faulty, third]] = translate_lines(chunks, Upper(), search=SearchConfig())
-    assert (translation(first).text, translation(third).text) == ("A", "B")
-    assert faulty.translation is None
-    assert faulty.note == "line 2 is not valid UTF-8; not translated"
-
-
 def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
     model = Upper()
     text = "Is it one? (Yes.) “It is.” " + "word " * 15 + "3.14 here."
@@ -51,35 +39,12 @@ def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
     assert outcome.note == "line 1 has 24 tokens and the model takes 20; translated in 4 parts"
 
 
-def test_a_long_line_is_refused_if_so_wished() -> None:
-    model = Upper()
-    short, long = outcomes("a", "word " * 20, model=model, long="refuse")
-    assert translation(short).text == "A"
-    assert long.translation is None
-    assert long.note == "line 2 has 21 tokens and the model takes 20; not translated"
-    assert list(model.asked) == ["a"]
-
-
 def test_the_parts_of_a_line_are_joined_rank_by_rank() -> None:
     [outcome] = outcomes("word " * 17 + ". word word", nbest=2)
     best, second = translation(outcome).hypotheses
     assert (best.text.count("WORD"), best.text.count("!")) == (19, 0)
     assert second.text.count("!") == 2
     assert (second.score, second.log_prob) == (-1.5, -6.0)
-
-
-def test_splitting_loses_nothing_but_spaces() -> None:
-    for text in (
-        "One, two; three. " * 50,
-        "我们今天去公园。" * 40 + "，，",
-        "no marks at all " * 40,
-        "x" * 3000,
-        "e\u0301" * 900,
-        "a, " + "b" * 500,
-    ):
-        parts = split(text, lambda part: len(part) <= 100)
-        assert "".join("".join(parts).split()) == "".join(text.split())
-        assert all(part.strip() and len(part) <= 100 for part in parts)
 
 
 def test_splitting_prefers_sentences_then_clauses_then_words_then_letters() -> None:

@@ -6,13 +6,14 @@ import itertools
 import json
 import random
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from attncli.shell import app
 from attncli.tasks.translate.training.row_images import row_images
 from attncli.training.run.command_line import ImageOptions, settings
 from attncli.training.settings.config import RunConfig
@@ -20,12 +21,10 @@ from models import load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.encoders.small_cnn import SmallCnn
 from models.inference.row_translator import RowTranslator
-from tests.attncli.training.small import (
-    assert_stops_change_nothing,
-    run,
-)
+from tests.attncli.training.small import assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import COLOURS, PLACES, image
 
+Attn = Callable[..., Any]
 SMALL = (
     *("model.embedding=16", "model.hidden=16", "train.batch_tokens=200", "train.warmup=4"),
     *("train.log_every=1", "train.steps=9", "train.evaluate_every=4", "tokenizer.size=320"),
@@ -96,13 +95,12 @@ def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_of_texts_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
-    config = text_config(tmp_path, "model.combination=hierarchical")
-    assert_stops_change_nothing(config, tmp_path)
-
-
-def test_a_run_of_images_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
-    config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
+@pytest.mark.parametrize("kind", ["texts", "images"])
+def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(kind: str, tmp_path: Path) -> None:
+    if kind == "texts":
+        config = text_config(tmp_path, "model.combination=hierarchical")
+    else:
+        config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
     assert_stops_change_nothing(config, tmp_path)
 
 
@@ -116,7 +114,7 @@ def test_a_dev_set_is_held_out_as_a_table_of_rows(tmp_path: Path) -> None:
 
 
 def test_tables_objects_and_the_library_give_the_same_outputs(
-    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    of_texts: Path, tmp_path: Path, attn: Attn
 ) -> None:
     rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
     table, objects = tmp_path / "rows.tsv", tmp_path / "rows.jsonl"
@@ -124,11 +122,10 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
     table.write_text("\n".join(["draft\tnumber\tsource", *lines, ""]))
     records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
     objects.write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    model = ["-m", str(of_texts / "run")]
-    found = []
-    for path in (table, objects):
-        assert app.run(["translate", *model, "-i", str(path)]) == 0
-        found.append(capsys.readouterr().out.splitlines())
+    found = [
+        attn("translate", "-m", of_texts / "run", "-i", path).out.splitlines()
+        for path in (table, objects)
+    ]
     translator = load_translator(of_texts / "run")
     expected = [
         translator.translate([f"{source}\t{draft}"])[0].text for _, source, draft, _ in rows
@@ -137,24 +134,8 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
     assert len({*expected}) > 1
 
 
-def test_a_bulk_job_of_rows_and_objects_in_shards_writes_the_same_outputs(
-    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
-    path, out = tmp_path / "rows.txt", tmp_path / "out"
-    lines = [f"{source}\t{draft}" for _, source, draft, _ in rows]
-    lines[2] = json.dumps({"draft": rows[2][2], "source": rows[2][1]})
-    path.write_text("".join(f"{line}\n" for line in lines))
-    task = ["translate", "-m", str(of_texts / "run")]
-    assert app.run([*task, "-i", str(path)]) == 0
-    expected = capsys.readouterr().out
-    sizes = ["--shard", "3", "--processes", "1"]
-    assert app.run(["bulk", str(path), str(out), *sizes, "--", *task]) == 0
-    assert out.read_text() == expected
-
-
 def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
-    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    of_texts: Path, tmp_path: Path, attn: Attn
 ) -> None:
     rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
     tables, out = tmp_path / "tables", tmp_path / "out"
@@ -165,26 +146,25 @@ def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
             [(target, source, draft)[place] for place in order] for _, source, draft, target in rows
         ]
         path.write_text("".join("\t".join(line) + "\r\n" for line in lines))
+    records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
+    (tables / "c.txt").write_text("".join(f"\n{json.dumps(record)}" for record in records) + "\n")
     task = ["translate", "-m", str(of_texts / "run")]
     sizes = ["--shard", "2", "--processes", "1"]
-    assert app.run(["bulk", str(tables), str(out), *sizes, "--", *task]) == 0
-    capsys.readouterr()
+    attn("bulk", tables, out, *sizes, "--", *task)
     found = []
     for path in sorted(tables.iterdir()):
-        assert app.run([*task, "-i", str(path)]) == 0
-        expected = capsys.readouterr().out
-        assert (out / path.name).read_bytes().decode() == expected
-        found.append(expected)
+        found.append(attn(*task, "-i", path).out)
+        assert (out / path.name).read_bytes().decode() == found[-1]
+    assert found[0].split() == found[1].split() == found[2].split()
     assert found[0] == found[1] and len({*found[0].split()}) > 1
 
 
 def test_a_line_that_is_no_row_is_left_empty_and_reported(
-    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    of_texts: Path, tmp_path: Path, attn: Attn
 ) -> None:
     path = tmp_path / "rows.tsv"
     path.write_text('dog\ta dog x\nonly one\n{"source": "dog"}\n{"source"\n\ncat\ta cat x\n')
-    assert app.run(["translate", "-m", str(of_texts / "run"), "-i", str(path)]) == 1
-    result = capsys.readouterr()
+    result = attn("translate", "-m", of_texts / "run", "-i", path, status=1)
     lines = result.out.split("\n")
     assert lines[0] and lines[1:5] == [""] * 4 and lines[5]
     assert "line 2 is a row of 1 columns in place of 2 (source, draft)" in result.err
@@ -192,20 +172,16 @@ def test_a_line_that_is_no_row_is_left_empty_and_reported(
     assert "line 4 is not valid JSON" in result.err
 
 
-def test_an_alignment_names_the_input_of_each_word(
-    of_texts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    row = "red dog\ta red x"
-    options = ["-m", str(of_texts / "run"), "--align", "--format", "jsonl", row]
-    assert app.run(["translate", *options]) == 0
-    found = json.loads(capsys.readouterr().out)["hypotheses"][0]["alignment"]
+def test_an_alignment_names_the_input_of_each_word(of_texts: Path, attn: Attn) -> None:
+    options = ["-m", of_texts / "run", "--align", "--format", "jsonl", "red dog\ta red x"]
+    found = json.loads(attn("translate", *options).out)["hypotheses"][0]["alignment"]
     assert found["source"] == ["red", "dog", "a", "red", "x"]
     assert found["inputs"] == ["source", "source", "draft", "draft", "draft"]
     assert all(0.3 < sum(weights) <= 1.001 for weights in found["weights"])
 
 
 def test_an_image_changes_outputs_and_has_weights(
-    of_images: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    of_images: Path, monkeypatch: pytest.MonkeyPatch, attn: Attn
 ) -> None:
     monkeypatch.chdir(of_images / "images")
     rows = ["colour\tred-left-0.png", "place\tred-left-0.png", "place\tblue-right-2.png"]
@@ -217,9 +193,8 @@ def test_an_image_changes_outputs_and_has_weights(
         assert alone.text == found.text
         assert alone.hypotheses[0].log_prob == pytest.approx(found.hypotheses[0].log_prob, abs=1e-4)
     assert together[1].hypotheses[0].log_prob != together[2].hypotheses[0].log_prob
-    path = of_images / "run"
-    assert app.run(["translate", "-m", str(path), "--align", "--format", "jsonl", rows[0]]) == 0
-    found = json.loads(capsys.readouterr().out)["hypotheses"][0]["alignment"]
+    options = ["-m", of_images / "run", "--align", "--format", "jsonl", rows[0]]
+    found = json.loads(attn("translate", *options).out)["hypotheses"][0]["alignment"]
     assert found["inputs"] == ["source"] and len(found["cells"][0]) == 16
     for words, cells in zip(found["weights"], found["cells"], strict=True):
         assert 0 < sum(cells) < 1 and sum(words) + sum(cells) <= 1.001
@@ -229,7 +204,7 @@ def test_a_row_whose_image_cannot_be_read_fails_alone(
     of_images: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    attn: Attn,
 ) -> None:
     monkeypatch.chdir(of_images / "images")
     cut = tmp_path / "cut.png"
@@ -237,9 +212,8 @@ def test_a_row_whose_image_cannot_be_read_fails_alone(
     names = ["red-left-0.png", "missing.png", str(cut), "blue-right-2.png"]
     path = tmp_path / "rows.tsv"
     path.write_text("".join(f"colour\t{name}\n" for name in names))
-    options = ["-m", str(of_images / "run"), "-i", str(path)]
-    assert app.run(["translate", *options]) == 1
-    result = capsys.readouterr()
+    task = ["translate", "-m", of_images / "run", "-i", path]
+    result = attn(*task, status=1)
     first, *empty, last, end = result.out.split("\n")
     translator = load_translator(of_images / "run")
     for name, found in ((names[0], first), (names[3], last)):
@@ -249,52 +223,46 @@ def test_a_row_whose_image_cannot_be_read_fails_alone(
     assert "line 2 is a row without its image (no file missing.png; expected" in messages[0]
     assert f"line 3 is a row without its image ({cut} cannot be read" in messages[1]
     assert len(messages) == 2
-    assert app.run(["translate", *options, "--format", "jsonl", "--align"]) == 1
-    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert ["missing.png" in record.get("error", "") for record in records] == [
-        False,
-        True,
-        False,
-        False,
-    ]
+    rows = attn(*task, "--format", "jsonl", "--align", status=1).out.splitlines()
+    records = [json.loads(row) for row in rows]
+    assert "missing.png" in records[1]["error"]
     assert [len(record["hypotheses"]) for record in records] == [1, 0, 0, 1]
 
 
 def test_scores_of_a_table_are_those_of_its_translations(
-    of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    of_texts: Path, tmp_path: Path, attn: Attn
 ) -> None:
-    model, table, saved = str(of_texts / "run"), of_texts / "dev.tsv", tmp_path / "outputs"
+    model, table, saved = of_texts / "run", of_texts / "dev.tsv", tmp_path / "outputs"
     header, *rows = table.read_text().splitlines()
     renamed = tmp_path / "test.tsv"
     renamed.write_text("\n".join([header.replace("target", "wanted"), *rows, ""]))
-    options = ["-s", "data.target=wanted", "--save", str(saved), "--json"]
-    assert app.run(["evaluate", "-m", model, *options, str(renamed)]) == 0
-    [found] = json.loads(capsys.readouterr().out)["systems"]
-    assert app.run(["translate", "-m", model, "-i", str(table)]) == 0
-    _, *outputs = capsys.readouterr().out.splitlines()
+    options = ["-s", "data.target=wanted", "--save", saved, "--json"]
+    found = json.loads(attn("evaluate", "-m", model, *options, renamed).out)["systems"]
+    _, *outputs = attn("translate", "-m", model, "-i", table).out.splitlines()
     assert saved.read_text().splitlines() == outputs
     references = tmp_path / "references"
     references.write_text("".join(row.split("\t")[-1] + "\n" for row in rows))
-    assert app.run(["evaluate", "--hypotheses", str(saved), "--json", str(references)]) == 0
-    [expected] = json.loads(capsys.readouterr().out)["systems"]
-    assert found["scores"] == expected["scores"]
-    assert app.run(["evaluate", "-m", model, str(renamed)]) == 1
-    assert "no column 'target' in its first line" in capsys.readouterr().err
-    assert app.run(["evaluate", "-m", model, "-m", str(tmp_path / "none"), str(table)]) == 1
-    assert f"no model at {tmp_path / 'none'}" in capsys.readouterr().err
-    other = shutil.copytree(model, tmp_path / "other")
+    expected = json.loads(attn("evaluate", "--hypotheses", saved, "--json", references).out)
+    assert found[0]["scores"] == expected["systems"][0]["scores"]
+
+
+def test_tables_and_models_that_do_not_fit_are_refused(
+    of_texts: Path, tmp_path: Path, attn: Attn
+) -> None:
+    task, table = ["evaluate", "-m", of_texts / "run"], of_texts / "dev.tsv"
+    wanted = ["-s", "data.target=wanted", table]
+    assert "no column 'wanted' in its first line" in attn(*task, *wanted, status=1).err
+    none = tmp_path / "none"
+    assert f"no model at {none}" in attn(*task, "-m", none, table, status=1).err
+    other = shutil.copytree(of_texts / "run", tmp_path / "other")
     for path in other.rglob("config.json"):
         path.write_text(path.read_text().replace('"draft"', '"outline"'))
-    assert app.run(["evaluate", "-m", model, "-m", str(other), str(table)]) == 1
-    assert "models of different inputs (source, draft and source, outline)" in (
-        capsys.readouterr().err
-    )
+    refused = attn(*task, "-m", other, table, status=1).err
+    assert "models of different inputs (source, draft and source, outline)" in refused
 
 
 @pytest.mark.parametrize("kind", ["texts", "images"])
-def test_combinations_are_compared(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_combinations_are_compared(kind: str, tmp_path: Path, attn: Attn) -> None:
     """The dev set, named as test set too, has the BLEU that training measured."""
     train, dev = (write_texts if kind == "texts" else write_images)(tmp_path)
     files = ["--train", str(train), "--dev", str(dev), "--test", str(dev)]
@@ -305,16 +273,14 @@ def test_combinations_are_compared(
         files += ["--images", str(tmp_path / "images")]
     options = ["--preset", "multi-source-nano", "--seeds", "1", "-o", str(tmp_path / "out")]
     words = [*files, *options, *(word for setting in given for word in ("-s", setting))]
-    assert app.run(["models", "compare", *words]) == 0
-    assert "dev BLEU" in capsys.readouterr().out
+    assert "dev BLEU" in attn("models", "compare", *words).out
     runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
-    variants = [run["variant"] for run in runs]
-    assert variants == ["flat", "hierarchical"]
+    assert [run["variant"] for run in runs] == ["flat", "hierarchical"]
     assert all(run["dev_bleu"] == run["test_bleu"] > 0 for run in runs)
-    assert app.run(["models", "compare", *words, "--gold", str(dev)]) == 1
-    assert "--gold for models of several inputs" in capsys.readouterr().err
-    assert app.run(["models", "compare", "--preset", "multi-source-nano"]) == 1
-    assert "several inputs without data" in capsys.readouterr().err
+    refused = attn("models", "compare", *words, "--gold", dev, status=1)
+    assert "--gold for models of several inputs" in refused.err
+    refused = attn("models", "compare", "--preset", "multi-source-nano", status=1)
+    assert "several inputs without data" in refused.err
 
 
 def test_a_frozen_network_of_a_first_model_makes_the_features(
@@ -344,15 +310,14 @@ def test_a_frozen_network_of_a_first_model_makes_the_features(
 
 
 def test_an_ensemble_reads_rows(
-    of_texts: Path, of_images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    of_texts: Path, of_images: Path, tmp_path: Path, attn: Attn
 ) -> None:
     run(text_config(tmp_path, "train.seed=2"), tmp_path / "second")
     first, second = str(of_texts / "run"), str(tmp_path / "second")
 
     def outputs(table: Path, *models: str) -> list[str]:
         named = [part for model in models for part in ("-m", model)]
-        assert app.run(["translate", *named, "-i", str(table), "--scores"]) == 0
-        return capsys.readouterr().out.splitlines()
+        return list(attn("translate", *named, "-i", table, "--scores").out.splitlines())
 
     table = of_texts / "dev.tsv"
     alone = outputs(table, first)
@@ -369,15 +334,13 @@ def test_an_ensemble_reads_rows(
 
 @pytest.mark.parametrize("command", ["align", "explain"])
 def test_a_command_of_one_text_refuses_a_model_of_several(
-    command: str, of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, of_texts: Path, tmp_path: Path, attn: Attn
 ) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("dog\ta dog\n")
-    options = [str(path)] if command == "align" else ["dog\ta x"]
-    assert app.run([command, "-m", str(of_texts / "run"), *options]) == 1
-    assert "model of several inputs (source, draft); expected a model of one" in (
-        capsys.readouterr().err
-    )
+    given = path if command == "align" else "dog\ta x"
+    refused = attn(command, "-m", of_texts / "run", given, status=1).err
+    assert "model of several inputs (source, draft); expected a model of one" in refused
 
 
 def test_mistakes_are_one_line(of_texts: Path, tmp_path: Path) -> None:
@@ -389,15 +352,11 @@ def test_mistakes_are_one_line(of_texts: Path, tmp_path: Path) -> None:
         run(config, tmp_path / "run")
     (tmp_path / "train.tsv").write_text("source\tdraft\ttarget\na\tb\n")
     with pytest.raises(ModelError, match="line 2 has 2 columns; expected 3, as the header"):
-        run(text_config_of(tmp_path), tmp_path / "run")
+        files = [tmp_path / "train.tsv"], [tmp_path / "dev.tsv"]
+        run(settings(*files, "multi-source-nano", SMALL), tmp_path / "run")
     with pytest.raises(ModelError, match="2 training files.*one table"):
         settings([tmp_path / "a", tmp_path / "b"], [], "multi-source-nano")
     with pytest.raises(ModelError, match="no files of rows of several inputs; expected one table"):
         run(settings([], [], "multi-source-nano"), tmp_path / "none")
     with pytest.raises(ModelError, match="data.noise for preset multi-source-nano"):
         settings([tmp_path / "a"], [], "multi-source-nano", ["data.noise=0.5"])
-
-
-def text_config_of(folder: Path) -> RunConfig:
-    """Return the settings of a run on the table that a folder has."""
-    return settings([folder / "train.tsv"], [folder / "dev.tsv"], "multi-source-nano", SMALL)

@@ -12,10 +12,11 @@ import torch
 from attncli.data.lines import Line, TranslatedLine
 from attncli.tags import TokenWeights
 from attncli.tags.scan import count
-from attncli.tasks.translate.lines import Translates, translate_lines
+from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.tags import AlignTranslations, token_weights
 from models.base.types import Translation
 from models.config.tables import SearchConfig
+from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator
 from tests.attncli.tags.small import line
 from tests.upper_model import Upper
@@ -37,13 +38,14 @@ def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
 
 def outcomes(
     *texts: str,
-    model: Translates | None = None,
+    model: TextTranslator | None = None,
     align: AlignTranslations = one_to_one,
     nbest: int = 1,
 ) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest, max_ratio=1, max_extra=5)
-    [found] = translate_lines([chunk], model or Upper(), search=search, aligner=align)
+    translator = (model or Upper()).with_search(search)
+    [found] = translate_lines([chunk], translator, aligner=align)
     return found
 
 
