@@ -39,7 +39,9 @@ def text_sources(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
         return [BulkSource((inputs[0],), out)]
     several = len(inputs) > 1
     sources = [
-        BulkSource((path,), out / _uncompressed(place))
+        BulkSource(
+            (path,), out / (place.with_suffix("") if place.suffix.lower() in COMPRESSED else place)
+        )
         for given in inputs
         for path, place in _files(given, several)
         if out.resolve() not in path.resolve().parents
@@ -77,10 +79,6 @@ def _files(given: Path, several: bool) -> Iterator[tuple[Path, Path]]:
         for name in sorted(name for name in names if not name.startswith(".")):
             path = Path(folder, name)
             yield path, top / path.relative_to(given)
-
-
-def _uncompressed(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def _check(sources: Sequence[BulkSource], inputs: Sequence[Path]) -> None:

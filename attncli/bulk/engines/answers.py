@@ -1,4 +1,4 @@
-"""Answers of workers as bytes, for engines whose workers are other processes.
+"""The worker of every engine: a shard as bytes in, an answer as bytes out.
 
 An answer begins with a letter: P and a part, F and a user's mistake, B and the traceback of a bug.
 Models are opened at the first shard, so that a mistake becomes an answer and does not end a worker.
@@ -7,32 +7,48 @@ Models are opened at the first shard, so that a mistake becomes an answer and do
 from __future__ import annotations
 
 import traceback
+from functools import cached_property
 
-from attncli.bulk.engines.work import ShardWorker
+from attncli.bulk.engines.work import all_results
+from attncli.bulk.inputs import input_kind
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, part_from_bytes, part_to_bytes, shard_from_bytes
+from attncli.bulk.plan.shards import Part, RecordNote, Shard
+from attncli.bulk.tasks import BulkTask, open_task
 from models.base.errors import ModelError
 
 PART, FAULT, BUG = b"P", b"F", b"B"
 
 
-class AnsweringWorker:
-    """A worker that takes shards as bytes and returns answers as bytes."""
+class ShardWorker:
+    """The opened models of a job; a call processes a shard."""
 
     def __init__(self, job: str) -> None:
         """Keep the job, as `BulkJob.to_json` writes it."""
-        self._job = job
-        self._work: ShardWorker | None = None
+        self.job = BulkJob.from_json(job)
+
+    @cached_property
+    def task(self) -> BulkTask:
+        """The opened models."""
+        return open_task(self.job)
 
     def __call__(self, shard: bytes) -> bytes:
         """Return the answer to a shard."""
         try:
-            self._work = self._work or ShardWorker(BulkJob.from_json(self._job))
-            return PART + part_to_bytes(self._work(shard_from_bytes(shard)))
+            return PART + self.part(Shard.from_bytes(shard)).to_bytes()
         except ModelError as error:
             return FAULT + "\n".join([error.found, error.expected, error.hint]).encode()
         except Exception:
             return BUG + traceback.format_exc().encode()
+
+    def part(self, shard: Shard) -> Part:
+        """Return the results of a shard. A record that cannot be processed costs only its row."""
+        reading = input_kind(self.job.input).read(shard, self.job, self.task)
+        results = list(all_results(self.task, reading.records))
+        notes = list(reading.faults)
+        for number, result in zip(reading.numbers, results, strict=True):
+            notes += [RecordNote(number, "error", result.error)] if result.value is None else []
+            notes += [RecordNote(number, "warning", text) for text in result.warnings]
+        return Part(shard.number, shard.size, tuple(notes), reading.write(results))
 
 
 def part_of(answer: bytes) -> Part:
@@ -42,4 +58,4 @@ def part_of(answer: bytes) -> Part:
         raise ModelError(*content.decode().split("\n"))
     if kind == BUG:
         raise RuntimeError(f"a worker failed\n{content.decode()}")
-    return part_from_bytes(content)
+    return Part.from_bytes(content)

@@ -1,33 +1,12 @@
-"""The function that every engine runs: a shard in, its part out."""
+"""Results of records, a chunk at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attncli.bulk.inputs import input_kind
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, RecordNote, Shard
-from attncli.bulk.tasks import BulkTask, RecordResult, open_task
+from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.lines import CHUNK_LINES
-
-
-class ShardWorker:
-    """The opened models of a job; a call processes a shard."""
-
-    def __init__(self, job: BulkJob) -> None:
-        self.job, self.task, self.kind = job, open_task(job), input_kind(job.input)
-
-    def __call__(self, shard: Shard) -> Part:
-        """Return the results of a shard. A record that cannot be processed costs only its row."""
-        reading = self.kind.read(shard, self.job, self.task)
-        results = list(all_results(self.task, reading.records))
-        errors, warnings = list(reading.faults), []
-        for number, result in zip(reading.numbers, results, strict=True):
-            errors += [RecordNote(number, result.error)] if result.value is None else []
-            warnings += [RecordNote(number, text) for text in result.warnings]
-        body = reading.write(results)
-        return Part(shard.number, shard.size, body, tuple(errors), tuple(warnings))
 
 
 def all_results(task: BulkTask, records: Sequence[Any]) -> Iterator[RecordResult]:

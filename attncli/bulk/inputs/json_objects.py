@@ -37,7 +37,7 @@ class JsonObjects(Lines):
                     records.append(task.record(text, line.number))
                     read[line.number] = found
             except ValueError as error:
-                faults.append(RecordNote(line.number, f"line {line.number}: {error}"))
+                faults.append(RecordNote(line.number, "error", f"line {line.number}: {error}"))
 
         def write(results: Sequence[RecordResult]) -> bytes:
             return _written(lines, read, results, task.into)
