@@ -25,8 +25,8 @@ class Shard(NamedTuple):
     @classmethod
     def from_bytes(cls, data: bytes) -> Shard:
         """Return the shard that `to_bytes` wrote."""
-        head, content = _unpacked(data)
-        return cls(*head, content)
+        [number, first, size], content = _unpacked(data)
+        return cls(number, first, size, content)
 
 
 class RecordNote(NamedTuple):

@@ -104,7 +104,9 @@ def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
     assert model.batches[4:] == [["b"], ["u"]]
 
 
-def test_a_bad_input_fails_alone(engine: ModelThread, model: Recorder) -> None:
+def test_a_bad_input_fails_alone_and_a_bug_ends_no_thread(
+    engine: ModelThread, model: Recorder
+) -> None:
     begin(engine, model)
     found = [engine.submit(Echo(), [text], limit=10) for text in ("a", "bad", "b")]
     model.gate.set()
@@ -112,32 +114,22 @@ def test_a_bad_input_fails_alone(engine: ModelThread, model: Recorder) -> None:
     with pytest.raises(RequestError, match="a bad input") as error:
         found[1].result(10)
     assert error.value.status == 400
-
-
-def test_the_engine_survives_a_bug(engine: ModelThread, model: Recorder) -> None:
-    model.gate.set()
     with pytest.raises(ZeroDivisionError):
         engine.submit(Echo(), ["bug"], limit=10).result(10)
     assert engine.submit(Echo(), ["a"], limit=10).result(10) == ["a"]
 
 
-def test_work_of_a_client_that_has_gone_is_dropped(engine: ModelThread, model: Recorder) -> None:
+def test_work_that_nobody_waits_for_is_dropped(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     gone, stays = (engine.submit(Echo(), [text], limit=10) for text in ("gone", "stays"))
-    assert gone.cancel()
-    model.gate.set()
-    assert stays.result(10) == ["stays"]
-    assert model.batches[1:] == [["stays"]]
-
-
-def test_work_whose_time_is_over_is_dropped(engine: ModelThread, model: Recorder) -> None:
-    begin(engine, model)
     late = engine.submit(Echo(), ["late"], limit=0.01)
+    assert gone.cancel()
     time.sleep(0.05)
     model.gate.set()
+    assert stays.result(10) == ["stays"]
     with pytest.raises(RequestError, match="Not done within") as error:
         late.result(10)
-    assert error.value.status == 503 and len(model.batches) == 1
+    assert error.value.status == 503 and model.batches[1:] == [["stays"]]
 
 
 def test_too_much_waiting_work_is_refused(engine: ModelThread, model: Recorder) -> None:
