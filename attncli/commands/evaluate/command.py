@@ -21,7 +21,7 @@ from attncli.options.search import Beam, check_search
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, Threads, To
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
-from attncli.scoring.translations import Evaluation, LengthRanges, Scoring
+from attncli.scoring.translations import Evaluation, Scoring
 from attncli.tasks.translate.evaluation import evaluate_texts
 from attncli.tasks.translate.output.scores import scores_as_json, scores_as_text
 from attncli.terminal import console
@@ -84,10 +84,13 @@ def evaluate(
     tables = given.tables
     check_search(tables.search)
     source = Path(tables.lengths.source) if tables.lengths.source else None
-    lengths = tables.lengths.ranges if by_length or plot else None
+    step = tables.lengths.step if by_length or plot else 0
     if not files:
         raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
-    _check_source(folders, source, lengths)
+    if folders and source:
+        raise ConfigurationError("lengths.source with a model, whose first file is the source")
+    if step and not folders and not source:
+        raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
     check_save(folders, save)
     if plot:
         check_picture(plot)
@@ -98,7 +101,7 @@ def evaluate(
         hypotheses=hypotheses or [],
         source=source,
         scoring=Scoring(tables.scores.tokenize, tables.scores.lowercase, confidence),
-        lengths=lengths,
+        step=step,
         save=save,
         options=OpenOptions(
             device,
@@ -117,14 +120,6 @@ def evaluate(
         bleu_by_length(plot, *_curves(scores.evaluations))
     write_table = scores_as_json if json else scores_as_text
     write_stdout(write_table(scores.evaluations, len(scores.test_set.references)))
-
-
-def _check_source(folders: list[Path], source: Path | None, lengths: LengthRanges | None) -> None:
-    """Refuse a source that is not needed, and lengths without a source."""
-    if folders and source:
-        raise ConfigurationError("lengths.source with a model, whose first file is the source")
-    if lengths and not folders and not source:
-        raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
 
 
 def _curves(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar, get_args
 
 from attncli.options.tables import HardAttention, TextBatches
-from attncli.scoring.translations import BleuTokenizer, LengthRanges
+from attncli.scoring.translations import BleuTokenizer
 from models.base.settings import option
 from models.config.tables import SearchConfig
-
-STEP, QUANTILES = LengthRanges()
 
 
 @dataclass(frozen=True)
@@ -29,14 +27,8 @@ class ScoreSettings:
 class LengthSettings:
     """Ranges of source lengths of --by-length and --plot."""
 
-    step: int = option(STEP, "words of a range", least=1)
-    quantiles: int = option(QUANTILES, "number of ranges of equal count (0: by step)")
+    step: int = option(5, "words of a range", least=1)
     source: str = option("", "file of the source, if there are --hypotheses alone")
-
-    @property
-    def ranges(self) -> LengthRanges:
-        """The ranges of lengths."""
-        return LengthRanges(self.step, self.quantiles)
 
 
 @dataclass(frozen=True)
