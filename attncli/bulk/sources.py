@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.images.named import SUFFIXES, TAR
-from attncli.documents.registry import COMPRESSED
+from attncli.documents.registry import uncompressed
 from models.base.errors import InputError, NotFoundError
 
 
@@ -39,9 +38,7 @@ def text_sources(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
         return [BulkSource((inputs[0],), out)]
     several = len(inputs) > 1
     sources = [
-        BulkSource(
-            (path,), out / (place.with_suffix("") if place.suffix.lower() in COMPRESSED else place)
-        )
+        BulkSource((path,), out / uncompressed(place))
         for given in inputs
         for path, place in _files(given, several)
         if out.resolve() not in path.resolve().parents
@@ -55,10 +52,6 @@ def image_source(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
     if out.is_dir():
         raise InputError(f"{out} is a folder", "a file for the captions of all images")
     _check_other(inputs, out)
-    if out.name.lower().endswith((*SUFFIXES, TAR)):
-        raise InputError(
-            f"the output {out} is named like an image", "a file for the captions", "name OUT last"
-        )
     return [BulkSource(tuple(inputs), out)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from attncli.data.streams import write_stdout
 from attncli.jobs import runs as job
 from attncli.jobs.runs import RunSummary
 from attncli.render.columns import columns, size
+from attncli.render.json import as_json
 from attncli.terminal import console
 from models.base.errors import ModelError
 from models.catalogue.installed import find_model
@@ -49,8 +49,7 @@ def list_runs(paths: Paths = None, *, json: Json = False) -> None:
     """
     found = job.list_runs(paths or [])
     if json:
-        text = json_format.dumps([_record(run) for run in found], indent=2, ensure_ascii=False)
-        write_stdout(f"{text}\n")
+        write_stdout(as_json([_record(run) for run in found]))
     elif found:
         write_stdout(columns([HEAD, *map(_row, found)], left=len(HEAD) - 3))
         _say_freeable(found)

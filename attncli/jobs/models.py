@@ -138,21 +138,18 @@ def show_bundle(folder: Path) -> Shown:
     tables = {name: settings[name] for name in ("model", "tokenizer", "search")}
     config = from_dict(BundleConfig, tables)
     sizes = VocabularySizes(**settings["vocabulary"])
+    unused = set(unused_settings(config.model))
+    if not config.tokenizer.languages:
+        unused |= {"tokenizer.languages", "tokenizer.directions"}
     return Shown(
         title=f"{folder}: a trained model",
         facts=tuple(_facts(folder, read_facts(folder))),
         card=read_card(folder),
         family=_part("family", config.model.family),
-        settings=to_toml(config, without=_unused(config)),
+        settings=to_toml(config, without=unused),
         parameters=count_parameters(config.model, sizes),
         vocabulary=sizes,
     )
-
-
-def _unused(config: BundleConfig) -> set[str]:
-    """Return the settings without effect; languages too, for a model of one direction."""
-    languages = () if config.tokenizer.languages else ("languages", "directions")
-    return {*unused_settings(config.model), *(f"tokenizer.{name}" for name in languages)}
 
 
 def _facts(folder: Path, facts: Facts) -> Iterator[str]:
@@ -170,11 +167,6 @@ def _facts(folder: Path, facts: Facts) -> Iterator[str]:
         "weights": f"{facts.precision}, {facts.bytes:,} bytes",
     }
     yield from (f"{name}: {value}" for name, value in values.items() if value)
-
-
-def presets_of(family: str) -> list[str]:
-    """Return the presets of a family."""
-    return [name for name in zoo.PRESETS if zoo.model_config(name).family == family]
 
 
 def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:

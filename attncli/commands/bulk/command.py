@@ -114,10 +114,10 @@ def bulk(
     if not inputs:
         raise typer.BadParameter("an input and an output", param_hint="'IN... OUT'")
     check_output(out)
+    check_own(out)
     job = _with_input(read_job(context.meta[WORDS]), field or [])
     is_images = job.input == "images"
     sources = (image_source if is_images else text_sources)(inputs, out)
-    check_own(out)
     size = shard or (GROUP if is_images else CHUNK_LINES)
     run(BulkPlan(job, sources, out, size, engine, processes))
 

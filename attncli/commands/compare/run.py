@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles, Sets
-from attncli.jobs.planned import Planned
+from attncli.jobs.measure import Planned
 from attncli.jobs.variants import Variant
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison
@@ -44,13 +45,13 @@ class ComparisonOptions(NamedTuple):
     seeds: int
 
 
-def prepare(options: ComparisonOptions, data_folder: Path | None = None) -> Work:
+def prepare(options: ComparisonOptions, folder: Path) -> Work:
     """Return the planned runs; check everything that can be checked before the first run.
 
-    data_folder: folder for data that are not named files; by default that of the output.
+    folder: for data that are not named files.
     """
     job.check_all(options.variants)
-    base, folder = options.base, data_folder or options.output
+    base = options.base
     kind = compared_source(base.model.family)
     data, sets = kind.prepare(base.data, base.train.seed, options.files, folder)
     return Work(job.plan(options.variants, data, options.seeds, options.output), sets)
@@ -59,34 +60,30 @@ def prepare(options: ComparisonOptions, data_folder: Path | None = None) -> Work
 def show_remaining(work: Work, best: int, output: Path) -> None:
     """Write the number of runs of each variant that are not measured yet.
 
-    If all runs are measured, name the file of the results instead.
+    A variant that may be among the best has "1 to 3" runs. If all runs are measured, name the file
+    of the results instead.
     """
-    left = job.remaining(work.runs, work.sets, best)
+    left = job.missing(work.runs, work.sets, best)
     if not left:
-        name_results(work, best, output)
-        return
-    further = sorted((one.further for one in left), reverse=True)
-    total = sum(one.runs for one in left) + sum(further[:best])
-    table = [["variant", "runs"], *map(_row, left), ["total", str(total)]]
-    write_stdout(columns(table))
-    if any(further):
+        results = output / "comparison.txt"
+        where = results if results.exists() else "the same command without --dry-run writes them"
+        count = job.planned_count(work.runs, best)
+        return console.say(f"finished before: {counted(count, 'run')}; results: {where}")
+    undecided = best > 0 and any(run.first for run in left)
+    all_runs = Counter(run.variant for run in left)
+    sure = Counter(run.variant for run in left if run.first) if undecided else all_runs
+    table = [["variant", "runs"]]
+    for variant in dict.fromkeys(run.variant for run in work.runs):
+        numbers = dict.fromkeys([sure[variant], all_runs[variant]])
+        if variant in all_runs:
+            table.append([variant, " to ".join(map(str, numbers))])
+    further = sorted((all_runs - sure).values(), reverse=True)
+    total = sure.total() + sum(further[:best])
+    write_stdout(columns([*table, ["total", str(total)]]))
+    if further:
         console.say(
             f"the best {counted(best, 'variant')} on the dev set will get the further seeds"
         )
-
-
-def _row(left: job.Remaining) -> list[str]:
-    """Return the cells of a variant; "1 to 3" runs if the further ones depend on the others."""
-    counts = [str(left.runs), str(left.runs + left.further)]
-    return [left.variant, " to ".join(dict.fromkeys(counts))]
-
-
-def name_results(work: Work, best: int, output: Path) -> None:
-    """Name the file of the results of a finished comparison."""
-    results = output / "comparison.txt"
-    where = results if results.exists() else "the same command without --dry-run writes them"
-    count = job.planned_count(work.runs, best)
-    console.say(f"finished before: {counted(count, 'run')}; results: {where}")
 
 
 def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import typer
 
-from attncli.commands.compare.options import CAPTIONS, FROM, GOLD, LABELS, TEST, TRAIN
 from attncli.commands.train.files import DEV
 from attncli.jobs.compared import compared_source, compared_sources, find_compared_source
 from attncli.jobs.compared.base import ComparedFiles, ComparedSource
@@ -18,6 +17,9 @@ from models.base.registry import DEFAULT_SOURCE
 from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
 from models.storage.settings import family_of, read_settings
+
+TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
+CAPTIONS, LABELS = "--captions", "--labels"
 
 
 def base_config(
