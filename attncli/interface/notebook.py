@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 
-ROW, HEAD = 28, 170  # pixels of a row of a heat map, and of what is above it
-
 
 def framed(page: bytes, height: int) -> str:
     """Return an HTML page in a frame: its scripts and styles do not affect the notebook."""

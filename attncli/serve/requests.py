@@ -37,7 +37,7 @@ class Parameters(NamedTuple):
                 raise invalid(f"missing {name} parameter")
             return default
         if not isinstance(value, str):
-            raise invalid(f"{name} is {_kind(value)}; expected a text")
+            raise invalid(f"{name} must be a text")
         return _checked(name, value)
 
     def texts(self, name: str) -> list[str]:
@@ -48,8 +48,7 @@ class Parameters(NamedTuple):
         if isinstance(value, str):
             return [_checked(name, value)]
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            found = "a list with other things" if isinstance(value, list) else _kind(value)
-            raise invalid(f"{name} is {found}; expected a text or a list of texts")
+            raise invalid(f"{name} must be a text or a list of texts")
         return [_checked(name, one) for one in value]
 
     def number(self, name: str, default: int, most: int) -> int:
@@ -131,10 +130,8 @@ async def _form(request: Request, values: dict[str, Any]) -> Parameters:
     reading = request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
     try:
         form = await _in_time(request, reading)
-    except (HTTPException, MultiPartException) as error:
-        raise invalid(str(getattr(error, "detail", error))) from None
-    except (ValueError, KeyError, AssertionError) as error:  # of a damaged form
-        raise invalid(f"the form cannot be read ({type(error).__name__})") from None
+    except (HTTPException, MultiPartException, ValueError, KeyError, AssertionError):
+        raise invalid("the form cannot be read") from None
     for name, value in form.multi_items():
         if isinstance(value, UploadFile):
             files[name], names[name] = await value.read(), value.filename or ""
@@ -160,7 +157,7 @@ def _object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise invalid("the body is not JSON") from None
     if not isinstance(found, dict):
-        raise invalid(f"the body is {_kind(found)}; expected an object")
+        raise invalid("the body must be an object")
     return found
 
 
@@ -169,10 +166,3 @@ def _checked(name: str, text: str) -> str:
     if any("\ud800" <= sign <= "\udfff" for sign in text):
         raise invalid(f"{name} has characters that are not Unicode")
     return text
-
-
-def _kind(value: object) -> str:
-    names: dict[type, str] = {
-        dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"
-    }  # fmt: skip
-    return names.get(type(value), "a number")

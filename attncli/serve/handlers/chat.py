@@ -135,17 +135,17 @@ def _prompt(messages: object) -> Prompt:
 def _content(content: object) -> Prompt:
     if isinstance(content, str):
         return Prompt(_text(content), None)
-    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise invalid("the content of the message; expected a text or a list of parts")
     texts, image = [], None
-    for part in content:
-        if part.get("type") == "text":
+    parts: list[Any] = content if isinstance(content, list) else [content]
+    for part in parts:
+        kind = part.get("type") if isinstance(part, dict) else ""
+        if kind == "text":
             texts.append(_text(part.get("text")))
-        elif part.get("type") == "image_url":
+        elif kind == "image_url":
             address = part.get("image_url")
             image = _image(address.get("url") if isinstance(address, dict) else address)
         else:
-            raise invalid("a part of the message; expected type text or image_url")
+            raise invalid("the content of the message; expected parts of type text or image_url")
     return Prompt("\n".join(texts), image)
 
 
