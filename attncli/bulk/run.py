@@ -148,6 +148,10 @@ def _job_digest(plan: BulkPlan, listed: list[ListedShard]) -> str:
     return hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def _output_digests(plan: BulkPlan) -> dict[str, str]:
+    return {str(source.out): file_digest(source.out) for source in plan.sources}
+
+
 def _finish(state: Path, plan: BulkPlan, listed: list[ListedShard], counts: JoinedCounts) -> None:
     """Store that the job is finished; remove its parts."""
     record = {
@@ -155,7 +159,7 @@ def _finish(state: Path, plan: BulkPlan, listed: list[ListedShard], counts: Join
         "models": plan.job.models,
         "settings": plan.job.settings,
         "digest": _job_digest(plan, listed),
-        "outputs": {str(source.out): file_digest(source.out) for source in plan.sources},
+        "outputs": _output_digests(plan),
         **counts._asdict(),
     }
     write_text(state / FINISHED, as_json(record))
@@ -167,9 +171,7 @@ def _finished(state: Path, plan: BulkPlan, listed: list[ListedShard]) -> JoinedC
     try:
         record = json.loads((state / FINISHED).read_text("utf-8"))
         same = record["digest"] == _job_digest(plan, listed)
-        outputs = {str(source.out): source.out for source in plan.sources}
-        for name, digest in record["outputs"].items() if same else ():
-            same = same and outputs[name].exists() and file_digest(outputs[name]) == digest
+        same = same and record["outputs"] == _output_digests(plan)
         return JoinedCounts(*(record[name] for name in JoinedCounts._fields)) if same else None
     except (OSError, ValueError, KeyError, TypeError):  # none, or damaged
         return None

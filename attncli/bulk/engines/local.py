@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from attncli.bulk.engines import DEATHS, Parts, local_worker
-from attncli.bulk.engines.answers import part_of
 from attncli.bulk.engines.local_worker import read_frame, write_frame
+from attncli.bulk.engines.work import part_of
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import Part, Shard
 from models.base.errors import ResourceError

@@ -1,7 +1,7 @@
 """A worker process of the local engine; run as a script.
 
 Standard input and output carry frames: 8 bytes of length (big-endian), then the content. The first
-frame is the job, the others are shards, each with one answer (attncli/bulk/engines/answers.py). The
+frame is the job, the others are shards, each with one answer (attncli/bulk/engines/work.py). The
 process ends as soon as its standard input does, also in the middle of a shard, so that it never
 outlives the process that started it.
 """
@@ -42,18 +42,8 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not become an answer
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(frames,), daemon=True).start()
-    _answer_all(frames, answers)
 
-
-def _receive(frames: queue.SimpleQueue[bytes]) -> None:
-    """Put the frames of standard input into a queue; end the process when they end."""
-    while (frame := read_frame(sys.stdin.buffer)) is not None:
-        frames.put(frame)
-    os._exit(0)
-
-
-def _answer_all(frames: queue.SimpleQueue[bytes], answers: BinaryIO) -> None:
-    from attncli.bulk.engines.answers import ShardWorker
+    from attncli.bulk.engines.work import ShardWorker
     from attncli.terminal import console
 
     console.show_removed_settings()
@@ -61,6 +51,13 @@ def _answer_all(frames: queue.SimpleQueue[bytes], answers: BinaryIO) -> None:
     worker = ShardWorker(frames.get().decode())
     while True:
         write_frame(answers, worker(frames.get()))
+
+
+def _receive(frames: queue.SimpleQueue[bytes]) -> None:
+    """Put the frames of standard input into a queue; end the process when they end."""
+    while (frame := read_frame(sys.stdin.buffer)) is not None:
+        frames.put(frame)
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from attncli.bulk.engines import DEATHS, Parts
-from attncli.bulk.engines.answers import ShardWorker, part_of
+from attncli.bulk.engines.work import ShardWorker, part_of
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import Shard
 from models.base.errors import NotFoundError, ResourceError
@@ -26,7 +26,12 @@ SHARE = 0.5  # of the processors, for which the actors ask together
 
 def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
     """Yield the part of each shard, in the order in which they are done."""
-    ray = _ray()
+    try:
+        import ray
+    except ImportError:
+        raise NotFoundError(
+            "--engine ray without Ray", "the package ray", "install it: pip install 'attn[ray]'"
+        ) from None
     own = not ray.is_initialized()
     if own:
         _connect(ray)
@@ -39,16 +44,6 @@ def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
                 ray.kill(actor)
         if own:
             ray.shutdown()
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise NotFoundError(
-            "--engine ray without Ray", "the package ray", "install it: pip install 'attn[ray]'"
-        ) from None
-    return ray
 
 
 def _connect(ray: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attncli.bulk.engines.answers import ShardWorker
+from attncli.bulk.engines.work import ShardWorker
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import Part, Shard
 
