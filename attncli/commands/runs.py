@@ -52,7 +52,8 @@ def list_runs(paths: Paths = None, *, json: Json = False) -> None:
         write_stdout(as_json([_record(run) for run in found]))
     elif found:
         write_stdout(columns([HEAD, *map(_row, found)], left=len(HEAD) - 3))
-        _say_freeable(found)
+        if freeable := sum(run.freeable for run in found):
+            console.say(f"`attn runs prune` frees {size(freeable)} of finished runs")
     else:
         console.say("no runs in ./runs; `attn train` makes one")
 
@@ -71,7 +72,7 @@ def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> No
       attn runs prune --dry-run
       attn runs prune demo --yes
     """
-    folders = [_folder(run) for run in runs or []]
+    folders = [run if run.is_dir() else find_model(run) for run in runs or []]
     for folder in folders:
         job.check_prunable(folder)
     found = job.list_runs(folders)
@@ -88,11 +89,6 @@ def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> No
         return
     freed = sum(map(job.prune, [run.path for run in chosen]))
     console.say(f"freed {size(freed)}")
-
-
-def _folder(run: Path) -> Path:
-    """Return a folder, or the run in ./runs with a name."""
-    return run if run.is_dir() else find_model(run)
 
 
 def _confirmed() -> bool:
@@ -112,9 +108,3 @@ def _row(run: RunSummary) -> list[str]:
 
 def _record(run: RunSummary) -> dict[str, object]:
     return {**run._asdict(), "path": str(run.path), "changed": run.changed.isoformat()}
-
-
-def _say_freeable(found: list[RunSummary]) -> None:
-    freeable = sum(run.freeable for run in found)
-    if freeable:
-        console.say(f"`attn runs prune` frees {size(freeable)} of finished runs")

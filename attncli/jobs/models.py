@@ -83,10 +83,11 @@ class BundleConfig:
 
 def catalogue() -> list[Entry]:
     """Return every name of the zoo, presets first. Imports no torch."""
-    presets = [_preset(name) for name in zoo.PRESETS]
-    return presets + [
-        _part(kind, name) for kind in registry.TABLES for name in registry.names(kind)
-    ]
+    found = []
+    for name, preset in zoo.PRESETS.items():
+        source = registry.describe("family", zoo.model_config(name).family).source
+        found.append(Entry("preset", name, preset.doc, "", source))
+    return found + [_part(kind, name) for kind in registry.TABLES for name in registry.names(kind)]
 
 
 def show(name: str, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
@@ -178,20 +179,12 @@ def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _preset(name: str) -> Entry:
-    preset = zoo.preset(name)
-    family = registry.describe("family", zoo.model_config(name).family)
-    return Entry("preset", name, preset.doc, "", family.source)
-
-
 def _part(kind: str, name: str) -> Entry:
     found = registry.describe(kind, name)
-    known = [option for option in found.options if option in fields_of(AttentionConfig)]
-    settings = tuple(map(_setting, known))
-    return Entry(kind, name, found.summary, found.detail, found.source, settings)
-
-
-def _setting(name: str) -> Setting:
-    """Return one option of a part, with the default and doc of its configuration field."""
-    field = fields_of(AttentionConfig)[name]
-    return Setting(f"model.attention.{name}", str(field.default).lower(), field.metadata["doc"])
+    known = fields_of(AttentionConfig)
+    settings = (
+        Setting(f"model.attention.{each}", str(field.default).lower(), field.metadata["doc"])
+        for each in found.options
+        if (field := known.get(each))
+    )
+    return Entry(kind, name, found.summary, found.detail, found.source, tuple(settings))

@@ -31,7 +31,6 @@ from models.storage.settings import read_settings
 
 RunState = Literal["training", "finished", "stopped", "damaged"]
 DEPTH = 4  # levels of folders below ./runs that are searched: runs/compare/dot/seed-1 has 3
-MANY = 100e6  # bytes that `prune` would free of one run from which on it is offered
 
 
 class RunSummary(NamedTuple):
@@ -129,18 +128,9 @@ def removable(folder: RunFolder) -> list[Path]:
     return [*(path for path in made if path.exists()), *leftovers]
 
 
-def worth_pruning(path: Path) -> int:
-    """Return the bytes that `prune` would free of a finished run; 0 if pruning is not worth it.
-
-    It is worth it if the bytes are at least MANY and at least twice those that remain.
-    """
-    run = summary(path)
-    return run.freeable if run.freeable >= max(MANY, 2 * (run.bytes - run.freeable)) else 0
-
-
 def check_prunable(path: Path) -> None:
     """Raise ModelError for the home folder, or one that contains it."""
-    if Path("~").expanduser().resolve().is_relative_to(path.resolve()):
+    if Path(os.path.expanduser("~")).resolve().is_relative_to(path.resolve()):
         raise ModelError(f"{path} contains the home folder", "a run, or a folder of runs")
 
 

@@ -23,7 +23,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from attncli.jobs.compared import compared_source
-from attncli.jobs.compared.base import ComparedSource
 from attncli.training.run.command_line import absolute
 from attncli.training.run.configuration import check
 from attncli.training.run.encoder_choice import encoder_assignments
@@ -98,8 +97,11 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
     settings = [setting(part, family) for part in parts]
     config = with_network(start, [f"{place}={value}" for place, value in settings])
     variant = Variant(",".join([*called, *canonical(settings)]), config)
-    other_preset = config.preset if config.preset != base.preset else ""
-    check_task(name, config.model.family, compared_source(base.model.family), other_preset)
+    wanted = compared_source(base.model.family)
+    if compared_source(config.model.family) is not wanted:
+        ability = source_of(config.model.family).ability
+        found = f"variant {name}, which {ability}, in a comparison of {wanted.outputs}"
+        raise ConfigurationError(found, wanted.presets)
     check(config)
     return variant
 
@@ -108,22 +110,6 @@ def with_network(config: RunConfig, assignments: Sequence[str]) -> RunConfig:
     """Return the settings with assignments; a chosen image network brings its own settings."""
     brought = encoder_assignments(config.model.image, assignments)
     return absolute(overridden(config, [*brought, *assignments]))
-
-
-def check_task(name: str, family: str, wanted: ComparedSource, preset: str) -> None:
-    """Raise ConfigurationError unless a variant of a family does what the base does.
-
-    wanted: comparison of the base. preset: of the variant, if the base has another one; for the
-    message.
-    """
-    own = compared_source(family)
-    if own is not wanted:
-        raise ConfigurationError(
-            f"variant {name}, which {source_of(family).ability}, in a comparison of "
-            f"{wanted.outputs}",
-            wanted.presets,
-            f"--preset {preset} compares {own.outputs}" if preset else "",
-        )
 
 
 def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:

@@ -106,12 +106,18 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScore
                 failed += isinstance(event, job.Failed)
                 if isinstance(event, RunScores):
                     rows.append(event)
-                    write_tables(output, rows)
+                    for suffix, write in WRITERS.items():
+                        write_text(output / f"comparison.{suffix}", write(rows))
         except (Interrupted, KeyboardInterrupt):
             display.break_off()
-            stopped(stop, rows, work, output)
+            console.say(
+                f"stopped; finished in {output}: {counted(len(rows), 'run')}; "
+                "the same command continues from here"
+            )
+            raise typer.Exit(stop.status or 130) from None
         finally:
-            draw(output, rows)
+            for suffix in FORMATS if rows else ():
+                draw_comparison(output / f"comparison{suffix}", rows)
     return rows, failed
 
 
@@ -129,24 +135,3 @@ def take(
         console.say(f"{event.number} of {event.total}: {run}, seed {seed}")
     elif isinstance(event, job.Failed):
         console.warn(f"{event.run.variant} is left out: {event.error}")
-
-
-def stopped(stop: Stop, rows: list[RunScores], work: Work, output: Path) -> None:
-    """Leave after an interruption."""
-    console.say(
-        f"stopped; finished in {output}: {counted(len(rows), 'run')}; "
-        "the same command continues from here"
-    )
-    raise typer.Exit(stop.status or 130) from None
-
-
-def write_tables(output: Path, rows: list[RunScores]) -> None:
-    """Write the tables of the finished runs, one file for each format."""
-    for suffix, write in WRITERS.items():
-        write_text(output / f"comparison.{suffix}", write(rows))
-
-
-def draw(output: Path, rows: list[RunScores]) -> None:
-    """Draw the finished runs, if there are any."""
-    for suffix in FORMATS if rows else ():
-        draw_comparison(output / f"comparison{suffix}", rows)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar, get_args
 
 import typer
 
-from attncli.commands.evaluate.settings import EvaluateTables
 from attncli.data.streams import check_output, write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import (
@@ -20,12 +20,57 @@ from attncli.options.evaluation import (
 from attncli.options.search import Beam, check_search
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, Threads, To
+from attncli.options.tables import HardAttention, TextBatches
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
-from attncli.scoring.translations import Evaluation, Scoring
+from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
 from attncli.tasks.translate.evaluation import evaluate_texts
 from attncli.tasks.translate.output.scores import scores_as_json, scores_as_text
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
+from models.base.settings import option
+from models.config.tables import SearchConfig
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    """Computation of the scores."""
+
+    tokenize: str = option(
+        "13a",
+        "tokens of BLEU and error rate: a tokenizer of sacreBLEU; none: words between spaces",
+        choices=get_args(BleuTokenizer),
+    )
+    lowercase: bool = option(False, "ignore case")
+
+
+@dataclass(frozen=True)
+class LengthSettings:
+    """Ranges of source lengths of --by-length and --plot."""
+
+    step: int = option(5, "words of a range", least=1)
+    source: str = option("", "file of the source, if there are --hypotheses alone")
+
+
+@dataclass(frozen=True)
+class RowSettings:
+    """Table of rows that models of several inputs translate."""
+
+    target: str = option("target", "models of several inputs: column of the references")
+
+
+@dataclass(frozen=True)
+class EvaluateTables:
+    """Tables of `attn evaluate`. Defaults of the search are those saved with the model."""
+
+    UNUSED: ClassVar = ("search.max_caption", "search.split_above", "search.nbest")
+
+    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
+    scores: ScoreSettings = option(ScoreSettings, "scores")
+    lengths: LengthSettings = option(LengthSettings, "--by-length and --plot")
+    data: RowSettings = option(RowSettings, "rows of several inputs")
+    attention: HardAttention = option(HardAttention, "attention")
+    compute: TextBatches = option(TextBatches, "computation")
+
 
 Files = Annotated[
     list[Path] | None,

@@ -38,9 +38,7 @@ from attncli.commands.train.run import train_shown
 from attncli.commands.train.time import described
 from attncli.data.streams import check_files
 from attncli.jobs.loading import OpenOptions
-from attncli.jobs.runs import worth_pruning
 from attncli.options.shared import Device, Threads
-from attncli.render.columns import size
 from attncli.terminal import console
 from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished
@@ -154,16 +152,6 @@ def _show_use(
     if page.exists():
         console.say(f"samples of the dev set: {page}")
     console.say(f"try: {example} -m {shlex.quote(str(folder))}")
-    offer_pruning(folder)
-
-
-def offer_pruning(folder: Path) -> None:
-    """Name the command that frees space, if a finished run needs much more than its model."""
-    if freed := worth_pruning(folder):
-        console.say(
-            f"`attn runs prune {shlex.quote(str(folder))}` frees {size(freed)} "
-            "(the run can then no longer continue)"
-        )
 
 
 def default_folder(
