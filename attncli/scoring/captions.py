@@ -43,16 +43,13 @@ class CaptionScores(NamedTuple):
         return self.bleu.penalised[3]
 
 
-def caption_scores(
-    outputs: Sequence[str], references: Sequence[Sequence[str]], *, meteor: bool = True
-) -> CaptionScores:
+def caption_scores(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> CaptionScores:
     """Return all scores of some captions.
 
     references: the reference captions, a list for each output.
-    meteor: compute METEOR if it is installed; this takes some seconds.
     """
     said, expected = _words(outputs, references)
-    known = meteor and not meteor_program.why_not()
+    known = not meteor_program.why_not()
     return CaptionScores(
         bleu=_bleu(said, expected),
         rouge_l=100 * coco_rouge_l(said, expected),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -30,6 +30,7 @@ from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.tags import token_weights
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
+from models.config.tables import SearchConfig
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -93,26 +94,21 @@ class TranslateJob:
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
         translator = _directed(model.translator, self.languages)
-        search = translator.search
-        if self.nbest > 1:
-            search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
         lines = [Line(n, text, fault=fault(text)) for n, text in enumerate(inputs, 1)]
         results = translate_lines(
             [lines],
             translator,
-            search=search,
+            search=_searching(translator.search, self.nbest),
             options=DOCUMENT if self.document else EVERYDAY,
-            aligner=self._tag_aligner(model) if self.document else None,
+            aligner=partial(self._tag_weights, model) if self.document else None,
         )
         if self.weights:
             results = with_alignments(results, [_aligner(model, self.languages, self.heads)])
         return [outcome for chunk in results for outcome in chunk]
 
-    def _tag_aligner(self, model: ServedModel) -> Any:
-        def align(translations: list[Any]) -> Any:  # opens the model of torch only for tags
-            return token_weights(_directed(model.with_weights, self.languages), translations)
-
-        return align
+    def _tag_weights(self, model: ServedModel, translations: list[Any]) -> Any:
+        """Return the weights of tokens; this opens the model of torch, which only tags need."""
+        return token_weights(_directed(model.with_weights, self.languages), translations)
 
 
 @dataclass(frozen=True)
@@ -155,12 +151,14 @@ class CaptionJob:
     def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
         """Caption; an image that cannot be read has a note and no caption."""
         captioner = model.captioner
-        search = captioner.search
-        if self.nbest > 1:
-            search = replace(search, nbest=self.nbest, beam=max(search.beam, self.nbest))
+        search = _searching(captioner.search, self.nbest)
         files = [ImageFile("the image", content) for content in inputs]
         found = caption_images([files], captioner, search=search, attention=self.attention)
         return [outcome for group in found for outcome in group]
+
+
+def _searching(search: SearchConfig, nbest: int) -> SearchConfig:
+    return replace(search, nbest=nbest, beam=max(search.beam, nbest)) if nbest > 1 else search
 
 
 def _directed(translator: Any, languages: tuple[str, str]) -> Any:

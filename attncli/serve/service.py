@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
@@ -17,7 +16,7 @@ from starlette.responses import JSONResponse
 from attncli.serve.access import Hosts, Keys, RateLimit
 from attncli.serve.catalogue import Catalogue
 from attncli.serve.engine import ModelThread
-from attncli.serve.errors import RequestError
+from attncli.serve.errors import invalid
 from attncli.serve.metrics import Metrics
 from attncli.serve.models import ModelJob, ServedModel
 from attncli.serve.options import ServeOptions
@@ -38,7 +37,6 @@ class Service:
         self.hosts, self.keys = Hosts(options), Keys(options.api_keys)
         self.rate = RateLimit(options.rate_limit)
         self._engines: dict[str, ModelThread] = {}
-        self._lock = threading.Lock()
         self.metrics = Metrics()
         self.draining = False  # True from SIGTERM on
 
@@ -46,9 +44,7 @@ class Service:
         """Raise RequestError if texts have more characters than a request may have."""
         size, most = sum(map(len, texts)), self.options.max_text
         if size > most:
-            raise RequestError(
-                400, f"Invalid request: request ({size}) exceeds text limit ({most})"
-            )
+            raise invalid(f"request ({size}) exceeds text limit ({most})")
 
     async def results(
         self, model: str, job: ModelJob, inputs: Sequence[Any], times: int = 1
@@ -79,17 +75,16 @@ class Service:
             engine.close()
 
     def _engine(self, name: str) -> ModelThread:
-        with self._lock:
-            if name not in self._engines:
-                folder = self.catalogue.models()[name].folder
-                self._engines[name] = ModelThread(
-                    partial(ServedModel, folder, self.options.device, self.options.threads),
-                    most=self.options.max_waiting,
-                    idle=self.options.idle,
-                    on_batch=partial(self.metrics.count_batch, name),
-                )
-                self.metrics.watch(name, self._engines[name])
-            return self._engines[name]
+        if name not in self._engines:
+            folder = self.catalogue.models()[name].folder
+            self._engines[name] = ModelThread(
+                partial(ServedModel, folder, self.options.device, self.options.threads),
+                most=self.options.max_waiting,
+                idle=self.options.idle,
+                on_batch=partial(self.metrics.count_batch, name),
+            )
+            self.metrics.watch(name, self._engines[name])
+        return self._engines[name]
 
 
 class Call(NamedTuple):

@@ -108,7 +108,10 @@ async def _of_lines(
     job = TranslateJob(
         direction.languages, 1 + wanted.alternatives, weights=wanted.weights, heads=wanted.heads
     )
-    lines = [[_parts(line) for line in text.split("\n")] for text in texts]
+    lines = [
+        [list(sentences(line)) if len(line) > LONG else [line] for line in text.split("\n")]
+        for text in texts
+    ]
     parts = [part for text in lines for line in text for part in line]
     results = iter(await call.run(direction.model, job, parts))
     found = [[[next(results) for _ in line] for line in text] for text in lines]
@@ -123,10 +126,6 @@ def _joined(lines: Sequence[Sequence[TranslatedLine]], nbest: int) -> Translated
     notes = list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome)))
     others = list(dict.fromkeys(output for output in outputs[1:] if output != outputs[0]))
     return Translated(outputs[0], others, [*map(json_form.alignment, pairs)], notes)
-
-
-def _parts(line: str) -> list[str]:
-    return list(sentences(line)) if len(line) > LONG else [line]
 
 
 def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from attncli.serve.http.app import open_service
+from attncli.serve.http.app import application
 from attncli.serve.options import ServeOptions
 from attncli.serve.service import Service
 from attncli.terminal import console
@@ -36,9 +36,9 @@ def serve(options: ServeOptions) -> None:
     """Run the service until a signal ends it. Raises ModelError if it cannot start."""
     for name in ("python_multipart", "python_multipart.multipart"):  # log what clients send
         logging.getLogger(name).disabled = True
-    service, app = open_service(options)
+    service = Service(options)
     listening = _listening(options)
-    server = Server(_config(app, options), service)
+    server = Server(_config(application(service), options), service)
     console.say(f"attn serves {address_of(options)} (Ctrl-C ends it)")
     if options.browser and not options.socket:
         server.page = address_of(options)
