@@ -50,7 +50,7 @@ def model() -> Recorder:
 
 @pytest.fixture
 def engine(model: Recorder) -> Iterator[ModelThread]:
-    engine: Any = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
+    engine = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
     yield engine
     model.gate.set()
     engine.close()
@@ -142,8 +142,7 @@ def test_too_much_waiting_work_is_refused(engine: ModelThread, model: Recorder) 
     assert [future.result(10) for future in waiting] == [["a"]] * 6
 
 
-def test_close_finishes_what_waits(model: Recorder) -> None:
-    engine = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
+def test_close_finishes_what_waits(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     waiting = engine.submit(Echo(), ["a"], limit=10)
     model.gate.set()
