@@ -23,8 +23,13 @@ def run(plan: BulkPlan) -> None:
     except KeyboardInterrupt:
         console.warn("interrupted; finished shards are kept, the same command continues")
         raise
-    _report(summary)
-    if summary.counts.errors:
+    records, errors, warnings = summary.counts
+    done = "finished before, unchanged" if summary.before else "finished"
+    console.say(f"{done}: {counted(records, 'record')}")
+    if warnings:
+        console.say(f"{counted(warnings, 'warning')}: {summary.state / WARNINGS}")
+    if errors:
+        console.warn(f"{counted(errors, 'record')} without a result: {summary.state / ERRORS}")
         raise typer.Exit(1)
 
 
@@ -56,13 +61,3 @@ def _note(event: BulkProgress) -> str:
     rate = event.new_records / max(event.seconds, 1e-9)
     left = duration((event.all_records - event.records) / rate)
     return f"{shards}, {rate:,.{0 if rate >= 10 else 1}f} records/s, {left} left"
-
-
-def _report(summary: BulkSummary) -> None:
-    records, errors, warnings = summary.counts
-    done = "finished before, unchanged" if summary.before else "finished"
-    console.say(f"{done}: {counted(records, 'record')}")
-    if warnings:
-        console.say(f"{counted(warnings, 'warning')}: {summary.state / WARNINGS}")
-    if errors:
-        console.warn(f"{counted(errors, 'record')} without a result: {summary.state / ERRORS}")
