@@ -103,9 +103,9 @@ def cut_inputs(plan: BulkPlan) -> Iterator[tuple[int, Shard]]:
     kind, number = input_kind(plan.job.input), count()
     for index, source in enumerate(plan.sources):
         first = 1
-        for cut in kind.cut(source.paths, plan.shard_size):
-            yield index, Shard(next(number), first, cut.size, cut.content)
-            first += cut.size
+        for size, content in kind.cut(source.paths, plan.shard_size):
+            yield index, Shard(next(number), first, size, content)
+            first += size
 
 
 def _processed(

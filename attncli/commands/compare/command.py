@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -166,13 +167,13 @@ def compare(
     found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
     # imports torch
-    from attncli.commands.compare.run import ComparisonOptions, prepare, run, show_remaining
+    from attncli.commands.compare.run import prepare, run, show_remaining
 
-    options = ComparisonOptions(found, base, files, output, seeds)
+    planned = partial(prepare, found, base, files, seeds=seeds, output=output)
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
-            return show_remaining(prepare(options, Path(folder)), best, output)
-    work = prepare(options, output)
+            return show_remaining(planned(folder=Path(folder)), best, output)
+    work = planned(folder=output)
     rows, failed = run(work, best, output, where)
     write_stdout(WRITERS["txt"](rows))
     if failed:

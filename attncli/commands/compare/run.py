@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,26 +36,23 @@ class Work(NamedTuple):
     sets: Sets
 
 
-class ComparisonOptions(NamedTuple):
-    """A comparison as the options state it."""
-
-    variants: list[Variant]
-    base: RunConfig  # that they change
-    files: ComparedFiles
-    output: Path
-    seeds: int
-
-
-def prepare(options: ComparisonOptions, folder: Path) -> Work:
+def prepare(
+    variants: Sequence[Variant],
+    base: RunConfig,
+    files: ComparedFiles,
+    *,
+    seeds: int,
+    output: Path,
+    folder: Path,
+) -> Work:
     """Return the planned runs; check everything that can be checked before the first run.
 
-    folder: for data that are not named files.
+    base: the run that the variants change. folder: for data that are not named files.
     """
-    job.check_all(options.variants)
-    base = options.base
+    job.check_all(variants)
     kind = compared_source(base.model.family)
-    data, sets = kind.prepare(base.data, base.train.seed, options.files, folder)
-    return Work(job.plan(options.variants, data, options.seeds, options.output), sets)
+    data, sets = kind.prepare(base.data, base.train.seed, files, folder)
+    return Work(job.plan(variants, data, seeds, output), sets)
 
 
 def show_remaining(work: Work, best: int, output: Path) -> None:

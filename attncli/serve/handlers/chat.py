@@ -37,13 +37,6 @@ class Prompt(NamedTuple):
     image: bytes | None
 
 
-class Completion(NamedTuple):
-    """The outputs for a prompt: for each choice, its parts in order."""
-
-    model: str
-    choices: list[list[str]]
-
-
 async def models(request: Request) -> Response:
     """Return the models by the names that a completion takes."""
     service = service_of(request)
@@ -63,10 +56,10 @@ async def completions(request: Request) -> Response:
     prompt = _prompt(call.given.values.get("messages"))
     count = max(1, call.given.number("n", 1, MOST_CHOICES))
     requested = call.given.text("model")
-    done = Completion(requested, await _choices(call, requested, prompt, count))
+    choices = await _choices(call, requested, prompt, count)
     if call.given.flag("stream"):
-        return StreamingResponse(_stream(done), media_type="text/event-stream")
-    return JSONResponse(_whole(done, prompt))
+        return StreamingResponse(_stream(requested, choices), media_type="text/event-stream")
+    return JSONResponse(_whole(requested, choices, prompt))
 
 
 async def _choices(call: Call, requested: str, prompt: Prompt, count: int) -> list[list[str]]:
@@ -163,18 +156,18 @@ def _image(address: object) -> bytes:
         raise invalid("image_url is not base64") from None
 
 
-def _whole(done: Completion, prompt: Prompt) -> dict[str, Any]:
+def _whole(model: str, choices: list[list[str]], prompt: Prompt) -> dict[str, Any]:
     words = len(prompt.text.split())
-    said = sum(len("".join(choice).split()) for choice in done.choices)
+    said = sum(len("".join(choice).split()) for choice in choices)
     return {
-        **_head(done.model, "chat.completion"),
+        **_head(model, "chat.completion"),
         "choices": [
             {
                 "index": index,
                 "message": {"role": "assistant", "content": "".join(parts)},
                 "finish_reason": "stop",
             }
-            for index, parts in enumerate(done.choices)
+            for index, parts in enumerate(choices)
         ],
         "usage": {  # in words: the models have different tokens
             "prompt_tokens": words,
@@ -184,9 +177,9 @@ def _whole(done: Completion, prompt: Prompt) -> dict[str, Any]:
     }
 
 
-async def _stream(done: Completion) -> AsyncIterator[bytes]:
-    head = _head(done.model, "chat.completion.chunk")
-    for index, parts in enumerate(done.choices):
+async def _stream(model: str, choices: list[list[str]]) -> AsyncIterator[bytes]:
+    head = _head(model, "chat.completion.chunk")
+    for index, parts in enumerate(choices):
         for number, part in enumerate(parts):
             delta = {"content": part} if number else {"role": "assistant", "content": part}
             choice = {"index": index, "delta": delta, "finish_reason": None}

@@ -194,10 +194,9 @@ def test_every_answer_has_cors_and_errors_are_json(url: str) -> None:
 
 def test_caption(url: str, photos: Path) -> None:
     content = (photos / "a.png").read_bytes()
-    raw = httpx.post(
-        f"{url}/caption?nbest=3", content=content, headers={"Content-Type": "image/png"}
-    )
-    form = httpx.post(f"{url}/caption?nbest=3", files={"file": ("<b>.png", content)}, timeout=60)
+    address, kind = f"{url}/caption?nbest=3", {"Content-Type": "image/png"}
+    raw = httpx.post(address, content=content, headers=kind, timeout=60)
+    form = httpx.post(address, files={"file": ("<b>.png", content)}, timeout=60)
     assert raw.json() == form.json()
     found = raw.json()
     assert found["caption"] == " ".join(found["words"]) and len(found["captions"]) == 3
