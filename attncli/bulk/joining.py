@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from attncli.bulk.parts import PartFolder
-from attncli.bulk.plan.shards import Part, RecordNote
 from attncli.bulk.sources import BulkSource
 from attncli.render.json import as_json_line
 from models.base.errors import DamagedError
@@ -25,11 +25,6 @@ class JoinedCounts(NamedTuple):
     warnings: int
 
 
-class _NoteFiles(NamedTuple):
-    errors: BinaryIO
-    warnings: BinaryIO
-
-
 def join_parts(
     sources: Sequence[BulkSource], names: Sequence[Sequence[str]], parts: PartFolder, state: Path
 ) -> JoinedCounts:
@@ -38,50 +33,29 @@ def join_parts(
     names: of the parts of each input, in order. Raises ResourceError if a file cannot be written,
     DamagedError if a part was damaged after it was checked; the parts are kept.
     """
-    total = JoinedCounts(0, 0, 0)
+    counts: Counter[str] = Counter()
     with ExitStack() as stack:
-        notes = _NoteFiles(
-            *(stack.enter_context(replacing(state / name)) for name in (ERRORS, WARNINGS))
-        )
+        files = {
+            kind: stack.enter_context(replacing(state / name))
+            for kind, name in (("error", ERRORS), ("warning", WARNINGS))
+        }
+
+        def bodies(source: BulkSource, part_names: Sequence[str]) -> Iterator[bytes]:
+            """Yield the body of each part; write and count its notes."""
+            for name in part_names:
+                part = parts.read(name)
+                if part is None:
+                    raise DamagedError(f"{parts.folder / name} is damaged", "a finished part")
+                counts["record"] += part.size
+                for record, kind, text in part.notes:
+                    counts[kind] += 1
+                    row = as_json_line({"file": source.name, "record": record, kind: text})
+                    files[kind].write(f"{row}\n".encode("utf-8", "replace"))
+                yield part.body
+
         for source, part_names in zip(sources, names, strict=True):
             with write_errors(source.out):
                 source.out.parent.mkdir(parents=True, exist_ok=True)
-            joined = _Joined(source, notes)
             with replacing(source.out) as file, write_errors(source.out):
-                file.writelines(joined.bodies(_read(parts, part_names)))
-            total = JoinedCounts(*map(sum, zip(total, joined.counts, strict=True)))
-    return total
-
-
-class _Joined:
-    """The bodies of the parts of an input; their notes are written and counted as they are read."""
-
-    def __init__(self, source: BulkSource, notes: _NoteFiles) -> None:
-        self.source, self.notes = source, notes
-        self.counts = JoinedCounts(0, 0, 0)
-
-    def bodies(self, parts: Iterable[Part]) -> Iterator[bytes]:
-        """Yield the body of each part."""
-        for part in parts:
-            self._note(self.notes.errors, "error", part.errors)
-            self._note(self.notes.warnings, "warning", part.warnings)
-            added = (part.size, len(part.errors), len(part.warnings))
-            self.counts = JoinedCounts(*map(sum, zip(self.counts, added, strict=True)))
-            yield part.body
-
-    def _note(self, file: BinaryIO, kind: str, notes: Iterable[RecordNote]) -> None:
-        for number, text in notes:
-            row = {"file": self.source.name, "record": number, kind: text}
-            file.write(f"{as_json_line(row)}\n".encode("utf-8", "replace"))
-
-
-def _read(parts: PartFolder, names: Iterable[str]) -> Iterator[Part]:
-    for name in names:
-        part = parts.read(name)
-        if part is None:
-            raise DamagedError(
-                f"the part {parts.folder / name} is missing or damaged",
-                "a finished part",
-                "give the same command again: it processes the shard again",
-            )
-        yield part
+                file.writelines(bodies(source, part_names))
+    return JoinedCounts(counts["record"], counts["error"], counts["warning"])

@@ -17,7 +17,7 @@ import hashlib
 from pathlib import Path
 
 from attncli.bulk.plan.job import DIGEST
-from attncli.bulk.plan.shards import Part, Shard, part_from_bytes, part_to_bytes
+from attncli.bulk.plan.shards import Part, Shard
 from models.base.files import write_bytes
 
 SUFFIX = ".bulk"
@@ -43,7 +43,7 @@ class PartFolder:
 
     def write(self, name: str, part: Part) -> None:
         """Store a part. Raises ResourceError if it cannot be written."""
-        content = part_to_bytes(part)
+        content = part.to_bytes()
         write_bytes(self.folder / name, hashlib.sha256(content).digest() + content)
 
     def read(self, name: str) -> Part | None:
@@ -54,4 +54,4 @@ class PartFolder:
             return None
         size = hashlib.sha256().digest_size
         digest, content = stored[:size], stored[size:]
-        return part_from_bytes(content) if hashlib.sha256(content).digest() == digest else None
+        return Part.from_bytes(content) if hashlib.sha256(content).digest() == digest else None

@@ -6,14 +6,14 @@ import hashlib
 import json
 import shutil
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.bulk.engines import bulk_engine
+from attncli.bulk.engines import ENGINES, Parts
 from attncli.bulk.inputs import input_kind
 from attncli.bulk.joining import JoinedCounts, join_parts
 from attncli.bulk.parts import PartFolder, part_name, state_folder
@@ -24,6 +24,7 @@ from attncli.render.json import as_json
 from attncli.training.storage.lock import locked
 from models.base.errors import InputError
 from models.base.files import remove_leftovers, write_errors, write_text
+from models.base.places import imported
 from models.storage.digests import file_digest
 
 PARTS, FINISHED = "parts", "job.json"
@@ -64,7 +65,6 @@ class ListedShard(NamedTuple):
     """A shard before it is processed."""
 
     source: int  # index of its input
-    first: int  # number of its first record in the input, from 1
     size: int  # records
     part: str  # name of its part
 
@@ -78,7 +78,10 @@ def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
     state = state_folder(plan.out)
     with locked(state):
         digest = plan.job.digest()
-        listed = [*list_shards(plan, digest)]
+        listed = [
+            ListedShard(source, shard.size, part_name(digest, shard))
+            for source, shard in cut_inputs(plan)
+        ]
         if found := _finished(state, plan, listed):
             yield BulkSummary(found, state, before=True)
             return
@@ -95,19 +98,14 @@ def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
         yield BulkSummary(counts, state)
 
 
-def list_shards(plan: BulkPlan, digest: str) -> Iterator[ListedShard]:
-    """Yield the shards of all inputs. digest: of the job."""
+def cut_inputs(plan: BulkPlan) -> Iterator[tuple[int, Shard]]:
+    """Yield the shards of all inputs, each with the index of its input."""
+    kind, number = input_kind(plan.job.input), count()
     for index, source in enumerate(plan.sources):
-        for shard in cut_source(plan, source, 0):
-            yield ListedShard(index, shard.first, shard.size, part_name(digest, shard))
-
-
-def cut_source(plan: BulkPlan, source: BulkSource, number: int) -> Iterator[Shard]:
-    """Yield the shards of an input. number: of its first shard."""
-    first = 1
-    for cut in input_kind(plan.job.input).cut(source.paths, plan.shard_size):
-        yield Shard(number, first, cut.size, cut.content)
-        first, number = first + cut.size, number + 1
+        first = 1
+        for size, content in kind.cut(source.paths, plan.shard_size):
+            yield index, Shard(next(number), first, size, content)
+            first += size
 
 
 def _processed(
@@ -122,7 +120,8 @@ def _processed(
     if not missing:
         return
     shards = _missing_shards(plan, digest, listed, missing)
-    with closing(bulk_engine(plan.engine)(plan.job, shards, plan.processes)) as found:
+    found: Parts = imported(ENGINES[plan.engine])(plan.job, shards, plan.processes)
+    with closing(found):
         for part in found:
             parts.write(listed[part.number].part, part)
             ready, new = ready + 1, new + part.size
@@ -134,25 +133,23 @@ def _missing_shards(
     plan: BulkPlan, digest: str, listed: list[ListedShard], missing: set[int]
 ) -> Iterator[Shard]:
     """Yield the shards that have no part. Inputs are read again, so that memory stays constant."""
-    number, counts = 0, Counter(shard.source for shard in listed)
-    for index, source in enumerate(plan.sources):
-        count = counts[index]
-        if missing.intersection(range(number, number + count)):
-            for shard in cut_source(plan, source, number):
-                known = shard.number < len(listed) and listed[shard.number].part
-                if part_name(digest, shard) != known:
-                    raise InputError(
-                        f"{source.name} changed during the job", "a file that stays unchanged"
-                    )
-                if shard.number in missing:
-                    yield shard
-        number += count
+    for source, shard in cut_inputs(plan):
+        known = shard.number < len(listed) and listed[shard.number].part
+        if part_name(digest, shard) != known:
+            name = plan.sources[source].name
+            raise InputError(f"{name} changed during the job", "a file that stays unchanged")
+        if shard.number in missing:
+            yield shard
 
 
 def _job_digest(plan: BulkPlan, listed: list[ListedShard]) -> str:
     """Return a digest of all parts and of the paths of the outputs."""
     names = "".join(f"{plan.sources[shard.source].out} {shard.part}\n" for shard in listed)
     return hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _output_digests(plan: BulkPlan) -> dict[str, str]:
+    return {str(source.out): file_digest(source.out) for source in plan.sources}
 
 
 def _finish(state: Path, plan: BulkPlan, listed: list[ListedShard], counts: JoinedCounts) -> None:
@@ -162,7 +159,7 @@ def _finish(state: Path, plan: BulkPlan, listed: list[ListedShard], counts: Join
         "models": plan.job.models,
         "settings": plan.job.settings,
         "digest": _job_digest(plan, listed),
-        "outputs": {str(source.out): file_digest(source.out) for source in plan.sources},
+        "outputs": _output_digests(plan),
         **counts._asdict(),
     }
     write_text(state / FINISHED, as_json(record))
@@ -174,9 +171,7 @@ def _finished(state: Path, plan: BulkPlan, listed: list[ListedShard]) -> JoinedC
     try:
         record = json.loads((state / FINISHED).read_text("utf-8"))
         same = record["digest"] == _job_digest(plan, listed)
-        outputs = {str(source.out): source.out for source in plan.sources}
-        for name, digest in record["outputs"].items() if same else ():
-            same = same and outputs[name].exists() and file_digest(outputs[name]) == digest
+        same = same and record["outputs"] == _output_digests(plan)
         return JoinedCounts(*(record[name] for name in JoinedCounts._fields)) if same else None
     except (OSError, ValueError, KeyError, TypeError):  # none, or damaged
         return None

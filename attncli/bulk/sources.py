@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.images.named import SUFFIXES, TAR
-from attncli.documents.registry import COMPRESSED
+from attncli.documents.registry import uncompressed
 from models.base.errors import InputError, NotFoundError
 
 
@@ -39,7 +38,7 @@ def text_sources(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
         return [BulkSource((inputs[0],), out)]
     several = len(inputs) > 1
     sources = [
-        BulkSource((path,), out / _uncompressed(place))
+        BulkSource((path,), out / uncompressed(place))
         for given in inputs
         for path, place in _files(given, several)
         if out.resolve() not in path.resolve().parents
@@ -53,10 +52,6 @@ def image_source(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
     if out.is_dir():
         raise InputError(f"{out} is a folder", "a file for the captions of all images")
     _check_other(inputs, out)
-    if out.name.lower().endswith((*SUFFIXES, TAR)):
-        raise InputError(
-            f"the output {out} is named like an image", "a file for the captions", "name OUT last"
-        )
     return [BulkSource(tuple(inputs), out)]
 
 
@@ -77,10 +72,6 @@ def _files(given: Path, several: bool) -> Iterator[tuple[Path, Path]]:
         for name in sorted(name for name in names if not name.startswith(".")):
             path = Path(folder, name)
             yield path, top / path.relative_to(given)
-
-
-def _uncompressed(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def _check(sources: Sequence[BulkSource], inputs: Sequence[Path]) -> None:

@@ -6,10 +6,10 @@ NOT_IN_BULK, which choose inputs and outputs or draw something.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 
@@ -29,11 +29,6 @@ NOT_IN_BULK = (  # parameters of commands
 )
 
 
-class _Parsed(NamedTuple):
-    values: dict[str, Any]  # of all parameters
-    given: dict[str, str]  # parameters on the command line, each with the name of its option
-
-
 def read_job(words: Sequence[str]) -> BulkJob:
     """Return the job of a task's name and the options of its command.
 
@@ -45,9 +40,15 @@ def read_job(words: Sequence[str]) -> BulkJob:
     task = bulk_task(name)
     values, given = _parsed(name, words[1:])
     used = parameters_of(task.settings_class)
-    _check_given(name, {one: option for one, option in given.items() if one not in used})
+    refused = [given[one] for one in given if one in NOT_IN_BULK and one not in used]
     settings = {parameter: values[parameter] for parameter in sorted(used & values.keys())}
-    _check_tables(settings["set"] or (), task.unused_tables)
+    places = [assignment.partition("=")[0].strip() for assignment in settings["set"] or ()]
+    refused += [place for place in places if place.partition(".")[0] in task.unused_tables]
+    if refused:
+        raise ConfigurationError(
+            f"{refused[0]} cannot be used in a bulk job",
+            hint="leave it out; files, folders and --field stand before `--`",
+        )
     if settings.get("glossary"):  # workers need no file
         settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
     task.check(settings_of(task.settings_class, settings))
@@ -55,36 +56,18 @@ def read_job(words: Sequence[str]) -> BulkJob:
     return BulkJob(name, _models(task.shipped, values), settings, values["device"], threads)
 
 
-def _check_given(name: str, given: Mapping[str, str]) -> None:
-    """Refuse parameters that a bulk job does not use. given: names of their options."""
-    for parameter, option in given.items():
-        if parameter in NOT_IN_BULK:
-            raise ConfigurationError(
-                f"{option} cannot be used in a bulk job",
-                hint="leave it out; files, folders and --field stand before `--`",
-            )
+def _parsed(name: str, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Parse words by the options of a command, which is not called.
 
-
-def _check_tables(assignments: Sequence[str], unused: Sequence[str]) -> None:
-    """Refuse settings of tables that a bulk job does not use."""
-    for assignment in assignments:
-        if assignment.partition(".")[0].strip() in unused:
-            place = assignment.partition("=")[0]
-            raise ConfigurationError(f"{place} cannot be used in a bulk job", hint="leave it out")
-
-
-def _parsed(name: str, words: Sequence[str]) -> _Parsed:
-    """Parse words by the options of a command, which is not called."""
+    Returns the values of all parameters, and the names of the options on the command line.
+    """
     function = imported(TASKS[name].commands[name])
-    signature = inspect.signature(function, eval_str=True)
     values: dict[str, Any] = {}
 
+    @wraps(function)
     def store(**found: Any) -> None:
         values.update(found)
 
-    store.__signature__ = signature  # type: ignore[attr-defined]
-    store.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
-    store.__doc__ = inspect.getdoc(function)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(cls=HelpPage)(store)
     command: Any = typer.main.get_command(app)
@@ -95,7 +78,7 @@ def _parsed(name: str, words: Sequence[str]) -> _Parsed:
             for one in command.params
             if context.get_parameter_source(one.name).name == "COMMANDLINE"
         }
-    return _Parsed(values, given)
+    return values, given
 
 
 def _models(task: str, values: Mapping[str, Any]) -> tuple[str, ...]:

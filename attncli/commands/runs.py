@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from attncli.data.streams import write_stdout
 from attncli.jobs import runs as job
 from attncli.jobs.runs import RunSummary
 from attncli.render.columns import columns, size
+from attncli.render.json import as_json
 from attncli.terminal import console
 from models.base.errors import ModelError
 from models.catalogue.installed import find_model
@@ -49,11 +49,11 @@ def list_runs(paths: Paths = None, *, json: Json = False) -> None:
     """
     found = job.list_runs(paths or [])
     if json:
-        text = json_format.dumps([_record(run) for run in found], indent=2, ensure_ascii=False)
-        write_stdout(f"{text}\n")
+        write_stdout(as_json([_record(run) for run in found]))
     elif found:
         write_stdout(columns([HEAD, *map(_row, found)], left=len(HEAD) - 3))
-        _say_freeable(found)
+        if freeable := sum(run.freeable for run in found):
+            console.say(f"`attn runs prune` frees {size(freeable)} of finished runs")
     else:
         console.say("no runs in ./runs; `attn train` makes one")
 
@@ -72,7 +72,7 @@ def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> No
       attn runs prune --dry-run
       attn runs prune demo --yes
     """
-    folders = [_folder(run) for run in runs or []]
+    folders = [run if run.is_dir() else find_model(run) for run in runs or []]
     for folder in folders:
         job.check_prunable(folder)
     found = job.list_runs(folders)
@@ -89,11 +89,6 @@ def prune(runs: Runs = None, *, yes: Yes = False, dry_run: DryRun = False) -> No
         return
     freed = sum(map(job.prune, [run.path for run in chosen]))
     console.say(f"freed {size(freed)}")
-
-
-def _folder(run: Path) -> Path:
-    """Return a folder, or the run in ./runs with a name."""
-    return run if run.is_dir() else find_model(run)
 
 
 def _confirmed() -> bool:
@@ -113,9 +108,3 @@ def _row(run: RunSummary) -> list[str]:
 
 def _record(run: RunSummary) -> dict[str, object]:
     return {**run._asdict(), "path": str(run.path), "changed": run.changed.isoformat()}
-
-
-def _say_freeable(found: list[RunSummary]) -> None:
-    freeable = sum(run.freeable for run in found)
-    if freeable:
-        console.say(f"`attn runs prune` frees {size(freeable)} of finished runs")

@@ -10,8 +10,7 @@ import typer
 
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import MODEL, Device, Threads
-from attncli.serve.options import ServeOptions
-from attncli.serve.settings import ServeTables
+from attncli.serve.options import ServeOptions, ServeTables
 from models.base.errors import ModelError
 
 DEFAULT = ServeOptions()
@@ -70,19 +69,11 @@ def serve(
     """
     service = read_settings(ServeTables, set).tables.service
     options = ServeOptions(
+        **vars(service),
         models=tuple(model or ()),
         host=host,
         port=port,
-        socket=Path(service.socket) if service.socket else None,
-        allowed_hosts=service.allow_hosts,
         api_keys=api_keys,
-        rate_limit=service.rate_limit,
-        max_text=service.max_text,
-        max_body=service.max_body << 20,
-        max_pixels=service.max_pixels * 10**6,
-        max_waiting=service.max_waiting,
-        time_limit=service.time_limit,
-        idle=service.idle,
         device=device,
         threads=threads,
         browser=browser and sys.stderr is not None and sys.stderr.isatty(),

@@ -36,11 +36,16 @@ PACKED = {  # archives of several files; `read` takes bytes
 }
 
 
+def uncompressed(path: Path) -> Path:
+    """Return a path without the suffix of its compression."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+
+
 def format_of(path: Path | None) -> str:
     """Return the format of a file by its name; "text" for other names."""
     if path is None:
         return TEXT
-    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    name = uncompressed(path)
     suffix = name.suffix.lower()
     return next((key for key, row in (FORMATS | PACKED).items() if suffix in row.suffixes), TEXT)
 

@@ -11,8 +11,7 @@ import numpy
 from PIL import Image
 from torch import Tensor
 
-from attncli.interface.notebook import framed
-from attncli.interface.ranked import RankedOutputs
+from attncli.interface.results import RankedOutputs, framed
 from attncli.render.image_attention.maps import attention_maps
 from attncli.render.image_attention.page import html_page
 from attncli.render.image_attention.terminal import maps_as_text

@@ -9,8 +9,7 @@ from typing import Any, overload
 
 from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair
-from attncli.interface.notebook import HEAD, ROW, framed
-from attncli.interface.ranked import RankedOutputs
+from attncli.interface.results import RankedOutputs, framed
 from attncli.render.alignment.html import html
 from attncli.render.alignment.terminal import heat_maps
 from attncli.tasks.align.pairs import drawn
@@ -20,8 +19,29 @@ from models.base.types import Translation
 from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.translator import Translator as TextModel
 
+ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
 
-class TranslatedText(RankedOutputs, Translation):
+
+class DrawnPair:
+    """A result with an alignment, which shows itself."""
+
+    @property
+    def aligned_pair(self) -> AlignedPair:
+        """The alignment in the form of the writers of pictures."""
+        raise NotImplementedError
+
+    @property
+    def picture(self) -> str:
+        """The heat map for a terminal: rows are words of the translation."""
+        return heat_maps(self.aligned_pair, current_screen())
+
+    def _repr_html_(self) -> str:
+        """Return the heat map that can be pointed at, for a notebook."""
+        pair = self.aligned_pair
+        return framed(html([pair]), HEAD + ROW * len(pair.target))
+
+
+class TranslatedText(DrawnPair, RankedOutputs, Translation):
     """A text and its translations, best first. `print(result.picture)` draws the attention.
 
     It is a `models.base.types.Translation`: source, hypotheses, to.
@@ -42,32 +62,14 @@ class TranslatedText(RankedOutputs, Translation):
         weights = None if heads is None else heads.numpy()
         return drawn(PairLine(1, self.source, self.text), self.alignment, heads=weights)
 
-    @property
-    def picture(self) -> str:
-        """The heat map for a terminal: rows are words of the translation."""
-        return heat_maps(self.aligned_pair, current_screen())
 
-    def _repr_html_(self) -> str:
-        """Return the heat map that can be pointed at, for a notebook."""
-        return framed(html([self.aligned_pair]), HEAD + 90 + ROW * len(self.alignment.target))
-
-
-class AlignedText(Alignment):
+class AlignedText(DrawnPair, Alignment):
     """The alignment of a given pair: source, target, weights (J, I), links, score."""
 
     @property
     def aligned_pair(self) -> AlignedPair:
-        """The alignment in the form of the writers of pictures."""
+        """The alignment without weights of heads."""
         return drawn(PairLine(1, " ".join(self.source), " ".join(self.target)), self)
-
-    @property
-    def picture(self) -> str:
-        """The heat map for a terminal."""
-        return heat_maps(self.aligned_pair, current_screen())
-
-    def _repr_html_(self) -> str:
-        """Return the heat map that can be pointed at, for a notebook."""
-        return framed(html([self.aligned_pair]), HEAD + 90 + ROW * len(self.target))
 
 
 class Translator(TextModel):

@@ -6,15 +6,15 @@ OUT/VARIANT/seed-N/             a run folder as of `attn train`, and measured.js
 
 from __future__ import annotations
 
+import itertools
 import shutil
-from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from attncli.jobs.compared.base import Sets
-from attncli.jobs.measure import measure, measured
-from attncli.jobs.planned import Planned
+from attncli.jobs.measure import Planned, measure, measured
 from attncli.jobs.train import StopRequested, fingerprints, reporter, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores
@@ -43,25 +43,15 @@ class Failed(NamedTuple):
     error: ModelError
 
 
-class Remaining(NamedTuple):
-    """Numbers of runs of a variant that are not measured yet."""
-
-    variant: str
-    runs: int  # without those that the choice of the best may add
-    further: int  # runs that are added if the variant is among the best
-
-
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
     """Return the runs: every variant with the first seed, then with the next."""
-    return [planned(variant, data, n, out) for n in range(seeds) for variant in variants]
-
-
-def planned(variant: Variant, data: DataConfig, number: int, out: Path) -> Planned:
-    """Return the run of a variant with one of its seeds."""
-    config = variant.config
-    seed = config.train.seed + number
-    config = replace(config, data=data, train=replace(config.train, seed=seed))
-    return Planned(variant.name, config, out / variant.folder / f"seed-{seed}", not number)
+    runs = []
+    for number, variant in itertools.product(range(seeds), variants):
+        train = replace(variant.config.train, seed=variant.config.train.seed + number)
+        config = replace(variant.config, data=data, train=train)
+        folder = out / variant.folder / f"seed-{train.seed}"
+        runs.append(Planned(variant.name, config, folder, first=not number))
+    return runs
 
 
 def check_all(variants: Iterable[Variant]) -> None:
@@ -99,28 +89,21 @@ def compare(
                 if best and not run.first:
                     claimed([run])
                 share_data(run, runs)
-                row = yield from train_and_measure(run, sets, device, progress, stop_requested)
+                yield from train(
+                    run.config,
+                    run.folder,
+                    device=device,
+                    progress=progress,
+                    stop_requested=stop_requested,
+                )
+                report = reporter(progress, stop_requested)
+                shown = stoppable(progress, stop_requested)
+                row = measure(run, sets, device=device, progress=shown, report=report)
             except ModelError as error:
                 yield Failed(run, error)
                 continue
         rows.append(row)
         yield row
-
-
-def train_and_measure(
-    run: Planned, sets: Sets, device: str, progress: Progress, stop_requested: StopRequested
-) -> Generator[RunEvent, None, RunScores]:
-    """Train one run, yielding its events, and return its scores."""
-    yield from train(
-        run.config, run.folder, device=device, progress=progress, stop_requested=stop_requested
-    )
-    return measure(
-        run,
-        sets,
-        device=device,
-        progress=stoppable(progress, stop_requested),
-        report=reporter(progress, stop_requested),
-    )
 
 
 def stoppable(progress: Progress, stop_requested: StopRequested) -> Progress:
@@ -147,22 +130,6 @@ def missing(runs: Sequence[Planned], sets: Sets, best: int) -> list[Planned]:
     return [run for run in runs if run not in rows]
 
 
-def remaining(runs: Sequence[Planned], sets: Sets, best: int) -> list[Remaining]:
-    """Return the runs of each variant that are not measured yet, without variants that have none.
-
-    best: number of variants that are trained with further seeds; 0: all.
-    """
-    left = missing(runs, sets, best)
-    undecided = best > 0 and any(run.first for run in left)
-    found = []
-    for variant in dict.fromkeys(run.variant for run in runs):
-        own = [run for run in left if run.variant == variant]
-        further = sum(not run.first for run in own) if undecided else 0
-        if own:
-            found.append(Remaining(variant, len(own) - further, further))
-    return found
-
-
 def planned_count(runs: Sequence[Planned], best: int) -> int:
     """Return the number of runs if the `best` variants get further seeds; 0: all of them."""
     first = sum(run.first for run in runs)
@@ -186,29 +153,20 @@ def claimed(runs: Sequence[Planned]) -> None:
     """Start every run in its folder; raise a ModelError if a folder contains another run."""
     known: dict[Hashable, dict[str, str]] = {}  # the files are hashed once
     for run in runs:
-        inputs = run.config.data, run.config.model, run.config.start_from
-        key = run.config.data, run.config.model.image
-        prints = known.get(key) or known.setdefault(key, fingerprints(*inputs))
+        config = run.config
+        key = config.data, config.model.image
+        if key not in known:
+            known[key] = fingerprints(config.data, config.model, config.start_from)
         with locked(run.folder):
             folder = RunFolder(run.folder)
-            claim(folder, with_stored_choices(folder, run.config), prints)
+            claim(folder, with_stored_choices(folder, config), known[key])
 
 
 def share_data(run: Planned, runs: Sequence[Planned]) -> None:
     """Copy the tokenised data of another run with the same data settings, if there is one."""
     place = RunFolder(run.folder).data
-    if place.exists():
-        return
-    for other in runs:
-        source = RunFolder(other.folder).data
-        if source.exists() and other.files_key == run.files_key:
-            with locked(run.folder):
-                write_folder(
-                    place,
-                    lambda part, whole=source: _copy(whole, part),  # type: ignore[misc]
-                )
-            return
-
-
-def _copy(source: Path, part: Path) -> None:
-    shutil.copytree(source, part, dirs_exist_ok=True)
+    places = (RunFolder(other.folder).data for other in runs if other.files_key == run.files_key)
+    source = next(filter(Path.exists, places), None)
+    if source and not place.exists():
+        with locked(run.folder):
+            write_folder(place, lambda part: shutil.copytree(source, part, dirs_exist_ok=True))

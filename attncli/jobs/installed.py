@@ -87,11 +87,7 @@ def remove(name: str) -> Path:
     """Remove a model from the user folder and return its folder."""
     folder = user_folder() / _checked_name(name)
     if not is_bundle(folder):
-        known = ", ".join(m.name for m in installed() if m.place.name == "user")
-        raise ModelError(
-            f"no model {name} in {user_folder()}",
-            f"one of {known}" if known else "one added before",
-        )
+        raise ModelError(f"no model {name} in {user_folder()}", "one that was added before")
     shutil.rmtree(folder)
     return folder
 
@@ -178,15 +174,10 @@ def _install(path: Path, folder: Path) -> None:
     if not path.exists():
         raise ModelError(f"no file {path}", "a file made by `attn models pack`")
     if path.is_dir():
-        _save(path, folder, Packing(weights=_precision(path)))
+        _save(path, folder, Packing(weights=read_settings(path).get("weights", "fp32")))
         return
     extract_archive(path, folder)
     bundles.read(folder)
-
-
-def _precision(folder: Path) -> WeightPrecision:
-    found = str(read_settings(folder).get("weights", "fp32"))
-    return "int8" if found == "int8" else "fp16" if found == "fp16" else "fp32"
 
 
 def _checked_name(name: str) -> str:

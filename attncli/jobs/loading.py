@@ -48,7 +48,7 @@ class OpenOptions:
     messages: Messages = Silent()  # receives remarks about the models, and what a job reports
 
 
-def open_translator(model: Path | None, options: OpenOptions | None = None) -> Translator:
+def open_translator(model: Path | None, options: OpenOptions) -> Translator:
     """Open a text model; its `search` then holds the saved settings with the overrides applied.
 
     model: a folder or a name, see models.catalogue.installed; None for the shipped one.
@@ -57,7 +57,6 @@ def open_translator(model: Path | None, options: OpenOptions | None = None) -> T
     a multilingual model, or given for a model of a single direction. A zero-shot direction is
     reported to `options.messages`.
     """
-    options = options or OpenOptions()
     path = readable(chosen_model(model, "translate"))
     retain_memory()
     return configured(load_translator(path, device=open_device(options)), options)
@@ -133,35 +132,26 @@ def languages_of(path: Path) -> tuple[str, ...]:
     return tuple(read_settings(find_model(path))["tokenizer"].get("languages", ()))
 
 
-def open_captioners(models: Sequence[Path] | None, options: OpenOptions) -> Captioner:
+def open_captioner(models: Path | Sequence[Path] | None, options: OpenOptions) -> Captioner:
     """Open a captioner, or the ensemble of several; see `open_translator`."""
-    if models and len(models) > 1:
-        captioner: Captioner = open_ensemble(models, "caption", options)
-        return captioner
-    return open_captioner(models[0] if models else None, options)
+    captioner: Captioner = _open(models, "caption", options)
+    return captioner
 
 
-def open_captioner(model: Path | None, options: OpenOptions | None = None) -> Captioner:
-    """Open a captioner; see `open_translator`."""
-    options = options or OpenOptions()
-    path = readable(chosen_model(model, "caption"))
-    retain_memory()
-    return _configured(load_captioner(path, device=open_device(options)), options)
-
-
-def open_classifier(model: Path | None, options: OpenOptions | None = None) -> Classifier:
-    """Open a classifier; see `open_translator`."""
-    options = options or OpenOptions()
-    path = readable(chosen_model(model, "classify"))
-    return _configured(load_classifier(path, device=open_device(options)), options)
-
-
-def open_classifiers(models: Sequence[Path] | None, options: OpenOptions) -> Classifier:
+def open_classifier(models: Path | Sequence[Path] | None, options: OpenOptions) -> Classifier:
     """Open a classifier, or the ensemble of several; see `open_translator`."""
-    if models and len(models) > 1:
-        classifier: Classifier = open_ensemble(models, "classify", options)
-        return classifier
-    return open_classifier(models[0] if models else None, options)
+    classifier: Classifier = _open(models, "classify", options)
+    return classifier
+
+
+def _open(models: Path | Sequence[Path] | None, task: str, options: OpenOptions) -> Any:
+    given = [models] if isinstance(models, Path) else models or []
+    if len(given) > 1:
+        return open_ensemble(given, task, options)
+    load: Any = load_captioner if task == "caption" else load_classifier
+    path = readable(chosen_model(given[0] if given else None, task))
+    retain_memory()
+    return _configured(load(path, device=open_device(options)), options)
 
 
 def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> Any:
@@ -212,12 +202,9 @@ def open_device(options: OpenOptions) -> str:
 
     if options.threads:
         torch.set_num_threads(options.threads)
-    there = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-        "cpu": True,
-    }
-    usable = [device for device, is_there in there.items() if is_there]
+    usable = ["cuda"] if torch.cuda.is_available() else []
+    usable += ["mps"] if torch.backends.mps.is_available() else []
+    usable += ["cpu"]
     if options.device == "auto":
         return usable[0]
     if options.device not in usable:

@@ -1,16 +1,18 @@
-"""Scores of a finished run: a row of a comparison, stored in the run folder."""
+"""Runs of a comparison, and their scores: a row for each, stored in the run folder."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Hashable
 from pathlib import Path
+from typing import NamedTuple
 
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import Sets, Trained
-from attncli.jobs.planned import Planned
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.training.interfaces import Progress, Report
+from attncli.training.settings.config import RunConfig
 from attncli.training.storage.counters import read_progress
 from attncli.training.storage.folder import RunFolder
 from models import load
@@ -19,6 +21,22 @@ from models.base.files import write_text
 from models.base.parsing import parse_json
 
 NAME = "measured.json"
+
+
+class Planned(NamedTuple):
+    """One run of a comparison, before and after it is trained."""
+
+    variant: str
+    config: RunConfig
+    folder: Path
+    first: bool  # True for the first seed of the variant
+
+    @property
+    def files_key(self) -> Hashable:
+        """A key that is equal for runs that tokenise the same data in the same way."""
+        model, source = self.config.model, compared_source(self.config.model.family)
+        key = source.files_key(self.config.data, self.config.tokenizer, model.max_source)
+        return model.inputs, key
 
 
 def measured(folder: Path, sets: Sets) -> RunScores | None:
@@ -36,12 +54,7 @@ def measured(folder: Path, sets: Sets) -> RunScores | None:
 
 
 def measure(
-    run: Planned,
-    sets: Sets,
-    *,
-    device: str,
-    progress: Progress,
-    report: Report,
+    run: Planned, sets: Sets, *, device: str, progress: Progress, report: Report
 ) -> RunScores:
     """Return the row of a finished run, and write it to the run folder."""
     state = read_progress(RunFolder(run.folder))

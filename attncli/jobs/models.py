@@ -83,10 +83,11 @@ class BundleConfig:
 
 def catalogue() -> list[Entry]:
     """Return every name of the zoo, presets first. Imports no torch."""
-    presets = [_preset(name) for name in zoo.PRESETS]
-    return presets + [
-        _part(kind, name) for kind in registry.TABLES for name in registry.names(kind)
-    ]
+    found = []
+    for name, preset in zoo.PRESETS.items():
+        source = registry.describe("family", zoo.model_config(name).family).source
+        found.append(Entry("preset", name, preset.doc, "", source))
+    return found + [_part(kind, name) for kind in registry.TABLES for name in registry.names(kind)]
 
 
 def show(name: str, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
@@ -138,21 +139,18 @@ def show_bundle(folder: Path) -> Shown:
     tables = {name: settings[name] for name in ("model", "tokenizer", "search")}
     config = from_dict(BundleConfig, tables)
     sizes = VocabularySizes(**settings["vocabulary"])
+    unused = set(unused_settings(config.model))
+    if not config.tokenizer.languages:
+        unused |= {"tokenizer.languages", "tokenizer.directions"}
     return Shown(
         title=f"{folder}: a trained model",
         facts=tuple(_facts(folder, read_facts(folder))),
         card=read_card(folder),
         family=_part("family", config.model.family),
-        settings=to_toml(config, without=_unused(config)),
+        settings=to_toml(config, without=unused),
         parameters=count_parameters(config.model, sizes),
         vocabulary=sizes,
     )
-
-
-def _unused(config: BundleConfig) -> set[str]:
-    """Return the settings without effect; languages too, for a model of one direction."""
-    languages = () if config.tokenizer.languages else ("languages", "directions")
-    return {*unused_settings(config.model), *(f"tokenizer.{name}" for name in languages)}
 
 
 def _facts(folder: Path, facts: Facts) -> Iterator[str]:
@@ -172,11 +170,6 @@ def _facts(folder: Path, facts: Facts) -> Iterator[str]:
     yield from (f"{name}: {value}" for name, value in values.items() if value)
 
 
-def presets_of(family: str) -> list[str]:
-    """Return the presets of a family."""
-    return [name for name in zoo.PRESETS if zoo.model_config(name).family == family]
-
-
 def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:
     """Return the number of parameters, shared ones once, without allocating them."""
     import torch
@@ -186,20 +179,12 @@ def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _preset(name: str) -> Entry:
-    preset = zoo.preset(name)
-    family = registry.describe("family", zoo.model_config(name).family)
-    return Entry("preset", name, preset.doc, "", family.source)
-
-
 def _part(kind: str, name: str) -> Entry:
     found = registry.describe(kind, name)
-    known = [option for option in found.options if option in fields_of(AttentionConfig)]
-    settings = tuple(map(_setting, known))
-    return Entry(kind, name, found.summary, found.detail, found.source, settings)
-
-
-def _setting(name: str) -> Setting:
-    """Return one option of a part, with the default and doc of its configuration field."""
-    field = fields_of(AttentionConfig)[name]
-    return Setting(f"model.attention.{name}", str(field.default).lower(), field.metadata["doc"])
+    known = fields_of(AttentionConfig)
+    settings = (
+        Setting(f"model.attention.{each}", str(field.default).lower(), field.metadata["doc"])
+        for each in found.options
+        if (field := known.get(each))
+    )
+    return Entry(kind, name, found.summary, found.detail, found.source, tuple(settings))

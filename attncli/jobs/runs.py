@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from attncli.documents.registry import COMPRESSED
+from attncli.documents.registry import uncompressed
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources import training_source
 from attncli.training.sources.base import TrainingSource
@@ -32,8 +31,6 @@ from models.storage.settings import read_settings
 
 RunState = Literal["training", "finished", "stopped", "damaged"]
 DEPTH = 4  # levels of folders below ./runs that are searched: runs/compare/dot/seed-1 has 3
-MOST_SEARCHED = 5000  # folders without a run that are searched below one path
-MANY = 100e6  # bytes that `prune` would free of one run from which on it is offered
 
 
 class RunSummary(NamedTuple):
@@ -53,8 +50,7 @@ class RunSummary(NamedTuple):
 def list_runs(paths: Sequence[Path] = ()) -> list[RunSummary]:
     """Return the runs in some folders and at most DEPTH levels below, newest first.
 
-    Default: those in ./runs. Raises NotFoundError for a folder that is missing or holds no run, and
-    ModelError for one with more than MOST_SEARCHED folders.
+    Default: those in ./runs. Raises NotFoundError for a folder that is missing or holds no run.
     """
     found: dict[Path, Path] = {}
     for path in paths or [RUNS]:
@@ -70,8 +66,13 @@ def summary(path: Path) -> RunSummary:
     """Return the facts about one run folder; its state is damaged if they cannot be read."""
     folder, files = RunFolder(path), list(_files(path))
     freeable = 0
+    state: RunState
     try:
-        config, state = read_config(folder), state_of(folder)
+        config = read_config(folder)
+        if _is_locked(path):
+            state = "training"
+        else:
+            state = "finished" if finished_run(folder) else "stopped"
         source, progress = training_source(config.model.family), read_progress(folder)
         names = dict.fromkeys(Path(path).name for path in source.files(config.data))
         data = ", ".join(names) or source.embedded
@@ -96,24 +97,18 @@ def summary(path: Path) -> RunSummary:
 
 
 def run_folders(path: Path) -> list[Path]:
-    """Return the run folders at and below a folder, sorted; see `list_runs` for the limits.
+    """Return the run folders at a folder and at most DEPTH levels below, sorted.
 
     Links, hidden folders, unreadable folders and the folders inside a run are not searched.
     """
-    found: list[Path] = []
-    level, searched = [path], 0
-    for _ in range(DEPTH + 1):
-        runs = [folder for folder in level if is_run(folder)]
-        found += runs
-        others = [folder for folder in level if folder not in set(runs)]
-        searched += len(others)
-        if searched > MOST_SEARCHED:
-            raise ModelError(
-                f"more than {MOST_SEARCHED:,} folders in {path}",
-                "the folder of a run, or one that holds runs",
-                "name a folder further down",
-            )
-        level = [child for folder in others for child in _folders_in(folder)]
+    found, top = [], len(path.parts)
+    for place, names, _ in os.walk(path):
+        folder = Path(place)
+        if is_run(folder):
+            found.append(folder)
+        if is_run(folder) or len(folder.parts) == top + DEPTH:
+            names.clear()
+        names[:] = [name for name in names if not name.startswith(".")]
     return sorted(found)
 
 
@@ -121,13 +116,6 @@ def is_run(path: Path) -> bool:
     """Return True if a folder contains a training run; False for an unreadable folder."""
     folder = RunFolder(path)
     return os.path.isfile(folder.config) and os.path.isfile(folder.inputs)
-
-
-def state_of(folder: RunFolder) -> RunState:
-    """Return training if a process trains there, finished if the run has ended, else stopped."""
-    if _is_locked(folder.path):
-        return "training"
-    return "finished" if finished_run(folder) else "stopped"
 
 
 def removable(folder: RunFolder) -> list[Path]:
@@ -140,23 +128,10 @@ def removable(folder: RunFolder) -> list[Path]:
     return [*(path for path in made if path.exists()), *leftovers]
 
 
-def worth_pruning(path: Path) -> int:
-    """Return the bytes that `prune` would free of a finished run; 0 if pruning is not worth it.
-
-    It is worth it if the bytes are at least MANY and at least twice those that remain.
-    """
-    run = summary(path)
-    return run.freeable if run.freeable >= max(MANY, 2 * (run.bytes - run.freeable)) else 0
-
-
 def check_prunable(path: Path) -> None:
-    """Raise ModelError for a root or home folder, or one that contains the home folder."""
-    place = path.resolve()
-    with contextlib.suppress(RuntimeError):  # no home folder is known
-        if Path.home().resolve().is_relative_to(place):
-            raise ModelError(f"{path} contains the home folder", "a run, or a folder of runs")
-    if place == Path(place.anchor):
-        raise ModelError(f"{path} is the root of a file system", "a run, or a folder of runs")
+    """Raise ModelError for the home folder, or one that contains it."""
+    if Path(os.path.expanduser("~")).resolve().is_relative_to(path.resolve()):
+        raise ModelError(f"{path} contains the home folder", "a run, or a folder of runs")
 
 
 def prune(path: Path) -> int:
@@ -166,7 +141,8 @@ def prune(path: Path) -> int:
     Raises ModelError for a run that has not finished, that has no model, or that is in progress.
     """
     folder = RunFolder(path)
-    _check_place(path)
+    if path.resolve().is_relative_to(BOX.resolve()):
+        raise ModelError(f"{path} is shipped with attn", "the folder of a run")
     with locked(path):
         if not (finished_run(folder) and is_bundle(path)):
             raise ModelError(
@@ -182,22 +158,6 @@ def prune(path: Path) -> int:
                 else:
                     each.unlink(missing_ok=True)
     return freed
-
-
-def _check_place(path: Path) -> None:
-    if path.resolve().is_relative_to(BOX.resolve()):
-        raise ModelError(f"{path} is shipped with attn", "the folder of a run")
-
-
-def _folders_in(path: Path) -> list[Path]:
-    """Return the folders in a folder, without links and hidden ones; none if it is unreadable."""
-    with contextlib.suppress(OSError), os.scandir(path) as entries:
-        return [
-            Path(entry.path)
-            for entry in entries
-            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
-        ]
-    return []
 
 
 def _score(folder: RunFolder, progress: Counters | None, chosen: str) -> str:
@@ -220,13 +180,8 @@ def _languages(source: TrainingSource, languages: tuple[str, ...], data: DataCon
         return ""
     if not data.train:
         return "en-de"  # the embedded grammar
-    suffixes = [_suffix(Path(path)) for path in data.train]
+    suffixes = [uncompressed(Path(path)).suffix.removeprefix(".") for path in data.train]
     return "-".join(suffixes) if len(suffixes) == 2 and len(set(suffixes)) == 2 else ""
-
-
-def _suffix(path: Path) -> str:
-    path = path.with_suffix("") if path.suffix in COMPRESSED else path
-    return path.suffix.removeprefix(".")
 
 
 def _files(path: Path) -> Iterator[Path]:

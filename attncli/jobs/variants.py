@@ -23,7 +23,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from attncli.jobs.compared import compared_source
-from attncli.jobs.compared.base import ComparedSource
 from attncli.training.run.command_line import absolute
 from attncli.training.run.configuration import check
 from attncli.training.run.encoder_choice import encoder_assignments
@@ -37,6 +36,7 @@ from models.sources import source_of
 
 NONE = "none"
 ATTENTION = "model.attention"
+FAMILY = re.compile(r"(model\.)?family=")
 PARTS = ("score", "window", "normalise", "read")
 PLACES = {  # kind of the names that are variants alone: the setting that they are values of
     "pooling": "model.pooling",
@@ -92,11 +92,16 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
         start, called = replace(base, model=model), [first]
     else:
         start, called, parts = base, [], [first, *parts]
-    settings = [setting(part, family_in(parts, start.model.family), start.preset) for part in parts]
+    families = [part.partition("=")[2] for part in parts if FAMILY.match(part)]
+    family = [start.model.family, *families][-1]
+    settings = [setting(part, family) for part in parts]
     config = with_network(start, [f"{place}={value}" for place, value in settings])
     variant = Variant(",".join([*called, *canonical(settings)]), config)
-    other_preset = config.preset if config.preset != base.preset else ""
-    check_task(name, config.model.family, compared_source(base.model.family), other_preset)
+    wanted = compared_source(base.model.family)
+    if compared_source(config.model.family) is not wanted:
+        ability = source_of(config.model.family).ability
+        found = f"variant {name}, which {ability}, in a comparison of {wanted.outputs}"
+        raise ConfigurationError(found, wanted.presets)
     check(config)
     return variant
 
@@ -105,22 +110,6 @@ def with_network(config: RunConfig, assignments: Sequence[str]) -> RunConfig:
     """Return the settings with assignments; a chosen image network brings its own settings."""
     brought = encoder_assignments(config.model.image, assignments)
     return absolute(overridden(config, [*brought, *assignments]))
-
-
-def check_task(name: str, family: str, wanted: ComparedSource, preset: str) -> None:
-    """Raise ConfigurationError unless a variant of a family does what the base does.
-
-    wanted: comparison of the base. preset: of the variant, if the base has another one; for the
-    message.
-    """
-    own = compared_source(family)
-    if own is not wanted:
-        raise ConfigurationError(
-            f"variant {name}, which {source_of(family).ability}, in a comparison of "
-            f"{wanted.outputs}",
-            wanted.presets,
-            f"--preset {preset} compares {own.outputs}" if preset else "",
-        )
 
 
 def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:
@@ -143,13 +132,6 @@ def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:
     return [f"{name},{combination}" for name in names for combination in combinations]
 
 
-def family_in(parts: Iterable[str], family: str) -> str:
-    """Return the family that parts of a name set, else the given one."""
-    found = [part.partition("=") for part in parts]
-    named = [value for key, _, value in found if key in ("family", "model.family")]
-    return named[-1] if named else family
-
-
 def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConfig:
     """Return a preset's model and training settings with the data and budget of the base."""
     chosen = zoo.preset(name)
@@ -160,8 +142,8 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
     return replace(config, train=replace(config.train, **budget))
 
 
-def setting(part: str, family: str, preset: str) -> tuple[str, str]:
-    """Return the setting and the value for one part of a variant's name. preset: for messages.
+def setting(part: str, family: str) -> tuple[str, str]:
+    """Return the setting and the value for one part of a variant's name.
 
     A setting without a section belongs to model if the family states it, else to model.attention or
     model.image if the family reads them, else to model, else to train.
@@ -169,25 +151,17 @@ def setting(part: str, family: str, preset: str) -> tuple[str, str]:
     key, equals, value = (word.strip() for word in part.partition("="))
     if equals and key not in ("attention", ATTENTION):
         return _place(key, family), value
-    return _named(value or key, family, preset)
+    return _named(value or key, family)
 
 
-def _named(name: str, family: str, preset: str) -> tuple[str, str]:
+def _named(name: str, family: str) -> tuple[str, str]:
     """Return the setting and the value for the name of a part of a model."""
-    kinds = {kind: names_of(kind) for kind in PLACES}
-    own = [kind for kind in kinds if family_reads(family, kind)]
-    for kind in own:
-        if name in kinds[kind]:
+    own = {kind: names_of(kind) for kind in PLACES if family_reads(family, kind)}
+    for kind, names in own.items():
+        if name in names:
             return PLACES[kind], name
-    for kind in PARTS:
-        if name in kinds[kind]:
-            raise ConfigurationError(
-                f"variant '{name}' in preset {preset} of family {family}",
-                f"a family whose attention can be chosen, {' or '.join(attending(family))}",
-                "choose another --preset",
-            )
     none = [NONE] if compared_source(family).without_attention else []
-    known = [known for kind in own for known in kinds[kind]]
+    known = itertools.chain(*own.values())
     raise unknown_name("variant", name, [*none, *known, *zoo.PRESETS])
 
 
@@ -199,15 +173,6 @@ def names_of(kind: str) -> list[str]:
 def family_reads(family: str, kind: str) -> bool:
     """Return True if a family reads the setting whose values are the names of a kind."""
     return PLACES[kind].split(".")[1] in registry.settings_of(family)
-
-
-def attending(family: str) -> list[str]:
-    """Return the families of the same source whose attention can be chosen."""
-    return [
-        name
-        for name in registry.names("family")
-        if source_of(name) is source_of(family) and family_reads(name, "score")
-    ]
 
 
 def _place(key: str, family: str) -> str:

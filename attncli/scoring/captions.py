@@ -22,8 +22,8 @@ from models.base.errors import ModelError
 class Bleu(NamedTuple):
     """BLEU-1 to BLEU-4, from 0 to 100."""
 
-    penalised: tuple[float, float, float, float]
-    plain: tuple[float, float, float, float]  # without the brevity penalty
+    penalised: tuple[float, ...]
+    plain: tuple[float, ...]  # without the brevity penalty
     length_ratio: float  # output length over that of the closest references
     signature: str
 
@@ -43,16 +43,13 @@ class CaptionScores(NamedTuple):
         return self.bleu.penalised[3]
 
 
-def caption_scores(
-    outputs: Sequence[str], references: Sequence[Sequence[str]], *, meteor: bool = True
-) -> CaptionScores:
+def caption_scores(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> CaptionScores:
     """Return all scores of some captions.
 
     references: the reference captions, a list for each output.
-    meteor: compute METEOR if it is installed; this takes some seconds.
     """
     said, expected = _words(outputs, references)
-    known = meteor and not meteor_program.why_not()
+    known = not meteor_program.why_not()
     return CaptionScores(
         bleu=_bleu(said, expected),
         rouge_l=100 * coco_rouge_l(said, expected),
@@ -90,10 +87,10 @@ def _bleu(outputs: list[list[str]], references: list[list[list[str]]]) -> Bleu:
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
     columns = zip_longest(*([" ".join(text) for text in texts] for texts in references))
     found = metric.corpus_score([" ".join(text) for text in outputs], list(map(list, columns)))
-    plain = [_mean(found.precisions[: order + 1]) for order in range(4)]
-    penalised = [found.bp * value for value in plain]
-    signature = str(metric.get_signature())
-    return Bleu(_four(penalised), _four(plain), found.sys_len / max(1, found.ref_len), signature)
+    plain = tuple(_mean(found.precisions[: order + 1]) for order in range(4))
+    penalised = tuple(found.bp * value for value in plain)
+    ratio = found.sys_len / max(1, found.ref_len)
+    return Bleu(penalised, plain, ratio, str(metric.get_signature()))
 
 
 def _mean(precisions: Sequence[float]) -> float:
@@ -101,8 +98,3 @@ def _mean(precisions: Sequence[float]) -> float:
     if min(precisions) <= 0:
         return 0.0
     return min(100.0, math.exp(sum(map(math.log, precisions)) / len(precisions)))
-
-
-def _four(values: Sequence[float]) -> tuple[float, float, float, float]:
-    first, second, third, fourth = values
-    return first, second, third, fourth

@@ -15,9 +15,18 @@ from typing import Any, NamedTuple
 
 from attncli.terminal.plurals import counted
 
-T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)  # 97.5 %, df 1 to 10
-
-
+T_QUANTILES = (
+    12.71,
+    4.30,
+    3.18,
+    2.78,
+    2.57,
+    2.45,
+    2.36,
+    2.31,
+    2.26,
+    2.23,
+)  # 97.5 %, df 1 to 10
 QUALITY = {  # metrics of outputs: name, digits after the point; higher is better
     "bleu": ("BLEU", 2),
     "accuracy": ("accuracy", 2),  # percent
@@ -111,7 +120,9 @@ class Noise(NamedTuple):
 
     def margin(self, runs: int, others: int) -> float:
         """Return the least significant difference (95 %) of means over these numbers of runs."""
-        return t_quantile(self.freedom) * self.deviation * math.sqrt(1 / runs + 1 / others)
+        degrees = self.freedom
+        quantile = T_QUANTILES[degrees - 1] if degrees <= 10 else 1.96 + 2.7 / degrees  # within 1 %
+        return quantile * self.deviation * math.sqrt(1 / runs + 1 / others)
 
 
 def ranked(rows: Iterable[RunScores]) -> dict[str, list[RunScores]]:
@@ -135,11 +146,6 @@ def noise(groups: Iterable[Sequence[float]]) -> Noise | None:
         total += sum((value - mean) ** 2 for value in values)
         freedom += len(values) - 1
     return Noise(math.sqrt(total / freedom), freedom) if freedom else None
-
-
-def t_quantile(freedom: int) -> float:
-    """Return the 97.5 % quantile of Student's t, within one percent."""
-    return T_QUANTILES[freedom - 1] if freedom <= 10 else 1.96 + 2.7 / freedom
 
 
 def verdict(rows: Sequence[RunScores]) -> str:

@@ -34,23 +34,19 @@ def meteor(outputs: Sequence[Words], references: Sequence[References]) -> float:
     if missing := why_not():
         raise ModelError(missing)
     command = ["java", "-Xmx2G", "-jar", str(_jar()), *OPTIONS]
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     try:
-        return _run(command, outputs, references)
+        with subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=nothing, encoding="utf-8"
+        ) as program:
+            assert program.stdin and program.stdout
+            try:
+                return _corpus_score(program.stdin, program.stdout, outputs, references)
+            finally:
+                program.kill()
     except (OSError, ValueError):  # it ended early, or wrote something else than numbers
         hint = f"to see its messages, run: {' '.join(command)}"
         raise ModelError("METEOR's program failed", hint=hint) from None
-
-
-def _run(command: list[str], outputs: Sequence[Words], references: Sequence[References]) -> float:
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, encoding="utf-8"
-    ) as program:
-        assert program.stdin and program.stdout
-        try:
-            return _corpus_score(program.stdin, program.stdout, outputs, references)
-        finally:
-            program.kill()
 
 
 def _jar() -> Path | None:

@@ -49,12 +49,8 @@ def error_rate(
     edits = length = 0
     for output, texts in zip(outputs, references, strict=True):
         tokens = tokenize(output)
-        compared = [_compare(tokens, tokenize(text)) for text in texts]
+        wanted = [tokenize(text) for text in texts]
+        compared = [(edit_distance(tokens, each), len(each)) for each in wanted]
         fewest, size = min(compared, key=lambda pair: (pair[0] / max(1, pair[1]), -pair[1]))
         edits, length = edits + fewest, length + size
     return 100 * edits / max(1, length)
-
-
-def _compare(output: Sequence[str], reference: Sequence[str]) -> tuple[int, int]:
-    """Return the edit distance and the length of the reference."""
-    return edit_distance(output, reference), len(reference)

@@ -71,13 +71,6 @@ class Bucket(NamedTuple):
     ratio: float  # output length over reference length
 
 
-class LengthRanges(NamedTuple):
-    """Ranges of source lengths."""
-
-    step: int = 5  # words per range
-    quantiles: int = 0  # number of ranges of about equal count; 0: by step
-
-
 class Evaluation(NamedTuple):
     """A system and its scores."""
 
@@ -90,13 +83,14 @@ def evaluate_systems(
     systems: Sequence[System],
     test_set: EvaluationSet,
     scoring: Scoring,
-    lengths: LengthRanges | None = None,
+    step: int = 0,
 ) -> list[Evaluation]:
-    """Return the scores of each system, and BLEU by source length if lengths are given."""
+    """Return the scores of each system.
+
+    step: also return BLEU by source length, in ranges of so many words; 0: do not.
+    """
     return [
-        Evaluation(
-            system, scores, score_by_length(system, test_set, scoring, lengths) if lengths else ()
-        )
+        Evaluation(system, scores, score_by_length(system, test_set, scoring, step) if step else ())
         for system, scores in zip(systems, score(systems, test_set, scoring), strict=True)
     ]
 
@@ -143,13 +137,13 @@ def has_short_references(test_set: EvaluationSet, scoring: Scoring) -> bool:
 
 
 def score_by_length(
-    system: System, test_set: EvaluationSet, scoring: Scoring, lengths: LengthRanges
+    system: System, test_set: EvaluationSet, scoring: Scoring, step: int
 ) -> tuple[Bucket, ...]:
     """Return BLEU by source length, as in Figure 2 of Bahdanau et al. 2015."""
     words = [len(source.split()) for source in test_set.sources]
     bleu = _bleu(scoring, effective_order=True)  # else, short sentences score 0
     buckets = []
-    for span in spans(words, lengths):
+    for span in spans(words, step):
         rows = [row for row, length in enumerate(words) if length in span]
         result = bleu.corpus_score(
             [system.hypotheses[row] for row in rows],
@@ -159,16 +153,11 @@ def score_by_length(
     return tuple(buckets)
 
 
-def spans(words: Sequence[int], lengths: LengthRanges) -> list[range]:
-    """Return ranges of lengths that cover every sentence; none is empty."""
-    ordered = sorted(words)
-    if lengths.quantiles:
-        ranks = (len(words) * n // lengths.quantiles for n in range(1, lengths.quantiles + 1))
-        ends = sorted({ordered[rank - 1] for rank in ranks if rank})
-    else:
-        ends = list(range(lengths.step, max(1, ordered[-1]) + lengths.step, lengths.step))
-    starts = [min(1, ordered[0]) if not lengths.quantiles else ordered[0], *(e + 1 for e in ends)]
-    found = (range(start, end + 1) for start, end in zip(starts, ends, strict=False))
+def spans(words: Sequence[int], step: int) -> list[range]:
+    """Return ranges of `step` lengths that cover every sentence; none is empty."""
+    starts = range(1, max(2, *words) + 1, step)
+    found = [range(start, start + step) for start in starts]
+    found[0] = range(min(1, *words), step + 1)  # empty sources, too
     return [span for span in found if any(length in span for length in words)]
 
 

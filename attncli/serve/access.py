@@ -8,6 +8,7 @@ import math
 import socket
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 
 from attncli.serve.errors import RequestError
@@ -27,7 +28,7 @@ class Hosts:
     """
 
     def __init__(self, options: ServeOptions) -> None:
-        names = {"localhost", options.host.lower(), *map(str.lower, options.allowed_hosts)}
+        names = {"localhost", options.host.lower(), *map(str.lower, options.allow_hosts)}
         self._any = bool(options.socket) or "*" in names  # a proxy is in front of a socket
         self._numbers = not _is_loopback(options.host)
         if self._numbers:
@@ -94,10 +95,9 @@ def host_name(header: str) -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host == "localhost"
 
 
 def _read_keys(path: Path) -> list[bytes]:

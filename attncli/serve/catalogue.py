@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
@@ -16,7 +17,7 @@ from attncli.serve.languages import name_of
 from models.base.errors import ModelError, NotFoundError
 from models.catalogue.installed import default_model, find_model
 from models.config.tables import TokenizerConfig
-from models.storage.about import Facts, read_card, read_facts
+from models.storage.about import Facts, read_facts
 from models.storage.settings import read_settings
 from models.text.languages import is_zero_shot, pivot
 
@@ -48,11 +49,6 @@ class OfferedModel(NamedTuple):
     facts: Facts
     directions: tuple[ServedDirection, ...]  # of a translator
 
-    @property
-    def card(self) -> str:
-        """Return the model card; "" if there is none."""
-        return read_card(self.folder)
-
 
 class Catalogue:
     """The models on this machine. Requests name them; a path in a request is never opened."""
@@ -76,7 +72,8 @@ class Catalogue:
         if time.monotonic() - self._at > FRESH:
             found: dict[str, OfferedModel] = {}
             for folder in self._given:
-                found.setdefault(folder.resolve().name, offered(folder, read_facts(folder)))
+                name = folder.resolve().name
+                found.setdefault(name, offered(folder, read_facts(folder), name))
             for model, facts in listed():
                 if facts:
                     found.setdefault(model.name, offered(model.folder, facts, model.name))
@@ -101,8 +98,10 @@ class Catalogue:
         """The name of the default model of each task that has one."""
         models, found = self.models(), {}
         for task in (TRANSLATE, CAPTION, CLASSIFY):
-            folders = [*(self._given if task == TRANSLATE else ()), *_shipped(task)]
-            names = [n for n, model in models.items() if model.folder in folders[:1]]
+            folders = self._given[:1] if task == TRANSLATE else []
+            with suppress(NotFoundError):
+                folders = folders or [default_model(task)]
+            names = [n for n, model in models.items() if model.folder in folders]
             names += [n for n, model in models.items() if model.facts.task == task]
             if names:
                 found[task] = names[0]
@@ -137,13 +136,10 @@ class Catalogue:
         )
 
 
-def offered(folder: Path, facts: Facts, name: str = "") -> OfferedModel:
+def offered(folder: Path, facts: Facts, name: str) -> OfferedModel:
     """Return a model with the directions that its settings name."""
-    name = name or folder.resolve().name
-    directions: tuple[ServedDirection, ...] = ()
-    if facts.task == TRANSLATE:
-        directions = tuple(_directions(folder, facts, name))
-    return OfferedModel(name, folder, facts, directions)
+    directions = _directions(folder, facts, name) if facts.task == TRANSLATE else []
+    return OfferedModel(name, folder, facts, tuple(directions))
 
 
 def _directions(folder: Path, facts: Facts, name: str) -> list[ServedDirection]:
@@ -162,10 +158,3 @@ def _directions(folder: Path, facts: Facts, name: str) -> list[ServedDirection]:
         named = (found[1], found[2])
     source, target = named if len(named) == 2 else UNNAMED
     return [ServedDirection(name, source, target, by_name=False)]
-
-
-def _shipped(task: str) -> list[Path]:
-    try:
-        return [default_model(task)]
-    except NotFoundError:
-        return []

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from attncli.serve.errors import RequestError, busy, too_slow
+from attncli.serve.errors import SECONDS, RequestError, too_slow
 from attncli.serve.models import ModelJob, ServedModel
 from models.base.errors import DamagedError, ModelError, NotFoundError, ResourceError
 
@@ -33,13 +33,6 @@ class Work(NamedTuple):
     limit: float  # seconds
 
 
-class BatchFigures(NamedTuple):
-    """Numbers of one computed batch, for the metrics."""
-
-    inputs: int
-    seconds: float
-
-
 class ModelThread:
     """The thread of a model. It opens the model for the first work, and releases it when idle."""
 
@@ -49,7 +42,7 @@ class ModelThread:
         *,
         most: int,
         idle: float,
-        on_batch: Callable[[BatchFigures], None] = lambda batch: None,
+        on_batch: Callable[[int, float], None] = lambda inputs, seconds: None,
     ) -> None:
         self._open, self._most, self._idle, self._on_batch = open_model, most, idle, on_batch
         self._urgent: deque[Work] = deque()
@@ -76,10 +69,13 @@ class ModelThread:
         """Add work; return the future of its results. Raises RequestError if too much waits."""
         work = Work(job, inputs, Future(), time.monotonic(), limit)
         with self._changed:
-            if self.waiting >= self._most:
-                self._drop_cancelled()
+            if self.waiting >= self._most:  # drop the work of clients that have gone
+                self._urgent, self._bulk = (
+                    deque(each for each in queue if not each.results.cancelled())
+                    for queue in (self._urgent, self._bulk)
+                )
             if self._closed or self.waiting >= self._most:
-                raise busy()
+                raise RequestError(503, "The service is busy: too many requests wait", SECONDS)
             (self._urgent if urgent else self._bulk).append(work)
             self._changed.notify()
         return work.results
@@ -95,14 +91,9 @@ class ModelThread:
         while batch := self._next():
             started = time.monotonic()
             self._run(batch)
-            seconds = time.monotonic() - started
-            self._on_batch(BatchFigures(sum(len(work.inputs) for work in batch), seconds))
+            inputs = sum(len(work.inputs) for work in batch)
+            self._on_batch(inputs, time.monotonic() - started)
             del batch  # so that an idle engine holds no results
-
-    def _drop_cancelled(self) -> None:
-        """Drop the work whose clients have gone; they no longer wait."""
-        self._urgent = deque(work for work in self._urgent if not work.results.cancelled())
-        self._bulk = deque(work for work in self._bulk if not work.results.cancelled())
 
     def _next(self) -> list[Work]:
         """Return the next batch, waiting for work; none at the end."""

@@ -18,11 +18,6 @@ def invalid(message: str) -> RequestError:
     return RequestError(400, f"Invalid request: {message}")
 
 
-def busy() -> RequestError:
-    """Return the error for a request that comes while too many wait."""
-    return RequestError(503, "The service is busy: too many requests wait", SECONDS)
-
-
 def too_slow(seconds: float) -> RequestError:
     """Return the error for a request that was not done in time."""
     return RequestError(503, f"Not done within {seconds:g} seconds", SECONDS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -92,27 +92,21 @@ class TranslateJob:
 
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
-        translator = _directed(model.translator, self.languages)
-        if self.nbest > 1:
-            beam = max(translator.search.beam, self.nbest)
-            search = replace(translator.search, nbest=self.nbest, beam=beam)
-            translator = translator.with_search(search)
+        translator = _listing(_directed(model.translator, self.languages), self.nbest)
         lines = [Line(n, text, fault=fault(text)) for n, text in enumerate(inputs, 1)]
         results = translate_lines(
             [lines],
             translator,
             options=DOCUMENT if self.document else EVERYDAY,
-            aligner=self._tag_aligner(model) if self.document else None,
+            aligner=partial(self._tag_weights, model) if self.document else None,
         )
         if self.weights:
             results = with_alignments(results, [_aligner(model, self.languages, self.heads)])
         return [outcome for chunk in results for outcome in chunk]
 
-    def _tag_aligner(self, model: ServedModel) -> Any:
-        def align(translations: list[Any]) -> Any:  # opens the model of torch only for tags
-            return token_weights(_directed(model.with_weights, self.languages), translations)
-
-        return align
+    def _tag_weights(self, model: ServedModel, translations: list[Any]) -> Any:
+        """Return the weights of tokens; this opens the model of torch, which only tags need."""
+        return token_weights(_directed(model.with_weights, self.languages), translations)
 
 
 @dataclass(frozen=True)
@@ -153,14 +147,17 @@ class CaptionJob:
 
     def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
         """Caption; an image that cannot be read has a note and no caption."""
-        captioner = model.captioner
-        if self.nbest > 1:
-            beam = max(captioner.search.beam, self.nbest)
-            search = replace(captioner.search, nbest=self.nbest, beam=beam)
-            captioner = captioner.with_search(search)
+        captioner = _listing(model.captioner, self.nbest)
         files = [ImageFile("the image", content) for content in inputs]
         found = caption_images([files], captioner, attention=self.attention)
         return [outcome for group in found for outcome in group]
+
+
+def _listing(model: Any, nbest: int) -> Any:
+    """Return a model that lists a number of outputs, with a beam that is wide enough."""
+    if nbest == 1:
+        return model
+    return model.with_search(replace(model.search, nbest=nbest, beam=max(model.search.beam, nbest)))
 
 
 def _directed(translator: Any, languages: tuple[str, str]) -> Any:

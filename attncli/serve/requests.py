@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
@@ -37,20 +37,19 @@ class Parameters(NamedTuple):
                 raise invalid(f"missing {name} parameter")
             return default
         if not isinstance(value, str):
-            raise invalid(f"{name} is {_kind(value)}; expected a text")
+            raise invalid(f"{name} must be a text")
         return _checked(name, value)
 
-    def texts(self, name: str) -> tuple[list[str], bool]:
-        """Return texts, and True if a list was given; a single text is a list of one."""
+    def texts(self, name: str) -> list[str]:
+        """Return texts; a single text is a list of one."""
         value = self.values.get(name)
         if value is None or value in ("", []):
             raise invalid(f"missing {name} parameter")
         if isinstance(value, str):
-            return [_checked(name, value)], False
+            return [_checked(name, value)]
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            found = "a list with other things" if isinstance(value, list) else _kind(value)
-            raise invalid(f"{name} is {found}; expected a text or a list of texts")
-        return [_checked(name, one) for one in value], True
+            raise invalid(f"{name} must be a text or a list of texts")
+        return [_checked(name, one) for one in value]
 
     def number(self, name: str, default: int, most: int) -> int:
         """Return a whole number from 0 to `most`."""
@@ -79,17 +78,12 @@ async def read_parameters(request: Request) -> Parameters:
     values: dict[str, Any] = dict(request.query_params)
     if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
         return await _form(request, values)
-    body = await read_body(request)
+    body = await _in_time(request, request.body())
     if kind.startswith("image/") or kind == "application/octet-stream":
         return Parameters(values, {"file": body}, {"file": ""})
     if body.strip():
         values |= _object(body)
     return Parameters(values, {}, {})
-
-
-async def read_body(request: Request) -> bytes:
-    """Return the body of a request. Raises RequestError if it comes too slowly."""
-    return await _in_time(request, request.body())
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -133,15 +127,11 @@ async def _form(request: Request, values: dict[str, Any]) -> Parameters:
     files: dict[str, bytes] = {}
     names: dict[str, str] = {}
 
-    async def read() -> FormData:
-        return await request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
-
+    reading = request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
     try:
-        form = await _in_time(request, read())
-    except (HTTPException, MultiPartException) as error:
-        raise invalid(str(getattr(error, "detail", error))) from None
-    except (ValueError, KeyError, AssertionError) as error:  # of a damaged form
-        raise invalid(f"the form cannot be read ({type(error).__name__})") from None
+        form = await _in_time(request, reading)
+    except (HTTPException, MultiPartException, ValueError, KeyError, AssertionError):
+        raise invalid("the form cannot be read") from None
     for name, value in form.multi_items():
         if isinstance(value, UploadFile):
             files[name], names[name] = await value.read(), value.filename or ""
@@ -152,6 +142,7 @@ async def _form(request: Request, values: dict[str, Any]) -> Parameters:
 
 
 async def _in_time(request: Request, work: Awaitable[T]) -> T:
+    """Return what is read of a request. Raises RequestError if it comes too slowly."""
     size = request.headers.get("content-length", "")
     more = int(size) / BYTES_PER_SECOND if size.isdecimal() and len(size) < 12 else 0
     try:
@@ -166,7 +157,7 @@ def _object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise invalid("the body is not JSON") from None
     if not isinstance(found, dict):
-        raise invalid(f"the body is {_kind(found)}; expected an object")
+        raise invalid("the body must be an object")
     return found
 
 
@@ -175,10 +166,3 @@ def _checked(name: str, text: str) -> str:
     if any("\ud800" <= sign <= "\udfff" for sign in text):
         raise invalid(f"{name} has characters that are not Unicode")
     return text
-
-
-def _kind(value: object) -> str:
-    names: dict[type, str] = {
-        dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"
-    }  # fmt: skip
-    return names.get(type(value), "a number")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import islice
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from attncli.serve.access import Hosts, Keys, RateLimit
 from attncli.serve.catalogue import Catalogue
 from attncli.serve.engine import ModelThread
-from attncli.serve.errors import RequestError
+from attncli.serve.errors import invalid
 from attncli.serve.metrics import Metrics
 from attncli.serve.models import ModelJob, ServedModel
 from attncli.serve.options import ServeOptions
@@ -38,37 +37,14 @@ class Service:
         self.hosts, self.keys = Hosts(options), Keys(options.api_keys)
         self.rate = RateLimit(options.rate_limit)
         self._engines: dict[str, ModelThread] = {}
-        self._lock = threading.Lock()
-        self.metrics = Metrics(lambda: dict(self._engines))
+        self.metrics = Metrics()
         self.draining = False  # True from SIGTERM on
-
-    async def parameters(self, request: Request) -> Parameters:
-        """Return the parameters of a request after its API key and rate are checked."""
-        found = await read_parameters(request)
-        given = found.values.get("api_key") or found.values.get("apiKey") or _bearer(request)
-        self.keys.check(given if isinstance(given, str) else "")
-        client = given if self.keys.required else _address(request, self.options.socket)
-        self.rate.count(str(client))
-        return found
 
     def check_length(self, texts: Sequence[str]) -> None:
         """Raise RequestError if texts have more characters than a request may have."""
         size, most = sum(map(len, texts)), self.options.max_text
         if size > most:
-            raise RequestError(
-                400, f"Invalid request: request ({size}) exceeds text limit ({most})"
-            )
-
-    async def run(self, model: str, job: ModelJob, inputs: Sequence[Any], request: Request) -> Any:
-        """Return one result per input. Raises ClientDisconnect if the client has gone.
-
-        Raises RequestError if too many wait, or after the time limit. Work that is no longer
-        needed is dropped.
-        """
-        if not inputs:
-            return []
-        found = _gathered(self.results(model, job, inputs))
-        return await while_connected(request, in_time(found, self.options.time_limit))
+            raise invalid(f"request ({size}) exceeds text limit ({most})")
 
     async def results(
         self, model: str, job: ModelJob, inputs: Sequence[Any], times: int = 1
@@ -99,20 +75,56 @@ class Service:
             engine.close()
 
     def _engine(self, name: str) -> ModelThread:
-        with self._lock:
-            if name not in self._engines:
-                folder = self.catalogue.models()[name].folder
-                self._engines[name] = ModelThread(
-                    partial(ServedModel, folder, self.options.device, self.options.threads),
-                    most=self.options.max_waiting,
-                    idle=self.options.idle,
-                    on_batch=self.metrics.of_batch(name),
-                )
-            return self._engines[name]
+        if name not in self._engines:
+            folder = self.catalogue.models()[name].folder
+            self._engines[name] = ModelThread(
+                partial(ServedModel, folder, self.options.device, self.options.threads),
+                most=self.options.max_waiting,
+                idle=self.options.idle,
+                on_batch=partial(self.metrics.count_batch, name),
+            )
+            self.metrics.watch(name, self._engines[name])
+        return self._engines[name]
 
 
-async def _gathered(pieces: AsyncIterator[Sequence[Any]]) -> list[Any]:
-    return [result async for piece in pieces for result in piece]
+class Call(NamedTuple):
+    """A request with its parameters, and the service that answers it."""
+
+    service: Service
+    request: Request
+    given: Parameters
+
+    def texts(self) -> list[str]:
+        """Return the texts `q`. Raises RequestError if there are none, or they are too long."""
+        texts = self.given.texts("q")
+        self.service.check_length(texts)
+        return texts
+
+    @property
+    def is_list(self) -> bool:
+        """True if `q` is a list, which a list answers."""
+        return isinstance(self.given.values["q"], list)
+
+    def answer(self, records: list[Any]) -> JSONResponse:
+        """Return the answer with a record for each text `q`."""
+        return JSONResponse(records if self.is_list else records[0])
+
+    async def run(self, model: str, job: ModelJob, inputs: Sequence[Any]) -> list[Any]:
+        """Return one result per input. Raises ClientDisconnect if the client has gone.
+
+        Raises RequestError if too many wait, or after the time limit. Work that is no longer
+        needed is dropped.
+        """
+        results = self.service.results(model, job, inputs)
+        return await self.within(results, self.service.options.time_limit)
+
+    async def within(self, pieces: AsyncIterator[Sequence[Any]], seconds: float) -> list[Any]:
+        """Return the results of all pieces; raise RequestError if they take longer."""
+
+        async def gathered() -> list[Any]:
+            return [result async for piece in pieces for result in piece]
+
+        return await while_connected(self.request, in_time(gathered(), seconds))
 
 
 def service_of(request: Request) -> Service:
@@ -121,13 +133,20 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def _bearer(request: Request) -> str:
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else ""
+async def call_of(request: Request) -> Call:
+    """Return a request with its parameters after its API key and rate are checked."""
+    service, given = service_of(request), await read_parameters(request)
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    key = given.values.get("api_key") or given.values.get("apiKey")
+    key = key or (bearer.strip() if scheme.lower() == "bearer" else "")
+    service.keys.check(key if isinstance(key, str) else "")
+    client = key if service.keys.required else _address(request, behind=service.options.socket)
+    service.rate.count(str(client))
+    return Call(service, request, given)
 
 
-def _address(request: Request, socket: Path | None) -> str:
+def _address(request: Request, *, behind: str) -> str:
     """Return the address of the client; behind a socket, the one that the proxy reports."""
-    if socket:
+    if behind:
         return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
     return request.client.host if request.client else ""

@@ -41,7 +41,7 @@ COMMANDS = {
     "train": "attncli.commands.train.command:train",
     **task_commands(scoring=False),
     "serve": "attncli.commands.serve:serve",
-    "bulk": "attncli.commands.bulk.command:bulk",
+    "bulk": "attncli.commands.bulk:bulk",
     **task_commands(scoring=True),
     "runs": "attncli.commands.runs:list_runs",
     "runs prune": "attncli.commands.runs:prune",

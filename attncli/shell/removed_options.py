@@ -14,6 +14,7 @@ from models.base.removed_settings import REMOVED
 OPTIONS: dict[str, str] = {  # by name; "--views was removed: ..."
     "--fast-reduce": REMOVED["train.fast_reduce"].reason,
     "--shard-model": "no model of attn is too large for one GPU",
+    "--length-quantiles": REMOVED["lengths.quantiles"].reason,
     "--views": REMOVED["search.views"].reason,
     "--shortlist": REMOVED["search.shortlist"].reason,
     "--no-shortlist": REMOVED["search.shortlist"].reason,
@@ -38,7 +39,6 @@ SETTINGS: dict[str, str] = {  # by name, if the setting has another one
     "--engine": "compute.backend",
     "--format-in": "input.format",
     "--hard-decode": "attention.read_decode",
-    "--length-quantiles": "lengths.quantiles",
     "--length-step": "lengths.step",
     "--long": "text.long_lines",
     "--max-batch-tokens": "compute.batch_tokens",

@@ -24,7 +24,7 @@ TASKS: dict[str, Task] = {
     "translate": Task(
         {
             "translate": "attncli.tasks.translate.command:translate",
-            "evaluate": "attncli.commands.evaluate.command:evaluate",
+            "evaluate": "attncli.commands.evaluate:evaluate",
         },
         training={
             "text": "attncli.tasks.translate.training.source:TextTraining",

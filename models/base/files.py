@@ -88,7 +88,7 @@ def _closing(file: BinaryIO) -> Iterator[None]:
     file.close()
 
 
-def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
+def write_folder(path: Path, fill: Callable[[Path], object]) -> None:
     """Fill a temporary folder, flush its files, and put it in the place of the old one."""
     temporary = temporary_name(path, PART)
     with write_errors(path):

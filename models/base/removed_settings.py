@@ -44,6 +44,7 @@ REMOVED = {  # by place, as in search.beam; a table of a list has the place of t
     **{f"model.{name}.read_soft": RemovedSetting(0.5, EXPECTED) for name in ATTENTIONS},
     "data.demo_pairs": RemovedSetting(8000, SIZE),
     "data.demo_scenes": RemovedSetting(2000, SIZE),
+    "lengths.quantiles": RemovedSetting(0, "lengths.step gives the words of a range"),
     "tokenizer.coverage": RemovedSetting(
         0.9999, "a vocabulary covers 99.99 % of the characters; the rest are encoded as bytes"
     ),

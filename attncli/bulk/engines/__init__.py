@@ -1,17 +1,15 @@
 """Engines of `attn bulk`: one file each, which lets workers process shards.
 
-An engine yields the parts of shards in any order. It takes shards from an iterator only as fast as
-its workers need them. It retries a shard whose worker dies, and ends its workers when it is closed.
+An engine is a function `process(job, shards, processes)`. It yields the parts of the shards in any
+order, and takes shards only as fast as its workers need them. It retries a shard whose worker dies,
+and ends its workers when it is closed. processes: workers at the same time; 0: as many as fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from typing import Protocol
+from collections.abc import Generator
 
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, Shard
-from models.base.places import imported
+from attncli.bulk.plan.shards import Part
 
 Parts = Generator[Part, None, None]
 
@@ -20,16 +18,3 @@ ENGINES = {  # name: module:function
     "local": "attncli.bulk.engines.local:process",
     "ray": "attncli.bulk.engines.ray_actors:process",
 }
-
-
-class BulkEngine(Protocol):
-    """Function that lets workers process shards."""
-
-    def __call__(self, job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
-        """Yield the part of each shard. processes: workers at the same time; 0: as many as fit."""
-
-
-def bulk_engine(name: str) -> BulkEngine:
-    """Return an engine by its name."""
-    found: BulkEngine = imported(ENGINES[name])
-    return found

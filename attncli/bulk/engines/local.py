@@ -9,103 +9,68 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 from attncli.bulk.engines import DEATHS, Parts, local_worker
-from attncli.bulk.engines.answers import part_of
-from attncli.bulk.engines.gpus import VISIBLE, gpus
 from attncli.bulk.engines.local_worker import read_frame, write_frame
+from attncli.bulk.engines.work import part_of
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, Shard, shard_to_bytes
+from attncli.bulk.plan.shards import Part, Shard
 from models.base.errors import ResourceError
 from models.base.processors import processors
 
-WAITING = 4  # parts per worker that may wait to be written
+AHEAD = 4  # shards per worker whose parts are not written yet
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
-    """Yield the part of each shard, in the order in which they are done; see BulkEngine."""
-    count = processes or len(gpus(job.device)) or max(1, processors() // max(1, job.threads))
-    group = _Group(job, shards, count)
+    """Yield the part of each shard, in the order in which they are done."""
+    size = processes or len(gpus(job.device)) or max(1, processors() // max(1, job.threads))
+    workers = _Workers(job)
+    pool = ThreadPoolExecutor(size, initializer=workers.begin)
     try:
-        yield from group.parts()
+        waiting = {pool.submit(workers.process, shard) for shard in islice(shards, AHEAD * size)}
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            waiting |= {pool.submit(workers.process, each) for each in islice(shards, len(done))}
+            for answer in done:
+                yield answer.result()
     finally:
-        group.end()
+        workers.end()
+        pool.shutdown(cancel_futures=True)
 
 
 class WorkerDied(Exception):
     """A worker process that ended before its answer."""
 
 
-class _Group:
-    """Threads that supervise one process each."""
+class _Workers:
+    """Worker processes, one for each thread that processes shards."""
 
-    def __init__(self, job: BulkJob, shards: Iterator[Shard], count: int) -> None:
-        self.job, self.count = job, count
-        self._shards, self._lock = shards, threading.Lock()
-        self._ended = threading.Event()
-        self._answers: queue.Queue[Part | BaseException | None] = queue.Queue(WAITING * count)
-        self._workers: set[_Worker] = set()
+    def __init__(self, job: BulkJob) -> None:
+        self.job = job
+        self._own, self._numbers = threading.local(), count()
+        self._lock, self._ended = threading.Lock(), False
+        self._all: list[_Worker] = []
 
-    def parts(self) -> Iterator[Part]:
-        """Yield parts until all threads are done; raise the first exception of any of them."""
-        for number in range(self.count):
-            threading.Thread(target=self._supervise, args=(number,), daemon=True).start()
-        running = self.count
-        while running:
-            answer = self._answers.get()
-            if isinstance(answer, BaseException):
-                raise answer
-            if answer is None:
-                running -= 1
-            else:
-                yield answer
+    def begin(self) -> None:
+        """Give this thread its number; its worker starts with the first shard."""
+        self._own.number, self._own.worker = next(self._numbers), None
 
-    def end(self) -> None:
-        """End all processes."""
-        with self._lock:
-            self._ended.set()
-            for worker in self._workers:
-                worker.kill()
-
-    def _supervise(self, number: int) -> None:
-        worker = None
-        try:
-            while (shard := self._next_shard()) is not None:
-                worker, part = self._processed(shard, worker, number)
-                self._put(part)
-            self._put(None)
-        except BaseException as error:
-            self._put(error)
-        finally:
-            if worker:
-                worker.kill()
-
-    def _next_shard(self) -> Shard | None:
-        with self._lock:
-            return None if self._ended.is_set() else next(self._shards, None)
-
-    def _put(self, answer: Part | BaseException | None) -> None:
-        """Wait until there is room for an answer, or until nobody reads answers any more."""
-        while not self._ended.is_set():
-            with contextlib.suppress(queue.Full):
-                self._answers.put(answer, timeout=1)
-                return
-
-    def _processed(self, shard: Shard, worker: _Worker | None, number: int) -> tuple[_Worker, Part]:
-        """Return the part of a shard, and the worker that made it: a new one if others died."""
+    def process(self, shard: Shard) -> Part:
+        """Return the part of a shard by the worker of this thread, a new one if that dies."""
         for _ in range(DEATHS):
-            worker = worker or self._start(number)
             try:
-                return worker, worker.process(shard)
+                return self._worker().process(shard)
             except WorkerDied as death:
-                last, worker = death, None
+                last, self._own.worker = death, None
         raise ResourceError(
             f"{DEATHS} workers ended without a result for one shard ({shard.size} records from "
             f"record {shard.first} on); the last {last}",
@@ -113,12 +78,21 @@ class _Group:
             "finished parts are kept; continue with fewer --processes or smaller --shard",
         )
 
-    def _start(self, number: int) -> _Worker:
+    def end(self) -> None:
+        """End all processes."""
         with self._lock:
-            if self._ended.is_set():
+            self._ended = True
+            for worker in self._all:
+                worker.kill()
+
+    def _worker(self) -> _Worker:
+        with self._lock:
+            if self._ended:
                 raise WorkerDied("was ended")
-            worker = _Worker(self.job, number)
-            self._workers.add(worker)
+            if self._own.worker is None:
+                self._own.worker = _Worker(self.job, self._own.number)
+                self._all.append(self._own.worker)
+            worker: _Worker = self._own.worker
             return worker
 
 
@@ -140,7 +114,9 @@ class _Worker:
         answer = self._answer(shard)
         if answer is None:
             self.kill()
-            raise WorkerDied(_reason(self._process.wait()))
+            status = self._process.returncode
+            reason = f"was killed by signal {-status}" if status < 0 else f"ended with {status}"
+            raise WorkerDied(reason)
         return part_of(answer)
 
     def kill(self) -> None:
@@ -158,7 +134,7 @@ class _Worker:
             if self._job:
                 write_frame(send, self._job.encode())
                 self._job = None
-            write_frame(send, shard_to_bytes(shard))
+            write_frame(send, shard.to_bytes())
             return read_frame(receive)
         except (OSError, ValueError):  # a broken pipe, or a stream closed by `kill`
             return None
@@ -174,5 +150,12 @@ def _environment(job: BulkJob, number: int) -> dict[str, str]:
     return environment
 
 
-def _reason(status: int) -> str:
-    return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+def gpus(device: str) -> list[str]:
+    """Return the names of the NVIDIA GPUs that a device (auto, cuda) may be, without torch."""
+    if device not in ("auto", "cuda"):
+        return []
+    listed = os.environ.get(VISIBLE)
+    if listed is not None:
+        return [name for name in listed.split(",") if name.strip() not in ("", "-1")]
+    found = (path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*"))
+    return sorted(found, key=int)

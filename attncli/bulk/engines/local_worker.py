@@ -1,9 +1,9 @@
 """A worker process of the local engine; run as a script.
 
 Standard input and output carry frames: 8 bytes of length (big-endian), then the content. The first
-frame is the job, the others are shards. Each answer begins with a letter: P and a part, F and a
-user's mistake, B and the traceback of a bug. The process ends as soon as its standard input does,
-also in the middle of a shard, so that it never outlives the process that started it.
+frame is the job, the others are shards, each with one answer (attncli/bulk/engines/work.py). The
+process ends as soon as its standard input does, also in the middle of a shard, so that it never
+outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,15 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not become an answer
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(frames,), daemon=True).start()
-    _answer_all(frames, answers)
+
+    from attncli.bulk.engines.work import ShardWorker
+    from attncli.terminal import console
+
+    console.show_removed_settings()
+    console.be_quiet()  # remarks about the model would be repeated by each worker
+    worker = ShardWorker(frames.get().decode())
+    while True:
+        write_frame(answers, worker(frames.get()))
 
 
 def _receive(frames: queue.SimpleQueue[bytes]) -> None:
@@ -50,17 +58,6 @@ def _receive(frames: queue.SimpleQueue[bytes]) -> None:
     while (frame := read_frame(sys.stdin.buffer)) is not None:
         frames.put(frame)
     os._exit(0)
-
-
-def _answer_all(frames: queue.SimpleQueue[bytes], answers: BinaryIO) -> None:
-    from attncli.bulk.engines.answers import AnsweringWorker
-    from attncli.terminal import console
-
-    console.show_removed_settings()
-    console.be_quiet()  # remarks about the model would be repeated by each worker
-    worker = AnsweringWorker(frames.get().decode())
-    while True:
-        write_frame(answers, worker(frames.get()))
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import Any
 
 from attncli.bulk.engines import DEATHS, Parts
-from attncli.bulk.engines.answers import AnsweringWorker, part_of
+from attncli.bulk.engines.work import ShardWorker, part_of
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Shard, shard_to_bytes
+from attncli.bulk.plan.shards import Shard
 from models.base.errors import NotFoundError, ResourceError
 
 AHEAD = 2  # shards that an actor has: one that it processes, one that waits
@@ -25,8 +25,13 @@ SHARE = 0.5  # of the processors, for which the actors ask together
 
 
 def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
-    """Yield the part of each shard, in the order in which they are done; see BulkEngine."""
-    ray = _ray()
+    """Yield the part of each shard, in the order in which they are done."""
+    try:
+        import ray
+    except ImportError:
+        raise NotFoundError(
+            "--engine ray without Ray", "the package ray", "install it: pip install 'attn[ray]'"
+        ) from None
     own = not ray.is_initialized()
     if own:
         _connect(ray)
@@ -39,16 +44,6 @@ def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
                 ray.kill(actor)
         if own:
             ray.shutdown()
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise NotFoundError(
-            "--engine ray without Ray", "the package ray", "install it: pip install 'attn[ray]'"
-        ) from None
-    return ray
 
 
 def _connect(ray: Any) -> None:
@@ -76,7 +71,7 @@ def _actors(ray: Any, job: BulkJob, processes: int) -> list[Any]:
         "max_restarts": -1,
         "max_task_retries": DEATHS * AHEAD - 1,  # a death counts for each shard of an actor
     }
-    actor = ray.remote(AnsweringWorker).options(**options)
+    actor = ray.remote(ShardWorker).options(**options)
     return [actor.remote(job.to_json()) for _ in range(count)]
 
 
@@ -87,7 +82,7 @@ def _processed(ray: Any, actors: list[Any], shards: Iterator[Shard]) -> Parts:
     def submit(actor: Any) -> None:
         shard = next(shards, None)
         if shard is not None:
-            waiting[actor.__call__.remote(shard_to_bytes(shard))] = actor
+            waiting[actor.__call__.remote(shard.to_bytes())] = actor
 
     for _ in range(AHEAD):
         for actor in actors:

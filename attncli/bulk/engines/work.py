@@ -1,8 +1,14 @@
-"""The function that every engine runs: a shard in, its part out."""
+"""The worker of every engine: a shard as bytes in, an answer as bytes out.
+
+An answer begins with a letter: P and a part, F and a user's mistake, B and the traceback of a bug.
+Models are opened at the first shard, so that a mistake becomes an answer and does not end a worker.
+"""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from attncli.bulk.inputs import input_kind
@@ -10,24 +16,51 @@ from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import Part, RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult, open_task
 from attncli.data.lines import CHUNK_LINES
+from models.base.errors import ModelError
+
+PART, FAULT, BUG = b"P", b"F", b"B"
 
 
 class ShardWorker:
     """The opened models of a job; a call processes a shard."""
 
-    def __init__(self, job: BulkJob) -> None:
-        self.job, self.task, self.kind = job, open_task(job), input_kind(job.input)
+    def __init__(self, job: str) -> None:
+        """Keep the job, as `BulkJob.to_json` writes it."""
+        self.job = BulkJob.from_json(job)
 
-    def __call__(self, shard: Shard) -> Part:
+    @cached_property
+    def task(self) -> BulkTask:
+        """The opened models."""
+        return open_task(self.job)
+
+    def __call__(self, shard: bytes) -> bytes:
+        """Return the answer to a shard."""
+        try:
+            return PART + self.part(Shard.from_bytes(shard)).to_bytes()
+        except ModelError as error:
+            return FAULT + "\n".join([error.found, error.expected, error.hint]).encode()
+        except Exception:
+            return BUG + traceback.format_exc().encode()
+
+    def part(self, shard: Shard) -> Part:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
-        reading = self.kind.read(shard, self.job, self.task)
+        reading = input_kind(self.job.input).read(shard, self.job, self.task)
         results = list(all_results(self.task, reading.records))
-        errors, warnings = list(reading.faults), []
+        notes = list(reading.faults)
         for number, result in zip(reading.numbers, results, strict=True):
-            errors += [RecordNote(number, result.error)] if result.value is None else []
-            warnings += [RecordNote(number, text) for text in result.warnings]
-        body = reading.write(results)
-        return Part(shard.number, shard.size, body, tuple(errors), tuple(warnings))
+            notes += [RecordNote(number, "error", result.error)] if result.value is None else []
+            notes += [RecordNote(number, "warning", text) for text in result.warnings]
+        return Part(shard.number, shard.size, tuple(notes), reading.write(results))
+
+
+def part_of(answer: bytes) -> Part:
+    """Return the part of an answer; raise ModelError for a mistake, RuntimeError for a bug."""
+    kind, content = answer[:1], answer[1:]
+    if kind == FAULT:
+        raise ModelError(*content.decode().split("\n"))
+    if kind == BUG:
+        raise RuntimeError(f"a worker failed\n{content.decode()}")
+    return Part.from_bytes(content)
 
 
 def all_results(task: BulkTask, records: Sequence[Any]) -> Iterator[RecordResult]:

@@ -16,17 +16,10 @@ from models.base.places import imported
 
 INPUTS = {  # name: module:class
     "lines": "attncli.bulk.inputs.lines:Lines",
-    "rows": "attncli.bulk.inputs.rows:TableRows",
+    "rows": "attncli.bulk.inputs.lines:TableRows",
     "jsonl": "attncli.bulk.inputs.json_objects:JsonObjects",
     "images": "attncli.bulk.inputs.images:Images",
 }
-
-
-class Cut(NamedTuple):
-    """The content of a shard."""
-
-    size: int  # records
-    content: bytes
 
 
 class ShardReading(NamedTuple):
@@ -41,8 +34,8 @@ class ShardReading(NamedTuple):
 class InputKind(Protocol):
     """A kind of input."""
 
-    def cut(self, paths: Sequence[Path], size: int) -> Iterator[Cut]:
-        """Yield the contents of the shards of an input, of at most `size` records."""
+    def cut(self, paths: Sequence[Path], size: int) -> Iterator[tuple[int, bytes]]:
+        """Yield number of records (at most `size`) and content of each shard of an input."""
 
     def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the records of a shard, as the task takes them."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from attncli.bulk.inputs import Cut, ShardReading, rows_of
+from attncli.bulk.inputs import ShardReading, rows_of
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import Shard
 from attncli.bulk.tasks import BulkTask
@@ -19,7 +19,7 @@ from attncli.data.images.named import ImageFile, named_images
 class Images:
     """Images: a record is an image, and a shard names them."""
 
-    def cut(self, paths: Sequence[Path], size: int) -> Iterator[Cut]:
+    def cut(self, paths: Sequence[Path], size: int) -> Iterator[tuple[int, bytes]]:
         """Yield the names and places of the images, `size` at a time.
 
         A line also has size and time of the file, so that a changed image has another digest.
@@ -27,7 +27,7 @@ class Images:
         groups = named_images(list(map(str, paths)), recursive=True)
         files = chain.from_iterable(groups)
         while group := list(islice(files, size)):
-            yield Cut(len(group), "".join(map(_line, group)).encode("utf-8", "surrogateescape"))
+            yield len(group), "".join(map(_line, group)).encode("utf-8", "surrogateescape")
 
     def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the images of a shard; their results are rows."""

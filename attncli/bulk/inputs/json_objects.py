@@ -27,7 +27,7 @@ class JsonObjects(Lines):
     def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the texts of a shard; their results are added to the objects."""
         lines = lines_of(shard)
-        read: dict[int, dict[str, Any]] = {}
+        objects: dict[int, dict[str, Any]] = {}
         records, faults = [], []
         for line in lines:
             try:
@@ -35,14 +35,19 @@ class JsonObjects(Lines):
                 if found is not None:
                     text = "\t".join(_text(found, name, job.fields) for name in job.fields)
                     records.append(task.record(text, line.number))
-                    read[line.number] = found
+                    objects[line.number] = found
             except ValueError as error:
-                faults.append(RecordNote(line.number, f"line {line.number}: {error}"))
+                faults.append(RecordNote(line.number, "error", f"line {line.number}: {error}"))
 
         def write(results: Sequence[RecordResult]) -> bytes:
-            return _written(lines, read, results, task.into)
+            texts = {line.number: line.text for line in lines}
+            for number, result in zip(objects, results, strict=True):
+                error = {"error": result.error} if result.value is None else {}
+                texts[number] = as_json_line({**objects[number], task.into: result.value, **error})
+            rows = (f"{texts[line.number]}{line.ending}" for line in lines)
+            return "".join(rows).encode("utf-8", "replace")
 
-        return ShardReading(records, list(read), write, tuple(faults))
+        return ShardReading(records, list(objects), write, tuple(faults))
 
 
 def _object(line: Line) -> dict[str, Any] | None:
@@ -68,22 +73,3 @@ def _text(found: dict[str, Any], path: str, fields: Sequence[str]) -> str:
     if not isinstance(value, str):
         raise ValueError(f"no text in the field {path}")
     return one_cell(value) if len(fields) > 1 else value
-
-
-def _written(
-    lines: Sequence[Line],
-    read: dict[int, dict[str, Any]],
-    results: Sequence[RecordResult],
-    into: str,
-) -> bytes:
-    """Return the lines with the results of those that were read."""
-    by_number = dict(zip(read, results, strict=True))
-    rows = []
-    for line in lines:
-        text = line.text
-        if line.number in read:
-            result = by_number[line.number]
-            error = {"error": result.error} if result.value is None else {}
-            text = as_json_line({**read[line.number], into: result.value, **error})
-        rows.append(f"{text}{line.ending}")
-    return "".join(rows).encode("utf-8", "replace")

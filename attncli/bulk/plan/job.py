@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,12 @@ class BulkJob:
     """Everything that a worker needs in order to process shards."""
 
     task: str  # a task of attncli.tasks.table
-    models: tuple[str, ...]  # folders, which every worker reads
+    models: Sequence[str]  # folders, which every worker reads
     settings: Mapping[str, Any] = field(default_factory=dict)  # parameters of the task's command
     device: str = "auto"
     threads: int = 1  # of a worker
     input: str = "lines"  # a key of attncli.bulk.inputs.INPUTS
-    fields: tuple[str, ...] = ()  # of JSON lines: the text; to align: both; of rows: the inputs
+    fields: Sequence[str] = ()  # of JSON lines: the text; to align: both; of rows: the inputs
 
     def to_json(self) -> str:
         """Return the job as one line."""
@@ -38,10 +38,7 @@ class BulkJob:
     @classmethod
     def from_json(cls, text: str) -> BulkJob:
         """Return the job that `to_json` wrote."""
-        values = json.loads(text)
-        return cls(
-            **{**values, "models": tuple(values["models"]), "fields": tuple(values["fields"])}
-        )
+        return cls(**json.loads(text))
 
     def digest(self) -> str:
         """Return a digest of all that determines the results: models, settings, version of attn.

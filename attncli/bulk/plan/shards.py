@@ -1,8 +1,12 @@
-"""Shards of a bulk job and their results, as they travel between processes and machines."""
+"""Shards of a bulk job and their results, as they travel between processes and machines.
+
+As bytes, both are a line of JSON and their content.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
@@ -14,11 +18,22 @@ class Shard(NamedTuple):
     size: int  # records
     content: bytes  # of the records, as the input format writes them
 
+    def to_bytes(self) -> bytes:
+        """Return the shard as bytes."""
+        return _packed(self[:3], self.content)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Shard:
+        """Return the shard that `to_bytes` wrote."""
+        [number, first, size], content = _unpacked(data)
+        return cls(number, first, size, content)
+
 
 class RecordNote(NamedTuple):
     """An error or a warning about one record."""
 
     record: int  # number in the input, from 1
+    kind: str  # error: the record has no result; or warning
     text: str
 
 
@@ -27,43 +42,24 @@ class Part(NamedTuple):
 
     number: int  # of the shard
     size: int  # records
+    notes: tuple[RecordNote, ...]
     body: bytes  # what the shard adds to the output, one after another
-    errors: tuple[RecordNote, ...] = ()  # records without a result
-    warnings: tuple[RecordNote, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """Return the part as bytes."""
+        return _packed(self[:3], self.body)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Part:
+        """Return the part that `to_bytes` wrote."""
+        [number, size, notes], body = _unpacked(data)
+        return cls(number, size, tuple(RecordNote(*note) for note in notes), body)
 
 
-def shard_to_bytes(shard: Shard) -> bytes:
-    """Return a shard as a line of JSON and its content."""
-    return _packed(shard.content, number=shard.number, first=shard.first, size=shard.size)
-
-
-def shard_from_bytes(data: bytes) -> Shard:
-    """Return the shard that `shard_to_bytes` wrote."""
-    head, content = _unpacked(data)
-    return Shard(head["number"], head["first"], head["size"], content)
-
-
-def part_to_bytes(part: Part) -> bytes:
-    """Return a part as a line of JSON and its body."""
-    return _packed(
-        part.body, number=part.number, size=part.size, errors=part.errors, warnings=part.warnings
-    )
-
-
-def part_from_bytes(data: bytes) -> Part:
-    """Return the part that `part_to_bytes` wrote; ValueError or KeyError for other bytes."""
-    head, body = _unpacked(data)
-    errors, warnings = (
-        tuple(RecordNote(record, text) for record, text in head[name])
-        for name in ("errors", "warnings")
-    )
-    return Part(head["number"], head["size"], body, errors, warnings)
-
-
-def _packed(content: bytes, **head: object) -> bytes:
+def _packed(head: Sequence[object], content: bytes) -> bytes:
     return json.dumps(head).encode() + b"\n" + content
 
 
-def _unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
+def _unpacked(data: bytes) -> tuple[list[Any], bytes]:
     head, _, content = data.partition(b"\n")
     return json.loads(head), content

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from attncli.commands.compare.options import (
-    TEST,
-    TRAIN,
-    Best,
-    Dev,
-    DryRun,
-    Gold,
-    GoldIndex,
-    Grid,
-    Names,
-    Output,
-    Preset,
-    Seeds,
-    Test,
-    Train,
-)
-from attncli.commands.compare.settings import base_config
+from attncli.commands.compare.settings import TEST, TRAIN, base_config
 from attncli.commands.train.files import DEV, check_run_folder, split_dev, spread
 from attncli.commands.train.options import (
     Captions,
@@ -43,6 +28,77 @@ from attncli.options.help_page import HelpPage
 from attncli.options.shared import Device, Threads
 from attncli.render.comparison import WRITERS
 from attncli.training.run.command_line import ImageOptions, LabelFiles
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="VARIANT...",
+        help="Variants to compare; give them before the options. Default: the parts of the "
+        "attention that suit the data.",
+    ),
+]
+Train = Annotated[
+    list[Path] | None,
+    typer.Option(
+        TRAIN,
+        metavar="FILE...",
+        help="Translators: source and target, or one TSV. Default: the embedded grammar.",
+    ),
+]
+Dev = Annotated[
+    list[Path] | None, typer.Option(DEV, metavar="FILE...", help="Dev set, as in `attn train`.")
+]
+Test = Annotated[
+    list[Path] | None,
+    typer.Option(
+        TEST,
+        metavar="FILE...",
+        help="Test set: source and references, or one TSV; with --captions or --labels a file of "
+        "the same kind.",
+    ),
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Gold links between the words of the test set (without one: of the dev set), in "
+        "Pharaoh or NAACL format. AER is then measured.",
+    ),
+]
+GoldIndex = Annotated[
+    Literal["0", "1"] | None,
+    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
+Seeds = Annotated[
+    int, typer.Option(min=1, help="Runs of each variant, with seeds from train.seed upwards.")
+]
+Best = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Run further seeds for this many variants only, the best on the dev set (0: all).",
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        "-p",
+        help="Preset that a variant modifies. Default: a small one for the data.",
+    ),
+]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE,VALUE",
+        help="Try every value of a setting with every variant. Repeated: all combinations.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="List the runs that are not measured yet; train nothing."),
+]
 
 
 class CompareCommand(HelpPage):
@@ -111,15 +167,13 @@ def compare(
     found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
     # imports torch
-    from attncli.commands.compare.run import ComparisonOptions, prepare, run, show_remaining
+    from attncli.commands.compare.run import prepare, run, show_remaining
 
-    options = ComparisonOptions(found, base, files, output, seeds)
+    planned = partial(prepare, found, base, files, seeds=seeds, output=output)
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
-            work = prepare(options, Path(folder))
-            show_remaining(work, best, output)
-        return
-    work = prepare(options)
+            return show_remaining(planned(folder=Path(folder)), best, output)
+    work = planned(folder=output)
     rows, failed = run(work, best, output, where)
     write_stdout(WRITERS["txt"](rows))
     if failed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles, Sets
-from attncli.jobs.planned import Planned
+from attncli.jobs.measure import Planned
 from attncli.jobs.variants import Variant
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison
@@ -34,59 +36,52 @@ class Work(NamedTuple):
     sets: Sets
 
 
-class ComparisonOptions(NamedTuple):
-    """A comparison as the options state it."""
-
-    variants: list[Variant]
-    base: RunConfig  # that they change
-    files: ComparedFiles
-    output: Path
-    seeds: int
-
-
-def prepare(options: ComparisonOptions, data_folder: Path | None = None) -> Work:
+def prepare(
+    variants: Sequence[Variant],
+    base: RunConfig,
+    files: ComparedFiles,
+    *,
+    seeds: int,
+    output: Path,
+    folder: Path,
+) -> Work:
     """Return the planned runs; check everything that can be checked before the first run.
 
-    data_folder: folder for data that are not named files; by default that of the output.
+    base: the run that the variants change. folder: for data that are not named files.
     """
-    job.check_all(options.variants)
-    base, folder = options.base, data_folder or options.output
+    job.check_all(variants)
     kind = compared_source(base.model.family)
-    data, sets = kind.prepare(base.data, base.train.seed, options.files, folder)
-    return Work(job.plan(options.variants, data, options.seeds, options.output), sets)
+    data, sets = kind.prepare(base.data, base.train.seed, files, folder)
+    return Work(job.plan(variants, data, seeds, output), sets)
 
 
 def show_remaining(work: Work, best: int, output: Path) -> None:
     """Write the number of runs of each variant that are not measured yet.
 
-    If all runs are measured, name the file of the results instead.
+    A variant that may be among the best has "1 to 3" runs. If all runs are measured, name the file
+    of the results instead.
     """
-    left = job.remaining(work.runs, work.sets, best)
+    left = job.missing(work.runs, work.sets, best)
     if not left:
-        name_results(work, best, output)
-        return
-    further = sorted((one.further for one in left), reverse=True)
-    total = sum(one.runs for one in left) + sum(further[:best])
-    table = [["variant", "runs"], *map(_row, left), ["total", str(total)]]
-    write_stdout(columns(table))
-    if any(further):
+        results = output / "comparison.txt"
+        where = results if results.exists() else "the same command without --dry-run writes them"
+        count = job.planned_count(work.runs, best)
+        return console.say(f"finished before: {counted(count, 'run')}; results: {where}")
+    undecided = best > 0 and any(run.first for run in left)
+    all_runs = Counter(run.variant for run in left)
+    sure = Counter(run.variant for run in left if run.first) if undecided else all_runs
+    table = [["variant", "runs"]]
+    for variant in dict.fromkeys(run.variant for run in work.runs):
+        numbers = dict.fromkeys([sure[variant], all_runs[variant]])
+        if variant in all_runs:
+            table.append([variant, " to ".join(map(str, numbers))])
+    further = sorted((all_runs - sure).values(), reverse=True)
+    total = sure.total() + sum(further[:best])
+    write_stdout(columns([*table, ["total", str(total)]]))
+    if further:
         console.say(
             f"the best {counted(best, 'variant')} on the dev set will get the further seeds"
         )
-
-
-def _row(left: job.Remaining) -> list[str]:
-    """Return the cells of a variant; "1 to 3" runs if the further ones depend on the others."""
-    counts = [str(left.runs), str(left.runs + left.further)]
-    return [left.variant, " to ".join(dict.fromkeys(counts))]
-
-
-def name_results(work: Work, best: int, output: Path) -> None:
-    """Name the file of the results of a finished comparison."""
-    results = output / "comparison.txt"
-    where = results if results.exists() else "the same command without --dry-run writes them"
-    count = job.planned_count(work.runs, best)
-    console.say(f"finished before: {counted(count, 'run')}; results: {where}")
 
 
 def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:
@@ -109,12 +104,18 @@ def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScore
                 failed += isinstance(event, job.Failed)
                 if isinstance(event, RunScores):
                     rows.append(event)
-                    write_tables(output, rows)
+                    for suffix, write in WRITERS.items():
+                        write_text(output / f"comparison.{suffix}", write(rows))
         except (Interrupted, KeyboardInterrupt):
             display.break_off()
-            stopped(stop, rows, work, output)
+            console.say(
+                f"stopped; finished in {output}: {counted(len(rows), 'run')}; "
+                "the same command continues from here"
+            )
+            raise typer.Exit(stop.status or 130) from None
         finally:
-            draw(output, rows)
+            for suffix in FORMATS if rows else ():
+                draw_comparison(output / f"comparison{suffix}", rows)
     return rows, failed
 
 
@@ -132,24 +133,3 @@ def take(
         console.say(f"{event.number} of {event.total}: {run}, seed {seed}")
     elif isinstance(event, job.Failed):
         console.warn(f"{event.run.variant} is left out: {event.error}")
-
-
-def stopped(stop: Stop, rows: list[RunScores], work: Work, output: Path) -> None:
-    """Leave after an interruption."""
-    console.say(
-        f"stopped; finished in {output}: {counted(len(rows), 'run')}; "
-        "the same command continues from here"
-    )
-    raise typer.Exit(stop.status or 130) from None
-
-
-def write_tables(output: Path, rows: list[RunScores]) -> None:
-    """Write the tables of the finished runs, one file for each format."""
-    for suffix, write in WRITERS.items():
-        write_text(output / f"comparison.{suffix}", write(rows))
-
-
-def draw(output: Path, rows: list[RunScores]) -> None:
-    """Draw the finished runs, if there are any."""
-    for suffix in FORMATS if rows else ():
-        draw_comparison(output / f"comparison{suffix}", rows)

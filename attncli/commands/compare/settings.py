@@ -7,10 +7,10 @@ from pathlib import Path
 
 import typer
 
-from attncli.commands.compare.options import CAPTIONS, FROM, GOLD, LABELS, TEST, TRAIN
 from attncli.commands.train.files import DEV
-from attncli.jobs.compared import compared_source, compared_sources, find_compared_source
+from attncli.jobs.compared import compared_source, find_compared_source
 from attncli.jobs.compared.base import ComparedFiles, ComparedSource
+from attncli.tasks.table import comparison_places
 from attncli.terminal.plurals import counted
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
@@ -18,6 +18,9 @@ from models.base.registry import DEFAULT_SOURCE
 from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
 from models.storage.settings import family_of, read_settings
+
+TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
+CAPTIONS, LABELS = "--captions", "--labels"
 
 
 def base_config(
@@ -49,7 +52,8 @@ def kind_of(files: ComparedFiles, preset: str | None, start: Path | None = None)
 
     The default is text. Files for another kind than that of the initial model are refused.
     """
-    named = [kind for kind in compared_sources() if kind.is_named(files)]
+    kinds = map(find_compared_source, comparison_places())
+    named = [kind for kind in kinds if kind.is_named(files)]
     if start:
         own = compared_source(family_of(read_settings(find_model(start))))
         if named and named[0] is not own:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 import sys
 from itertools import groupby
 from typing import Annotated
@@ -15,10 +14,12 @@ from attncli.jobs.installed import Listed, listed
 from attncli.jobs.models import Entry, Shown
 from attncli.options.settings import SetOption
 from attncli.render.columns import columns, size, wrapped
+from attncli.render.json import as_json
 from attncli.terminal.screen import current_screen
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.catalogue.installed import Installed
+from models.catalogue.presets import PRESETS, model_config
 from models.storage.about import Facts
 
 RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
@@ -77,7 +78,8 @@ def show(
     """
     if name in KINDS:
         entries = [entry for entry in zoo.catalogue() if entry.kind == KINDS[name]]
-        return write_stdout(_for_terminal(_summaries(entries)))
+        rows = [(entry.name, _summary(entry)) for entry in entries]
+        return write_stdout(_for_terminal(columns(rows, left=2)))
     shown = zoo.show(name, set or [])
     if isinstance(shown, Shown):
         write_stdout(_model(shown))
@@ -118,11 +120,6 @@ def _names(entries: list[Entry]) -> str:
     return "Parts: attn models KIND, or attn models show NAME\n" + columns(rows, left=2)
 
 
-def _summaries(entries: list[Entry]) -> str:
-    """Return a line with the name and the summary of each part."""
-    return columns([(entry.name, _summary(entry)) for entry in entries], left=2)
-
-
 def _summary(entry: Entry) -> str:
     """Return the summary in one line, with the paper; the summary of a preset names it already."""
     named = entry.kind == "preset" or not entry.source
@@ -135,7 +132,7 @@ def _list_as_json(found: list[Listed], entries: list[Entry]) -> str:
     for entry in entries:
         known = entry._asdict() | {"settings": [row._asdict() for row in entry.settings]}
         record[zoo.KINDS[str(known.pop("kind"))]].append(known)
-    return json_format.dumps(record, ensure_ascii=False, indent=2) + "\n"
+    return as_json(record)
 
 
 def _record(model: Installed, facts: Facts | None) -> dict[str, object]:
@@ -158,7 +155,8 @@ def _usage(entry: Entry) -> str:
     """Return a command line that uses a part, or the presets of a family."""
     match entry.kind:
         case "family":
-            return f"presets: {', '.join(zoo.presets_of(entry.name))}"
+            names = [name for name in PRESETS if model_config(name).family == entry.name]
+            return f"presets: {', '.join(names)}"
         case "image_encoder":
             name = "resnet50" if entry.name == "torchvision" else entry.name
             return f"attn train --preset show-attend-tell-soft -s model.image.encoder={name}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from attncli.commands.models.settings import PackTables
 from attncli.jobs import installed as models
 from attncli.jobs.installed import Packing
 from attncli.options.settings import SetOption, read_settings
@@ -16,8 +16,10 @@ from attncli.render.columns import size
 from attncli.terminal import console
 from models.base.errors import ModelError
 from models.base.places import imported
+from models.base.settings import option
 from models.catalogue.installed import find_model, installed
 from models.inference.ctranslate2.engines import ComputePrecision
+from models.storage.about import About
 from models.storage.settings import WeightPrecision
 
 Program = Literal["ctranslate2", "onnx"]
@@ -45,6 +47,25 @@ Share = Annotated[
 Card = Annotated[
     Path | None, typer.Option(help="Model card, Markdown. Default: the model's own card.")
 ]
+
+
+@dataclass(frozen=True)
+class AboutSettings:
+    """Facts about a model, for `attn models`. Empty: those stored with the model."""
+
+    summary: str = option("", "one line about the model")
+    languages: tuple[str, ...] = option((), "its languages, separated by commas")
+    licence: str = option("", "its licence")
+    score: str = option("", "a score with its test set")
+
+
+@dataclass(frozen=True)
+class PackTables:
+    """Tables of `attn models pack`."""
+
+    about: AboutSettings = option(AboutSettings, "facts about the model")
+
+
 Set = Annotated[list[str] | None, SetOption(PackTables, example="about.languages=de,en")]
 
 
@@ -67,7 +88,9 @@ def pack(
       attn models pack runs/en-de en-de.zip -s about.languages=en,de -s "about.licence=CC BY 2.0"
       attn models pack runs/captions models/pretrained/photos --card card.md
     """
-    about = read_settings(PackTables, set).tables.about.facts
+    given = read_settings(PackTables, set).tables.about
+    languages = tuple(name.strip() for name in given.languages)
+    about = About(given.summary, languages, given.licence, given.score)
     packed = models.pack(model, target, Packing(precision, share, card, about))
     console.say(f"wrote {packed.path}: weights {size(packed.before)} to {size(packed.after)}")
 

@@ -37,9 +37,7 @@ from attncli.commands.train.processes import compute_shards, open_device
 from attncli.commands.train.run import memory_advice, train_shown
 from attncli.data.streams import check_files
 from attncli.jobs.loading import OpenOptions
-from attncli.jobs.runs import worth_pruning
 from attncli.options.shared import Device, Threads
-from attncli.render.columns import size
 from attncli.terminal import console
 from attncli.training.distributed.launch import launch
 from attncli.training.distributed.rank import Rank, own_rank
@@ -148,16 +146,12 @@ def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None
 
 
 def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) -> None:
-    """Say where the samples of a finished run are, how its model is used, and what is freeable."""
+    """Say where the samples of a finished run are, and how its model is used."""
     page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
     if page.exists():
         console.say(f"samples of the dev set: {page}")
     to = next((f" --to {name}" for name in languages if name != "en"), "")  # the example is English
     console.say(f"try: {source.example_input}{to} -m {place}")
-    if freed := worth_pruning(folder):
-        console.say(
-            f"`attn runs prune {place}` frees {size(freed)} (the run can then no longer continue)"
-        )
 
 
 def default_folder(

@@ -30,8 +30,3 @@ def find_compared_source(name: str) -> ComparedSource:
 def compared_source(family: str) -> ComparedSource:
     """Return the comparison of a family; raise a ModelError if the family is unknown."""
     return find_compared_source(source_name(family))
-
-
-def compared_sources() -> list[ComparedSource]:
-    """Return every registered kind."""
-    return [find_compared_source(name) for name in comparison_places()]

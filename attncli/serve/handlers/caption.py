@@ -15,18 +15,20 @@ from attncli.serve.catalogue import CAPTION
 from attncli.serve.errors import RequestError, invalid
 from attncli.serve.handlers import json_form
 from attncli.serve.models import CaptionJob
-from attncli.serve.requests import Parameters
-from attncli.serve.service import Service, service_of
+from attncli.serve.service import Call, call_of
 
 MOST_CAPTIONS = 20
 
 
 async def caption(request: Request) -> Response:
     """Caption the image in the body, or in the field `file` of a form."""
-    service = service_of(request)
-    given = await service.parameters(request)
+    call = await call_of(request)
+    given = call.given
     job = CaptionJob(max(1, given.number("nbest", 1, MOST_CAPTIONS)), given.flag("attention", True))
-    outcome = await captioned(service, _image(given), given.text("model", ""), job, request)
+    image = next(filter(None, given.files.values()), b"")
+    if not image:
+        raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
+    outcome = await captioned(call, image, given.text("model", ""), job)
     answer = json_form.caption(outcome)
     if outcome.attention and given.flag("image"):
         square = outcome.attention.image  # as the model read it; its maps lie over it
@@ -34,13 +36,11 @@ async def caption(request: Request) -> Response:
     return JSONResponse(answer)
 
 
-async def captioned(
-    service: Service, image: bytes, model: str, job: CaptionJob, request: Request
-) -> Any:
+async def captioned(call: Call, image: bytes, model: str, job: CaptionJob) -> Any:
     """Return the captions of an image. Raises RequestError if it cannot be read."""
-    name = service.catalogue.model(model, CAPTION).name
-    await asyncio.to_thread(check_pixels, image, service.options.max_pixels)
-    [outcome] = await service.run(name, job, [image], request)
+    name = call.service.catalogue.model(model, CAPTION).name
+    await asyncio.to_thread(check_pixels, image, call.service.options.max_pixels * 10**6)
+    [outcome] = await call.run(name, job, [image])
     return outcome
 
 
@@ -56,10 +56,3 @@ def check_pixels(image: bytes, most: int) -> None:
         return
     if width * height > most:
         raise RequestError(413, f"The image has {width:,} x {height:,} pixels: at most {most:,}")
-
-
-def _image(given: Parameters) -> bytes:
-    for image in given.files.values():
-        if image:
-            return image
-    raise invalid("no image; send its bytes as the body, or as the field `file` of a form")

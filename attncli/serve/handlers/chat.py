@@ -23,7 +23,7 @@ from attncli.serve.handlers.caption import captioned
 from attncli.serve.handlers.detect import detected
 from attncli.serve.models import CaptionJob, ClassifyJob, TranslateJob
 from attncli.serve.requests import Parameters
-from attncli.serve.service import Service, service_of
+from attncli.serve.service import Call, call_of, service_of
 from models.text.languages import parse_direction
 
 MOST_CHOICES = 20
@@ -35,13 +35,6 @@ class Prompt(NamedTuple):
 
     text: str
     image: bytes | None
-
-
-class Completion(NamedTuple):
-    """The outputs for a prompt: for each choice, its parts in order."""
-
-    model: str
-    choices: list[list[str]]
 
 
 async def models(request: Request) -> Response:
@@ -59,64 +52,52 @@ async def models(request: Request) -> Response:
 
 async def completions(request: Request) -> Response:
     """Answer the last message: a translation, a caption or a label."""
-    service = service_of(request)
-    given = await service.parameters(request)
-    prompt = _prompt(given.values.get("messages"))
-    count = max(1, given.number("n", 1, MOST_CHOICES))
-    done = await _completed(service, given, prompt, count, request)
-    if given.flag("stream"):
-        return StreamingResponse(_stream(done), media_type="text/event-stream")
-    return JSONResponse(_whole(done, prompt))
+    call = await call_of(request)
+    prompt = _prompt(call.given.values.get("messages"))
+    count = max(1, call.given.number("n", 1, MOST_CHOICES))
+    requested = call.given.text("model")
+    choices = await _choices(call, requested, prompt, count)
+    if call.given.flag("stream"):
+        return StreamingResponse(_stream(requested, choices), media_type="text/event-stream")
+    return JSONResponse(_whole(requested, choices, prompt))
 
 
-async def _completed(
-    service: Service, given: Parameters, prompt: Prompt, count: int, request: Request
-) -> Completion:
-    requested = given.text("model")
+async def _choices(call: Call, requested: str, prompt: Prompt, count: int) -> list[list[str]]:
+    """Return the outputs for a prompt: for each choice, its parts in order."""
     name, _, languages = requested.partition(":")
-    model = service.catalogue.models().get(name)
-    if model is None:
-        known = ", ".join(service.catalogue.models())
-        raise RequestError(404, f"No model {name[:80]}; expected one of {known}")
+    known = call.service.catalogue.models()
+    if name not in known:
+        raise RequestError(404, f"No model {name[:80]}; expected one of {', '.join(known)}")
+    model = known[name]
     if model.facts.task == CAPTION:
-        return await _caption(service, model, prompt, Completion(requested, []), count, request)
+        return await _captions(call, name, prompt, count)
     if prompt.image is not None:
         raise invalid(f"{name} reads no images")
-    service.check_length([prompt.text])
+    call.service.check_length([prompt.text])
     if not prompt.text.strip():
         raise invalid("the message is empty")
     if model.facts.task == CLASSIFY:
         labels = ClassifyJob(nbest=count, attention=False)
-        [outcome] = await service.run(name, labels, [" ".join(prompt.text.split())], request)
-        return Completion(requested, [[one.label] for one in outcome.result.labels])
-    direction = await _direction(service, model, languages, prompt.text, request)
-    lines = prompt.text.split("\n")
+        [outcome] = await call.run(name, labels, [" ".join(prompt.text.split())])
+        return [[one.label] for one in outcome.result.labels]
+    direction = await _direction(call, model, languages, prompt.text)
     job = TranslateJob(direction.languages, nbest=count)
-    found = await service.run(name, job, lines, request)
-    ranks = [[json_form.output(line, rank) for line in found] for rank in range(count)]
-    return Completion(requested, [_with_ends(parts) for parts in ranks])
+    found = await call.run(name, job, prompt.text.split("\n"))
+    ranks = ([json_form.output(line, rank) for line in found] for rank in range(count))
+    return [[*(f"{part}\n" for part in parts[:-1]), parts[-1]] for parts in ranks]
 
 
-async def _caption(
-    service: Service,
-    model: OfferedModel,
-    prompt: Prompt,
-    empty: Completion,
-    count: int,
-    request: Request,
-) -> Completion:
+async def _captions(call: Call, model: str, prompt: Prompt, count: int) -> list[list[str]]:
     if prompt.image is None:
-        raise invalid(f"{model.name} reads images; the message has none")
+        raise invalid(f"{model} reads images; the message has none")
     job = CaptionJob(nbest=count, attention=False)
-    outcome = await captioned(service, prompt.image, model.name, job, request)
-    captions = json_form.caption(outcome)["captions"]
-    return empty._replace(choices=[[one["text"]] for one in captions])
+    outcome = await captioned(call, prompt.image, model, job)
+    return [[one["text"]] for one in json_form.caption(outcome)["captions"]]
 
 
-async def _direction(
-    service: Service, model: OfferedModel, languages: str, text: str, request: Request
-) -> ServedDirection:
+async def _direction(call: Call, model: OfferedModel, languages: str, text: str) -> ServedDirection:
     """Return the direction of NAME:TARGET or NAME:SOURCE-TARGET."""
+    catalogue = call.service.catalogue
     if not languages and len(model.directions) == 1:
         return model.directions[0]
     if not languages:
@@ -126,12 +107,12 @@ async def _direction(
             source, target = parse_direction(languages)
         except ValueError:
             raise invalid(f"the direction {languages[:40]}; expected en-de, for example") from None
-        return service.catalogue.direction(source, target, model.name)
+        return catalogue.direction(source, target, model.name)
     sources = {one.source for one in model.directions if one.target == languages}
     if len(sources) < 2:
-        return service.catalogue.direction(min(sources, default=""), languages, model.name)
-    [[best, *_]] = await detected(service, [text], sources, request)
-    return service.catalogue.direction(best.language, languages, model.name)
+        return catalogue.direction(min(sources, default=""), languages, model.name)
+    [[best, *_]] = await detected(call, [text], sources)
+    return catalogue.direction(best.language, languages, model.name)
 
 
 def _prompt(messages: object) -> Prompt:
@@ -147,17 +128,17 @@ def _prompt(messages: object) -> Prompt:
 def _content(content: object) -> Prompt:
     if isinstance(content, str):
         return Prompt(_text(content), None)
-    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise invalid("the content of the message; expected a text or a list of parts")
     texts, image = [], None
-    for part in content:
-        if part.get("type") == "text":
+    parts: list[Any] = content if isinstance(content, list) else [content]
+    for part in parts:
+        kind = part.get("type") if isinstance(part, dict) else ""
+        if kind == "text":
             texts.append(_text(part.get("text")))
-        elif part.get("type") == "image_url":
+        elif kind == "image_url":
             address = part.get("image_url")
             image = _image(address.get("url") if isinstance(address, dict) else address)
         else:
-            raise invalid("a part of the message; expected type text or image_url")
+            raise invalid("the content of the message; expected parts of type text or image_url")
     return Prompt("\n".join(texts), image)
 
 
@@ -175,23 +156,18 @@ def _image(address: object) -> bytes:
         raise invalid("image_url is not base64") from None
 
 
-def _with_ends(parts: list[str]) -> list[str]:
-    """Return the lines with their line ends, so that joined they are the whole output."""
-    return [*(f"{part}\n" for part in parts[:-1]), parts[-1]]
-
-
-def _whole(done: Completion, prompt: Prompt) -> dict[str, Any]:
+def _whole(model: str, choices: list[list[str]], prompt: Prompt) -> dict[str, Any]:
     words = len(prompt.text.split())
-    said = sum(len("".join(choice).split()) for choice in done.choices)
+    said = sum(len("".join(choice).split()) for choice in choices)
     return {
-        **_head(done.model, "chat.completion"),
+        **_head(model, "chat.completion"),
         "choices": [
             {
                 "index": index,
                 "message": {"role": "assistant", "content": "".join(parts)},
                 "finish_reason": "stop",
             }
-            for index, parts in enumerate(done.choices)
+            for index, parts in enumerate(choices)
         ],
         "usage": {  # in words: the models have different tokens
             "prompt_tokens": words,
@@ -201,9 +177,9 @@ def _whole(done: Completion, prompt: Prompt) -> dict[str, Any]:
     }
 
 
-async def _stream(done: Completion) -> AsyncIterator[bytes]:
-    head = _head(done.model, "chat.completion.chunk")
-    for index, parts in enumerate(done.choices):
+async def _stream(model: str, choices: list[list[str]]) -> AsyncIterator[bytes]:
+    head = _head(model, "chat.completion.chunk")
+    for index, parts in enumerate(choices):
         for number, part in enumerate(parts):
             delta = {"content": part} if number else {"role": "assistant", "content": part}
             choice = {"index": index, "delta": delta, "finish_reason": None}

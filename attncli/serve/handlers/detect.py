@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from attncli.documents.document import has_letters
 from attncli.serve.catalogue import CLASSIFY
 from attncli.serve.errors import RequestError
 from attncli.serve.models import ClassifyJob
-from attncli.serve.service import Service, service_of
+from attncli.serve.service import Call, call_of
 
 AUTO = "auto"
 IDENTIFIER = "languages"  # the model whose labels are languages
@@ -33,27 +33,23 @@ class Detected(NamedTuple):
 
 async def detect(request: Request) -> Response:
     """Return the languages of a text, most probable first."""
-    service = service_of(request)
-    given = await service.parameters(request)
-    texts, is_list = given.texts("q")
-    service.check_length(texts)
-    found = await detected(service, texts, (), request)
-    records = [[one.record() for one in languages] for languages in found]
-    return JSONResponse(records if is_list else records[0])
+    call = await call_of(request)
+    found = await detected(call, call.texts(), ())
+    return call.answer([[one.record() for one in languages] for languages in found])
 
 
 async def detected(
-    service: Service, texts: Sequence[str], candidates: Collection[str], request: Request
+    call: Call, texts: Sequence[str], candidates: Collection[str]
 ) -> list[list[Detected]]:
     """Return the languages of each text, most probable first, at least one.
 
     candidates: languages that come into question; none: all. Raises RequestError without a model.
     """
-    models = service.catalogue.models()
+    models = call.service.catalogue.models()
     if IDENTIFIER not in models or models[IDENTIFIER].facts.task != CLASSIFY:
         raise RequestError(400, f"{AUTO} is not supported: no model recognises languages here")
     shown = [" ".join(text[:READ].split()) for text in texts]
-    found = await service.run(IDENTIFIER, ClassifyJob(nbest=1000), shown, request)
+    found = await call.run(IDENTIFIER, ClassifyJob(nbest=1000), shown)
     return [_languages(outcome, candidates) for outcome in found]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -26,8 +25,8 @@ from attncli.serve.errors import RequestError, invalid
 from attncli.serve.handlers import json_form, markup
 from attncli.serve.handlers.detect import AUTO, detected
 from attncli.serve.options import DOCUMENT_TIMES
-from attncli.serve.requests import Parameters, in_time, while_connected
-from attncli.serve.service import Service, service_of
+from attncli.serve.requests import Parameters
+from attncli.serve.service import Call, call_of
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
 
@@ -56,15 +55,18 @@ class KeptFiles:
     """Translated documents by their secret names. They are only in memory."""
 
     def __init__(self) -> None:
-        self._files: OrderedDict[str, KeptFile] = OrderedDict()
+        self._files: dict[str, KeptFile] = {}  # the oldest first
 
     def add(self, content: bytes, name: str) -> str:
         """Keep a document; return its secret name."""
         now = time.monotonic()
         token = secrets.token_urlsafe(18)
         self._files[token] = KeptFile(content, name, now + KEPT_SECONDS)
-        while self._files and (self._size() > KEPT_BYTES or self._oldest().until < now):
-            self._files.popitem(last=False)
+        size = sum(len(file.content) for file in self._files.values())
+        for oldest, file in [*self._files.items()]:
+            if size <= KEPT_BYTES and file.until >= now:
+                break
+            size -= len(self._files.pop(oldest).content)
         return token
 
     def get(self, token: str) -> KeptFile:
@@ -74,31 +76,18 @@ class KeptFiles:
             raise RequestError(404, "No such file: translated files are kept for half an hour")
         return found
 
-    def _size(self) -> int:
-        return sum(len(file.content) for file in self._files.values())
-
-    def _oldest(self) -> KeptFile:
-        return next(iter(self._files.values()))
-
 
 FILES = KeptFiles()
 
 
 async def translate_file(request: Request) -> Response:
     """Translate the document in the field `file`."""
-    service = service_of(request)
-    given = await service.parameters(request)
-    upload = await _upload(service, given, request)
+    call = await call_of(request)
+    upload = await _upload(call)
     if "text/event-stream" in request.headers.get("accept", ""):
-        events = _events(service, upload, request)
-        return StreamingResponse(events, media_type="text/event-stream")
-
-    async def work() -> list[TranslatedLine]:
-        pieces = markup.outcomes(service, upload.document, upload.direction)
-        return [outcome async for piece in pieces for outcome in piece]
-
-    limit = service.options.time_limit * DOCUMENT_TIMES
-    outcomes = await while_connected(request, in_time(work(), limit))
+        return StreamingResponse(_events(call, upload), media_type="text/event-stream")
+    pieces = markup.outcomes(call, upload.document, upload.direction)
+    outcomes = await call.within(pieces, call.service.options.time_limit * DOCUMENT_TIMES)
     return JSONResponse({"translatedFileUrl": await _kept(upload, outcomes, request)})
 
 
@@ -109,22 +98,23 @@ async def download_file(request: Request) -> Response:
     return Response(file.content, media_type="application/octet-stream", headers=named)
 
 
-async def _events(service: Service, upload: Upload, request: Request) -> AsyncIterator[bytes]:
+async def _events(call: Call, upload: Upload) -> AsyncIterator[bytes]:
     total = len(jobs.lines_of(upload.document))
     outcomes: list[TranslatedLine] = []
     try:
         yield json_form.event({"done": 0, "total": total})
-        async for piece in markup.outcomes(service, upload.document, upload.direction):
+        async for piece in markup.outcomes(call, upload.document, upload.direction):
             outcomes += piece
             yield json_form.event({"done": len(outcomes), "total": total})
-        url = await _kept(upload, outcomes, request)
+        url = await _kept(upload, outcomes, call.request)
         left = [*jobs.untranslated(upload.document, outcomes)]
         yield json_form.event({"translatedFileUrl": url, "name": upload.name, "notes": left})
     except RequestError as error:
         yield json_form.event({"error": error.message})
 
 
-async def _upload(service: Service, given: Parameters, request: Request) -> Upload:
+async def _upload(call: Call) -> Upload:
+    given, catalogue = call.given, call.service.catalogue
     if "file" not in given.files:
         raise invalid("missing file parameter")
     name = PurePosixPath(given.file_names["file"].replace("\\", "/")).name
@@ -136,10 +126,10 @@ async def _upload(service: Service, given: Parameters, request: Request) -> Uplo
     model = given.text("model", "")
     if source == AUTO:
         texts = [line.text for line in jobs.lines_of(document)]
-        known = {a for a, b in service.catalogue.directions(model) if b == target}
-        [[best, *_]] = await detected(service, ["\n".join(texts)[:SAMPLE]], known, request)
+        known = {a for a, b in catalogue.directions(model) if b == target}
+        [[best, *_]] = await detected(call, ["\n".join(texts)[:SAMPLE]], known)
         source = best.language
-    direction = service.catalogue.direction(source, target, model)
+    direction = catalogue.direction(source, target, model)
     path = PurePosixPath(name)
     return Upload(document, direction, f"{path.stem}.{target}{path.suffix}")
 

@@ -11,8 +11,9 @@ from attncli.documents.registry import suffixes
 from attncli.serve.catalogue import OfferedModel
 from attncli.serve.handlers.detect import IDENTIFIER
 from attncli.serve.languages import RIGHT_TO_LEFT, name_of
-from attncli.serve.service import Service, service_of
+from attncli.serve.service import service_of
 from attncli.version import __version__
+from models.storage.about import read_card
 
 
 async def health(request: Request) -> Response:
@@ -23,32 +24,30 @@ async def health(request: Request) -> Response:
 
 async def languages(request: Request) -> Response:
     """Return the source languages with their target languages."""
-    return JSONResponse(listed_languages(service_of(request)))
-
-
-def listed_languages(service: Service) -> list[dict[str, Any]]:
-    """Return the languages in LibreTranslate's form; a source is a target of itself, too."""
-    targets: dict[str, list[str]] = {}
-    for source, target in service.catalogue.directions():
+    targets: dict[str, list[str]] = {}  # a source is a target of itself, too
+    for source, target in service_of(request).catalogue.directions():
         targets.setdefault(source, [source]).append(target)
         targets.setdefault(target, [target])
-    return [
-        {"code": code, "name": name_of(code), "targets": sorted(targets[code])}
-        for code in sorted(targets, key=name_of)
-    ]
+    return JSONResponse(
+        [
+            {"code": code, "name": name_of(code), "targets": sorted(targets[code])}
+            for code in sorted(targets, key=name_of)
+        ]
+    )
 
 
 async def frontend_settings(request: Request) -> Response:
     """Return the settings that a page needs."""
     service = service_of(request)
-    pair = next(iter(sorted(service.catalogue.directions(), key=_english_first)), ("", ""))
+    pairs = service.catalogue.directions()  # English first
+    pair = min(pairs, key=lambda pair: (pair[0] != "en", *pair), default=("", ""))
     source, target = ({"code": code, "name": name_of(code)} for code in pair)
     options = service.options
     return JSONResponse(
         {
             "apiKeys": service.keys.required,
             "charLimit": options.max_text,
-            "bodyLimit": options.max_body,
+            "bodyLimit": options.max_body << 20,
             "filesTranslation": True,
             "frontendTimeout": 500,
             "keyRequired": service.keys.required,
@@ -90,9 +89,5 @@ def _record(model: OfferedModel, is_default: bool) -> dict[str, Any]:
         "directions": [{"source": one.source, "target": one.target} for one in model.directions],
         "bytes": facts.bytes,
         "precision": facts.precision,
-        "card": model.card,
+        "card": read_card(model.folder),
     }
-
-
-def _english_first(pair: tuple[str, str]) -> tuple[bool, str, str]:
-    return (pair[0] != "en", *pair)

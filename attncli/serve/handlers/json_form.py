@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.data.lines import ClassifiedLine, TranslatedLine
 from attncli.data.panels import AlignedPair
-from attncli.serve.errors import RequestError
+from attncli.serve.errors import invalid
 from attncli.tasks.caption.writers import CaptionedImage
 
 
@@ -19,7 +19,7 @@ def event(record: dict[str, Any]) -> bytes:
 def output(outcome: TranslatedLine, rank: int = 0) -> str:
     """Return an output of a line; its last one if it has fewer. Raises RequestError without any."""
     if outcome.translation is None:
-        raise RequestError(400, f"Invalid request: {outcome.note}")
+        raise invalid(outcome.note)
     hypotheses = outcome.translation.hypotheses
     return hypotheses[min(rank, len(hypotheses) - 1)].text
 
@@ -44,7 +44,7 @@ def alignment(pair: AlignedPair) -> dict[str, Any]:
 def caption(outcome: CaptionedImage) -> dict[str, Any]:
     """Return the captions of an image, and for each word of the best its map (rows, columns)."""
     if not outcome.hypotheses:
-        raise RequestError(400, f"Invalid request: {outcome.note}")
+        raise invalid(outcome.note)
     found: dict[str, Any] = {
         "caption": outcome.caption,
         "captions": [{"text": h.text, "score": round(h.score, 4)} for h in outcome.hypotheses],
@@ -61,7 +61,7 @@ def caption(outcome: CaptionedImage) -> dict[str, Any]:
 def classification(outcome: ClassifiedLine) -> dict[str, Any]:
     """Return the labels of a text with their probabilities, and the weights of its words."""
     if outcome.result is None:
-        raise RequestError(400, f"Invalid request: {outcome.note}")
+        raise invalid(outcome.note)
     result = outcome.result
     found: dict[str, Any] = {
         "label": result.label,

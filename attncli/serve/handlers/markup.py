@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from starlette.requests import Request
-
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import read_document
 from attncli.serve.catalogue import ServedDirection
 from attncli.serve.models import TranslateJob
 from attncli.serve.options import DOCUMENT_TIMES
-from attncli.serve.service import Service
+from attncli.serve.service import Call
 from attncli.tasks.translate.documents import lines_of
 from attncli.tasks.translate.documents import translated as reassembled
 
 
 async def translated(
-    service: Service, texts: Sequence[str], direction: ServedDirection, nbest: int, request: Request
+    call: Call, texts: Sequence[str], direction: ServedDirection, nbest: int
 ) -> list[list[str]]:
     """Return the translations of texts in HTML, of each best first."""
     documents = [read_document(text, "html", DocumentOptions()) for text in texts]
     lines = [[line.text for line in lines_of(document)] for document in documents]
     job = TranslateJob(direction.languages, nbest, document=True)
     inputs = [text for each in lines for text in each]
-    results = iter(await service.run(direction.model, job, inputs, request))
+    results = iter(await call.run(direction.model, job, inputs))
     found = [[next(results) for _ in each] for each in lines]
     return [
         list(dict.fromkeys(reassembled(each, _of_rank(own, rank)) for rank in range(nbest)))
@@ -33,14 +31,13 @@ async def translated(
     ]
 
 
-async def outcomes(
-    service: Service, document: Document, direction: ServedDirection
+def outcomes(
+    call: Call, document: Document, direction: ServedDirection
 ) -> AsyncIterator[Sequence[TranslatedLine]]:
-    """Yield the outcomes of the texts of a document in order, in pieces."""
+    """Return the outcomes of the texts of a document in order, in pieces."""
     texts = [line.text for line in lines_of(document)]
     job = TranslateJob(direction.languages, document=True)
-    async for piece in service.results(direction.model, job, texts, DOCUMENT_TIMES):
-        yield piece
+    return call.service.results(direction.model, job, texts, DOCUMENT_TIMES)
 
 
 def _of_rank(found: Sequence[TranslatedLine], rank: int) -> list[TranslatedLine]:

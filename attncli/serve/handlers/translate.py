@@ -16,7 +16,7 @@ from attncli.serve.handlers import json_form, markup
 from attncli.serve.handlers.detect import AUTO, Detected, detected
 from attncli.serve.models import TranslateJob
 from attncli.serve.requests import Parameters
-from attncli.serve.service import Service, service_of
+from attncli.serve.service import Call, call_of
 
 MOST_ALTERNATIVES = 20
 FORMATS = ("text", "html")
@@ -45,24 +45,23 @@ class Translated(NamedTuple):
 
 async def translate(request: Request) -> Response:
     """Translate a text or a list of texts."""
-    service = service_of(request)
-    given = await service.parameters(request)
-    texts, is_list = given.texts("q")
+    call = await call_of(request)
+    given, texts = call.given, call.texts()
     source, target = given.text("source"), given.text("target")
     wanted = _wanted(given)
-    service.check_length(texts)
-    languages = await _sources(service, texts, source, target, wanted.model, request)
-    found: list[Translated] = [_unchanged(text) for text in texts]
+    languages = await _sources(call, texts, source, target, wanted.model)
+    found = [Translated(text, [], [], []) for text in texts]  # in the target language already
     for language in {one.language for one in languages} - {target}:
-        direction = service.catalogue.direction(language, target, wanted.model)
+        direction = call.service.catalogue.direction(language, target, wanted.model)
         numbers = [n for n, one in enumerate(languages) if one.language == language]
-        chosen = [texts[n] for n in numbers]
         translated = _of_html if wanted.html else _of_lines
-        for n, result in zip(
-            numbers, await translated(service, chosen, direction, wanted, request), strict=True
-        ):
+        results = await translated(call, [texts[n] for n in numbers], direction, wanted)
+        for n, result in zip(numbers, results, strict=True):
             found[n] = result
-    return JSONResponse(_answer(found, languages, is_list, source == AUTO, wanted))
+    columns = _columns(found, languages if source == AUTO else [], wanted)
+    return JSONResponse(
+        {name: values if call.is_list else values[0] for name, values in columns.items()}
+    )
 
 
 def _wanted(given: Parameters) -> Wanted:
@@ -81,52 +80,40 @@ def _wanted(given: Parameters) -> Wanted:
 
 
 async def _sources(
-    service: Service, texts: list[str], source: str, target: str, model: str, request: Request
+    call: Call, texts: list[str], source: str, target: str, model: str
 ) -> list[Detected]:
     """Return the source language of each text. Raises RequestError for an impossible direction."""
-    known = service.catalogue.directions(model)
+    known = call.service.catalogue.directions(model)
     if source != AUTO:
         if source != target or not any(source in pair for pair in known):
-            service.catalogue.direction(source, target, model)
+            call.service.catalogue.direction(source, target, model)
         return [Detected(source, 100.0)] * len(texts)
     if not any(target in pair for pair in known):
         raise RequestError(400, f"{target[:40]} is not supported")
     candidates = {pair[0] for pair in known if pair[1] == target} | {target}
-    found = await detected(service, texts, candidates, request)
-    return [best for best, *_ in found]
-
-
-def _unchanged(text: str) -> Translated:
-    """Return the answer for a text that is in the target language already."""
-    return Translated(text, [], [], [])
+    return [best for best, *_ in await detected(call, texts, candidates)]
 
 
 async def _of_html(
-    service: Service,
-    texts: Sequence[str],
-    direction: ServedDirection,
-    wanted: Wanted,
-    request: Request,
+    call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
 ) -> list[Translated]:
-    nbest = 1 + wanted.alternatives
-    found = await markup.translated(service, texts, direction, nbest, request)
+    found = await markup.translated(call, texts, direction, 1 + wanted.alternatives)
     return [Translated(outputs[0], outputs[1:], [], []) for outputs in found]
 
 
 async def _of_lines(
-    service: Service,
-    texts: Sequence[str],
-    direction: ServedDirection,
-    wanted: Wanted,
-    request: Request,
+    call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
 ) -> list[Translated]:
     """Translate texts line by line; the sentences of a long line are separate inputs."""
     job = TranslateJob(
         direction.languages, 1 + wanted.alternatives, weights=wanted.weights, heads=wanted.heads
     )
-    lines = [[_parts(line) for line in text.split("\n")] for text in texts]
+    lines = [
+        [list(sentences(line)) if len(line) > LONG else [line] for line in text.split("\n")]
+        for text in texts
+    ]
     parts = [part for text in lines for line in text for part in line]
-    results = iter(await service.run(direction.model, job, parts, request))
+    results = iter(await call.run(direction.model, job, parts))
     found = [[[next(results) for _ in line] for line in text] for text in lines]
     return [_joined(text, job.nbest) for text in found]
 
@@ -137,11 +124,8 @@ def _joined(lines: Sequence[Sequence[TranslatedLine]], nbest: int) -> Translated
     outcomes = [outcome for line in lines for outcome in line]
     pairs = [pair for outcome in outcomes for pair in outcome.alignments[:1]]
     notes = list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome)))
-    return Translated(outputs[0], _distinct(outputs), [*map(json_form.alignment, pairs)], notes)
-
-
-def _parts(line: str) -> list[str]:
-    return list(sentences(line)) if len(line) > LONG else [line]
+    others = list(dict.fromkeys(output for output in outputs[1:] if output != outputs[0]))
+    return Translated(outputs[0], others, [*map(json_form.alignment, pairs)], notes)
 
 
 def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:
@@ -158,20 +142,12 @@ def _notes(outcome: TranslatedLine) -> Iterator[str]:
         yield "The output was cut at its length limit."
 
 
-def _distinct(outputs: list[str]) -> list[str]:
-    """Return the outputs after the best, each once."""
-    return list(dict.fromkeys(output for output in outputs[1:] if output != outputs[0]))
-
-
-def _answer(
-    found: Sequence[Translated],
-    languages: Sequence[Detected],
-    is_list: bool,
-    is_auto: bool,
-    wanted: Wanted,
-) -> dict[str, Any]:
+def _columns(
+    found: Sequence[Translated], languages: Sequence[Detected], wanted: Wanted
+) -> dict[str, list[Any]]:
+    """Return the columns of the answer. languages: those that were detected."""
     columns: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
-    if is_auto:
+    if languages:
         columns["detectedLanguage"] = [one.record() for one in languages]
     if wanted.alternatives:
         columns["alternatives"] = [one.alternatives for one in found]
@@ -179,4 +155,4 @@ def _answer(
         columns["notes"] = [one.notes for one in found]
     if wanted.weights:
         columns["alignments"] = [one.alignments for one in found]
-    return {name: values if is_list else values[0] for name, values in columns.items()}
+    return columns

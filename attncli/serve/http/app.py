@@ -22,7 +22,6 @@ from attncli.serve.handlers import (
     translate,
 )
 from attncli.serve.http.guard import Guard
-from attncli.serve.options import ServeOptions
 from attncli.serve.service import Service
 
 PAGE = files("attncli.serve").joinpath("page")
@@ -59,12 +58,6 @@ def application(service: Service) -> Guard:
     app = Starlette(routes=routes, exception_handlers={Exception: _raise, 404: _raise, 405: _raise})
     app.state.service = service
     return Guard(app, service)
-
-
-def open_service(options: ServeOptions) -> tuple[Service, Guard]:
-    """Return a service and its application. Raises ModelError for options that cannot be used."""
-    service = Service(options)
-    return service, application(service)
 
 
 def _page(name: str) -> Any:

@@ -58,7 +58,7 @@ class Guard:
 
     async def _answered(self, scope: Scope, receive: Receive, answer: _Answer) -> Response | None:
         """Let the application answer; return an answer of our own for a refused request."""
-        body = _LimitedBody(receive, self._service.options.max_body)
+        body = _LimitedBody(receive, self._service.options.max_body << 20)
         try:
             self._check(scope, body)
             if scope["method"] == "OPTIONS":

@@ -14,12 +14,13 @@ import stat
 import sys
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from attncli.serve.http.app import open_service
+from attncli.serve.http.app import application
 from attncli.serve.options import ServeOptions
 from attncli.serve.service import Service
 from attncli.terminal import console
@@ -33,11 +34,11 @@ BACKLOG = 2048  # connections that wait to be accepted
 
 def serve(options: ServeOptions) -> None:
     """Run the service until a signal ends it. Raises ModelError if it cannot start."""
-    logging.getLogger("python_multipart").disabled = True  # it logs what clients send
-    logging.getLogger("python_multipart.multipart").disabled = True
-    service, app = open_service(options)
+    for name in ("python_multipart", "python_multipart.multipart"):  # log what clients send
+        logging.getLogger(name).disabled = True
+    service = Service(options)
     listening = _listening(options)
-    server = Server(_config(app, options), service)
+    server = Server(_config(application(service), options), service)
     console.say(f"attn serves {address_of(options)} (Ctrl-C ends it)")
     if options.browser and not options.socket:
         server.page = address_of(options)
@@ -46,13 +47,13 @@ def serve(options: ServeOptions) -> None:
     finally:
         service.close()
         if options.socket:
-            options.socket.unlink(missing_ok=True)
+            Path(options.socket).unlink(missing_ok=True)
 
 
 def address_of(options: ServeOptions) -> str:
     """Return the address of the page, for people."""
     if options.socket:
-        return str(options.socket)
+        return options.socket
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(options.host, options.host)
     host = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return f"http://{host}:{options.port}"
@@ -156,11 +157,10 @@ def _tcp(options: ServeOptions) -> socket.socket:
 
 
 def _unix(options: ServeOptions) -> socket.socket:
-    assert options.socket is not None
     if not hasattr(socket, "AF_UNIX") or sys.platform == "win32":
         raise OSError("this system has no Unix sockets")
-    path = options.socket
-    if path.exists() and stat.S_ISSOCK(path.stat().st_mode) and not _is_served(str(path)):
+    path = Path(options.socket)
+    if path.exists() and stat.S_ISSOCK(path.stat().st_mode) and not _is_served(path):
         path.unlink()  # left by a process that was killed
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(path))
@@ -169,6 +169,6 @@ def _unix(options: ServeOptions) -> socket.socket:
     return listening
 
 
-def _is_served(path: str) -> bool:
+def _is_served(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as client:
-        return client.connect_ex(path) == 0
+        return client.connect_ex(str(path)) == 0

@@ -45,7 +45,7 @@ class CaptionTask:
         given = _given(settings)
         self.batch_images = given.tables.compute.batch_images
         options = caption_options(given, job.device, job.threads)
-        self.captioner = loading.open_captioners([Path(model) for model in job.models], options)
+        self.captioner = loading.open_captioner([Path(model) for model in job.models], options)
         several = self.captioner.search.nbest > 1
         self.layout = CaptionLayout(
             settings.format, False, several, settings.scores, self.captioner.read_mode

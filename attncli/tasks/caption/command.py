@@ -104,7 +104,7 @@ def caption(
     check_output(output)
     with open_attention(picture, alone=alone) as draw:
         options = caption_options(given, device, threads)
-        captioner = loading.open_captioners(model, options)
+        captioner = loading.open_captioner(model, options)
         layout = CaptionLayout(
             format, alone, captioner.search.nbest > 1, scores, captioner.read_mode
         )

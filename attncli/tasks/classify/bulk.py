@@ -44,7 +44,7 @@ class ClassifyTask(LineTask[ClassifiedLine]):
         self.layout = LabelLayout(settings.format, settings.nbest > 1, settings.scores)
         self._classify = partial(
             classify_lines,
-            classifier=loading.open_classifiers([Path(model) for model in job.models], options),
+            classifier=loading.open_classifier([Path(model) for model in job.models], options),
             nbest=settings.nbest,
             attention=settings.format == "jsonl",
             max_batch_tokens=tables.compute.batch_tokens,

@@ -92,7 +92,7 @@ def classify(
     read_mode = tables.attention.read_decode or None
     options = OpenOptions(device, threads, read_mode, messages=console)
     with open_source(text, input) as stream:
-        classifier = loading.open_classifiers(model, options)
+        classifier = loading.open_classifier(model, options)
         typed = stream.isatty()
         outcomes = classify_lines(
             input_chunks(stream),

@@ -24,7 +24,6 @@ from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
     Evaluation,
     EvaluationSet,
-    LengthRanges,
     Scoring,
     System,
     evaluate_systems,
@@ -57,7 +56,7 @@ def evaluate_texts(
     hypotheses: Sequence[Path] = (),
     source: Path | None = None,
     scoring: Scoring | None = None,
-    lengths: LengthRanges | None = None,
+    step: int = 0,
     save: Path | None = None,
     options: OpenOptions | None = None,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
@@ -67,9 +66,10 @@ def evaluate_texts(
 
     files: source and references, or one TSV file; references alone if there are no models.
     hypotheses: files of outputs. source: the source for scores by length, if there are no models.
-    lengths: also score by source length. save: file for the outputs of each model; `{model}` in
-    its name is replaced by that of the model. target: column of the references, if models read
-    rows of several inputs. Raises ModelError for files that do not fit together.
+    step: also score by source length, in ranges of so many words. save: file for the outputs of
+    each model; `{model}` in its name is replaced by that of the model. target: column of the
+    references, if models read rows of several inputs. Raises ModelError for files that do not fit
+    together.
     """
     scoring, options = scoring or Scoring(), options or OpenOptions()
     metrics(scoring)  # report a missing tokenizer before any work
@@ -86,7 +86,7 @@ def evaluate_texts(
         )
     systems = [*_translated(models, test_set, options, max_batch_tokens, save), *others]
     _warn_of_tokens(systems, scoring, options.messages)
-    return TranslationScores(evaluate_systems(systems, test_set, scoring, lengths), test_set)
+    return TranslationScores(evaluate_systems(systems, test_set, scoring, step), test_set)
 
 
 def _warn_of_tokens(systems: Sequence[System], scoring: Scoring, messages: Messages) -> None:

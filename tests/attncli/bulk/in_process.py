@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attncli.bulk.engines.answers import AnsweringWorker, part_of
+from attncli.bulk.engines.work import ShardWorker
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, Shard, shard_to_bytes
+from attncli.bulk.plan.shards import Part, Shard
 
 
 def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Iterator[Part]:
     """Yield the part of each shard, as attncli.bulk.engines.local does."""
-    worker = AnsweringWorker(job.to_json())
-    for shard in shards:
-        yield part_of(worker(shard_to_bytes(shard)))
+    yield from map(ShardWorker(job.to_json()).part, shards)

@@ -57,7 +57,11 @@ def test_pairs_of_two_fields_are_aligned(tiny_bundle: Path, tmp_path: Path) -> N
 
 
 def test_a_batch_gets_a_column_of_results(
-    toy_classifier: Path, tiny_bundle: Path, expected: list[str]
+    toy_classifier: Path,
+    tiny_bundle: Path,
+    soft_captioner: Path,
+    photos: Path,
+    expected: list[str],
 ) -> None:
     mapper = BatchMapper(["translate", "-m", str(tiny_bundle)])
     found = mapper({"text": numpy.array(TEXTS), "id": numpy.arange(4)})
@@ -66,15 +70,9 @@ def test_a_batch_gets_a_column_of_results(
     words = ["classify", "-m", str(toy_classifier)]
     labels = BatchMapper(words, into="kind")({"text": list(TEXTS)})
     assert len(labels["kind"]) == 4 and labels["kind_error"] == [""] * 4
-
-
-def test_a_batch_of_images_and_one_of_pairs(
-    soft_captioner: Path, tiny_bundle: Path, photos: Path
-) -> None:
     content = (photos / "a.png").read_bytes()
-    found = BatchMapper(["caption", "-m", str(soft_captioner)], column="image")(
-        {"image": [content, b"none"]}
-    )
+    captions = BatchMapper(["caption", "-m", str(soft_captioner)], column="image")
+    found = captions({"image": [content, b"none"]})
     assert found["caption"][0] and "not a readable image" in found["caption_error"][1]
     aligner = BatchMapper(["align", "-m", str(tiny_bundle)], column="en", target="de")
     assert aligner({"en": ["The dog."], "de": ["Der Hund."]})["links"]

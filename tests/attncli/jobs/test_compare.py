@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs import compare
-from attncli.jobs.planned import Planned
+from attncli.jobs.measure import Planned
 from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
@@ -64,7 +64,14 @@ def test_any_setting_of_any_family_is_a_variant() -> None:
 
 @pytest.mark.parametrize(
     "name, said",
-    [("dot", "preset seq2seq-nano"), ("data.noise=0.1", "same data"), ("hiden=2", "hidden")],
+    [
+        ("dot", "unknown variant 'dot'"),
+        ("mean", "unknown variant 'mean'"),
+        ("data.noise=0.1", "same data"),
+        ("hiden=2", "hidden"),
+        ("transformer-nanno", "transformer-nano"),
+        ("hidden=x", "whole"),
+    ],
 )
 def test_what_a_family_has_not_is_refused(name: str, said: str) -> None:
     with pytest.raises(ModelError, match=said):
@@ -99,18 +106,17 @@ def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
     assert all(write([]) == "" or name in ("csv", "json") for name, write in WRITERS.items())
 
 
-@pytest.mark.parametrize("name, said", [("dott", "dot"), ("heds=2", "heads"), ("heads=x", "whole")])
-def test_a_wrong_name_is_refused(name: str, said: str) -> None:
-    with pytest.raises(ModelError, match=said):
-        find(name, BASE)
-
-
-def test_captioners_are_not_compared_with_translators() -> None:
-    preset = "show-attend-tell-soft-nano"
-    with pytest.raises(ModelError, match=f"{preset}, which captions images.*--preset {preset} "):
-        find(preset, BASE)
-    with pytest.raises(ModelError, match="translates texts, in a comparison of captions"):
-        find("rnnsearch-nano", run_config(preset))
+def test_captioners_and_classifiers_are_not_compared_with_translators() -> None:
+    captioner, classifier = "show-attend-tell-soft-nano", "bilstm-attention-nano"
+    with pytest.raises(
+        ModelError, match=f"{captioner}, which captions images, in a comparison of trans"
+    ):
+        find(captioner, BASE)
+    with pytest.raises(ModelError, match="classifies texts, in a comparison of translations"):
+        find(classifier, BASE)
+    for preset, outputs in ((captioner, "captions"), (classifier, "labels")):
+        with pytest.raises(ModelError, match=f"translates texts, in a comparison of {outputs}"):
+            find("rnnsearch-nano", run_config(preset))
 
 
 def test_every_variant_of_the_default_list_can_be_built() -> None:
@@ -191,7 +197,13 @@ def test_the_best_by_dev_get_further_seeds(
     monkeypatch.setattr(compare, "measure", measure)
     command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
-    assert app.run([*command, *data, *SETTINGS, "-s", "train.steps=1", "--best", "1"]) == 0
+    words = [*command, *data, *SETTINGS, "-s", "train.steps=1", "--best", "1"]
+    assert app.run([*words, "--dry-run"]) == 0
+    table, said = capsys.readouterr()
+    left = [" ".join(line.split()) for line in table.splitlines()[1:]]
+    assert left == [*(f"{name} 1 to 3" for name in worth), "total 5"] and not out.exists()
+    assert "the best 1 variant on the dev set" in said
+    assert app.run(words) == 0
     rows = list(csv.DictReader((out / "comparison.csv").open()))
     assert [(row["variant"], row["seed"]) for row in rows] == [
         *(("none", "1"), ("dot", "1"), ("cosine", "1"), ("cosine", "2"), ("cosine", "3"))
@@ -201,9 +213,9 @@ def test_the_best_by_dev_get_further_seeds(
 
 
 def test_the_grammars_links_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["-s", "data.demo_size=60", "-s", "train.steps=2", "-s", "train.evaluate_every=2"]
+    small = [*SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2"]
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
-    assert app.run([*command, *SETTINGS, *small]) == 0
+    assert app.run([*command, *small]) == 0
     said = capsys.readouterr().out
     assert "AER of none: without attention, this is the AER of the diagonal" in said
     rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))

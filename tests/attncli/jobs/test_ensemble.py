@@ -41,12 +41,14 @@ def attn(capsys: pytest.CaptureFixture[str], *arguments: object, status: int = 0
     return captured.err if status else captured.out
 
 
-def test_translate_with_the_same_model_twice_changes_nothing(
-    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+def test_the_same_model_twice_changes_nothing(
+    tiny_bundle: Path, toy_classifier: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ("translate", "-s", "compute.backend=torch", "--nbest", 3, "--format", "jsonl", TEXT)
-    one = ("-m", tiny_bundle)
-    assert attn(capsys, *given, *one, *one) == attn(capsys, *given, *one)
+    translate = ("translate", "-s", "compute.backend=torch", "--nbest", 3, TEXT)
+    classify = ("classify", "--nbest", 2, *LABELLED)
+    for given, model in ((translate, tiny_bundle), (classify, toy_classifier)):
+        one, as_json = ("-m", model), ("--format", "jsonl")
+        assert attn(capsys, *given, *as_json, *one, *one) == attn(capsys, *given, *as_json, *one)
 
 
 def test_a_glossary_forces_its_terms_in_an_ensemble(
@@ -92,23 +94,17 @@ def test_an_aligned_ensemble_draws_every_model(
     assert "<b>" in tagged and "</b>" in tagged
 
 
-@pytest.mark.parametrize(
-    "options", [["-s", "compute.backend=ctranslate2"], ["--precision", "int8"]]
-)
 def test_what_an_ensemble_cannot_do_is_one_line(
-    options: list[str], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    both = ("-m", tiny_bundle, "-m", tiny_bundle)
-    [line] = attn(capsys, "translate", *both, *options, TEXT, status=1).splitlines()
-    assert "several models" in line
-
-
-def test_a_captioner_in_an_ensemble_of_translators_is_refused(
     tiny_bundle: Path, soft_captioner: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    both = ("-m", tiny_bundle, "-m", soft_captioner)
-    [line] = attn(capsys, "translate", *both, TEXT, status=1).splitlines()
-    assert "attn caption" in line
+    for options, other, message in (
+        (["-s", "compute.backend=ctranslate2"], tiny_bundle, "several models"),
+        (["--precision", "int8"], tiny_bundle, "several models"),
+        ([], soft_captioner, "attn caption"),
+    ):
+        both = ("-m", tiny_bundle, "-m", other)
+        [line] = attn(capsys, "translate", *both, *options, TEXT, status=1).splitlines()
+        assert message in line
 
 
 def test_captions_of_an_ensemble_with_attention_maps(
@@ -177,14 +173,6 @@ def test_classify_averages_the_probabilities_of_each_label(
             assert found["probability"] == pytest.approx(mean, abs=2e-6)
         assert both["labels"] == sorted(both["labels"], key=lambda p: -p["probability"])
         assert both["weights"] == first["weights"]
-
-
-def test_classify_with_the_same_model_twice_changes_nothing(
-    toy_classifier: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = ("classify", "--nbest", 2, "--format", "jsonl", *LABELLED)
-    one = ("-m", toy_classifier)
-    assert attn(capsys, *given, *one, *one) == attn(capsys, *given, *one)
 
 
 def test_classifiers_of_other_labels_are_refused(

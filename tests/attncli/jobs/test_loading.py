@@ -1,12 +1,17 @@
-"""Names of opened models."""
+"""Names of opened models; a model searches by its saved settings, or those of the command."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from attncli.jobs.loading import model_names
+from attncli.shell import app
+from models import load_translator
+from models.bundle import read, save
+from models.config.tables import SearchConfig
 
 
 @pytest.mark.parametrize(
@@ -27,3 +32,24 @@ def test_models_are_named_by_the_parts_of_their_paths_that_differ(
     folders: list[str], names: list[str]
 ) -> None:
     assert model_names([Path(folder) for folder in folders]) == names
+
+
+def test_a_model_searches_by_its_saved_settings(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle, folder = read(tiny_bundle), tmp_path / "model"
+    folder.mkdir()
+    short = SearchConfig(beam=2, max_ratio=0, max_extra=3)
+    save(bundle._replace(search=short), folder)
+    line, translator = "The old dog sees a small house.", load_translator(folder)
+    [own] = translator.translate([line])
+    [other] = translator.translate([line], search=replace(short, max_extra=9))
+    assert len(own.hypotheses[0].ids) <= 2 < len(other.hypotheses[0].ids)
+    words = ["translate", "-m", str(folder), "--threads", "1", line]
+    assert app.run(words) == app.run([*words, "-s", "search.max_extra=9"]) == 0
+    assert capsys.readouterr().out == f"{own.text}\n{other.text}\n"
+
+    test, out = tmp_path / "test.tsv", tmp_path / "out"
+    test.write_text(f"{line}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
+    assert app.run(["evaluate", "-m", str(folder), "--save", str(out), str(test)]) == 0
+    assert out.read_text("utf-8") == f"{own.text}\n"

@@ -9,17 +9,13 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs import runs as job
-from attncli.render.columns import size
 from attncli.shell import app
 from attncli.training.events import AlreadyFinished
-from attncli.training.settings.config import DataConfig
-from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.lock import locked
 from models import load_translator
 from models.base.errors import ModelError
-from models.catalogue import installed
-from tests.attncli.training.small import SMALL, run, small_config, write_texts
+from tests.attncli.training.small import run, small_config, write_texts
 from tests.fixtures.before_restructuring import make
 
 OLD = Path(make.__file__).parent / "runs"  # of a version without finished.json
@@ -53,6 +49,7 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
         "runs/compare/dot/seed-1": "finished",
     }
     demo, half = found["runs/demo"], found["runs/half"]
+    assert demo.languages == ""  # one table, whose name tells none
     assert demo.step > half.step > 0
     assert demo.score.startswith("BLEU") and demo.data == "train.tsv"
     assert demo.bytes == sum(len(content) for content in contents(folder / "demo").values())
@@ -65,11 +62,6 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
     assert listed()["runs/half"].state == "damaged"
 
 
-def test_only_pairs_of_texts_have_two_languages() -> None:
-    for family, expected in (("rnnsearch", "en-de"), ("classifier", ""), ("captioner", "")):
-        assert job._languages(training_source(family), (), DataConfig()) == expected
-
-
 def test_the_table_json_and_an_empty_folder(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,10 +70,8 @@ def test_the_table_json_and_an_empty_folder(
     assert head.split() == ["run", "state", "data", "languages", "score", "updates", "date", "size"]
     assert row.startswith("runs/demo  finished  train.tsv")
     assert app.run(["runs", "--json"]) == 0
-    assert {record["state"] for record in json.loads(capsys.readouterr().out)} == {
-        "finished",
-        "stopped",
-    }
+    records = json.loads(capsys.readouterr().out)
+    assert {record["state"] for record in records} == {"finished", "stopped"}
     shutil.rmtree(folder)
     assert app.run(["runs"]) == 0 and "attn train" in capsys.readouterr().err
     assert app.run(["runs", "nowhere"]) == 1 and "nowhere" in capsys.readouterr().err
@@ -109,7 +99,9 @@ def test_pruning_leaves_a_finished_run_with_the_same_model(
     assert app.run(["runs", "prune"]) == 0 and "nothing to remove" in capsys.readouterr().err
 
 
-def test_what_has_not_finished_is_never_pruned(folder: Path, tmp_path: Path) -> None:
+def test_what_is_shipped_or_has_not_finished_is_never_pruned(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     half = contents(folder / "half")
     with pytest.raises(ModelError, match="not finished"):
         job.prune(folder / "half")
@@ -121,35 +113,25 @@ def test_what_has_not_finished_is_never_pruned(folder: Path, tmp_path: Path) -> 
         with pytest.raises(ModelError, match="another process works"):
             job.prune(folder / "demo")
         assert app.run(["runs", "prune", "demo", "--yes"]) == 0
-        assert contents(folder / "demo") == before
+    monkeypatch.setattr(job, "BOX", folder)
+    with pytest.raises(ModelError, match="shipped"):
+        job.prune(folder / "demo")
+    assert contents(folder / "demo") == before
 
 
-def test_a_huge_folder_and_the_home_folder_are_refused(
+def test_four_levels_are_searched_and_the_home_folder_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for run_folder in ("a/b/c/run", "a/b/c/d/run"):
         shutil.copytree(folder / "demo", folder / run_folder)
     assert set(listed()) >= {"runs/demo", "runs/a/b/c/run"}
     assert "runs/a/b/c/d/run" not in listed(), "it is five levels below"
-    others = ["runs", "runs/compare", "runs/compare/dot", *("runs/a", "runs/a/b", "runs/a/b/c")]
-    monkeypatch.setattr(job, "MOST_SEARCHED", len(others) + 1)  # and runs/a/b/c/d
-    assert len(job.list_runs([folder])) == 4
-    (folder / "other").mkdir()
-    with pytest.raises(ModelError, match="more than 7 folders"):
-        job.list_runs([folder])
     monkeypatch.setenv("HOME", str(folder))
     before = contents(folder)
     for place in ("/", str(folder.parent), str(folder)):
         assert app.run(["runs", "prune", place, "--yes"]) == 1
         assert "contains the home folder" in capsys.readouterr().err
     assert contents(folder) == before
-
-
-def test_the_box_is_never_pruned(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "BOX", folder)
-    with pytest.raises(ModelError, match="shipped"):
-        job.prune(folder / "demo")
-    assert installed.BOX.exists()
 
 
 def test_a_pruned_run_is_finished_for_training_and_no_other_run(tmp_path: Path) -> None:
@@ -166,22 +148,3 @@ def test_a_pruned_run_is_finished_for_training_and_no_other_run(tmp_path: Path) 
     longer = small_config(texts, "train.steps=99")
     with pytest.raises(ModelError, match=r"pruned, .*train\.steps was 14, now 99"):
         run(longer, tmp_path / "run")
-
-
-def test_a_run_much_larger_than_its_model_is_offered_for_pruning(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    texts = write_texts(folder)
-    chosen = [part for setting in SMALL for part in ("-s", setting)]
-    command = ["train", str(texts.train), *chosen, "-s", "train.steps=1", "-o"]
-    assert app.run([*command, "runs/few"]) == 0
-    assert "prune" not in capsys.readouterr().err, "few bytes are no reason"
-    monkeypatch.setattr(job, "MANY", 1)
-    assert app.run([*command, "runs/new"]) == 0
-    freeable = listed()["runs/new"].freeable
-    offer = f"`attn runs prune runs/new` frees {size(freeable)} "
-    assert capsys.readouterr().err.splitlines()[-1].startswith(offer)
-    assert app.run([*command, "runs/quiet", "--quiet"]) == 0
-    assert "prune" not in capsys.readouterr().err
-    job.prune(folder / "new")
-    assert job.worth_pruning(folder / "new") == 0

@@ -17,7 +17,6 @@ from attncli.training.events import (
     Interrupted,
     Started,
 )
-from attncli.training.run.command_line import settings
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.tensor_file import read_metadata
 from models.base.errors import ModelError
@@ -44,6 +43,9 @@ def refusal(texts: Texts, folder: Path, *changes: str) -> str:
 def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     run(small_config(texts, "train.steps=2"), folder)
+    moved = Texts(*(path.rename(path.with_suffix(".txt")) for path in texts))
+    assert isinstance(run(small_config(moved, "train.steps=2"), folder)[0], AlreadyFinished)
+    texts = moved
     said = refusal(texts, folder, "train.steps=2", "train.lr=0.5", "model.dropout=0.3")
     assert "train.lr was 0.005, now 0.5" in said and "model.dropout was 0.1, now 0.3" in said
     texts.train.write_text("ein\tone\n", "utf-8")
@@ -52,14 +54,6 @@ def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_
     assert "inputs.json is missing or damaged" in refusal(texts, folder, "train.steps=2")
     (folder / "config.toml").write_text("[train\n")
     assert "config.toml is not TOML" in refusal(texts, folder, "train.steps=2")
-
-
-def test_a_moved_corpus_is_the_same_corpus(texts: Texts, tmp_path: Path) -> None:
-    run(small_config(texts, "train.steps=2"), tmp_path / "run")
-    moved = Texts(*(path.rename(path.with_suffix(".txt")) for path in texts))
-    assert isinstance(
-        run(small_config(moved, "train.steps=2"), tmp_path / "run")[0], AlreadyFinished
-    )
 
 
 def test_a_run_keeps_the_recipe_that_its_preset_had(
@@ -154,8 +148,16 @@ def test_the_previous_checkpoint_replaces_a_damaged_or_missing_one(
 def test_verify_covers_checkpoints_snapshots_and_prepared_data(
     texts: Texts, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "run"
-    run(small_config(texts, "train.average=2"), folder)
+    folder, config = tmp_path / "run", small_config(texts, "train.average=2")
+    snapshot = RunFolder(folder).snapshot(10)
+    with pytest.raises(Interrupted):
+        run(config, folder, snapshot.exists)
+    whole = snapshot.read_bytes()
+    flip(snapshot, 0.9)
+    with pytest.raises(ModelError, match="snapshots/10.safetensors is damaged"):
+        run(config, folder)
+    snapshot.write_bytes(whole)
+    run(config, folder)
     assert verify(folder) == ""
     for name in ("checkpoint", "checkpoint.previous", "snapshots/10", "data/target.ids"):
         path = folder / (name if "/t" in name else f"{name}.safetensors")
@@ -177,16 +179,6 @@ def test_a_finished_run_with_a_damaged_checkpoint_is_finished_again(
     started, *_, final = run(config, tmp_path / "broken")
     assert isinstance(started, Started) and isinstance(final, FinalModel)
     assert_same(tmp_path / "broken", tmp_path / "unbroken")
-
-
-def test_a_damaged_snapshot_is_refused(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, "train.average=2")
-    snapshot = RunFolder(tmp_path / "run").snapshot(10)
-    with pytest.raises(Interrupted):
-        run(config, tmp_path / "run", snapshot.exists)
-    flip(snapshot, 0.9)
-    with pytest.raises(ModelError, match="snapshots/10.safetensors is damaged"):
-        run(config, tmp_path / "run")
 
 
 def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(
@@ -229,11 +221,3 @@ def test_what_makes_no_model_is_refused_before_any_file_is_read(
     assert not (tmp_path / "run").exists()
     with pytest.raises(ModelError, match=said):
         dry_run(config, device="cpu", progress=lambda *progress: None)
-
-
-def test_unequal_line_counts_are_refused_with_both(tmp_path: Path) -> None:
-    (tmp_path / "a.en").write_text("one\ntwo\n")
-    (tmp_path / "a.de").write_text("eins\n")
-    config = settings([tmp_path / "a.en", tmp_path / "a.de"], [], None, [])
-    with pytest.raises(ModelError, match=r"a.en has 2 lines and .*a.de has 1 line;"):
-        run(config, tmp_path / "run")

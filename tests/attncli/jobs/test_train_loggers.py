@@ -14,7 +14,7 @@ from attncli.training.events import Interrupted
 from attncli.training.loggers import LOGGERS
 from attncli.training.loggers.base import LoggedRun, numbers
 from attncli.training.storage.log import read_log
-from models.base.errors import ConfigurationError, ModelError
+from models.base.errors import ModelError
 from tests.attncli.training.small import Texts, after, assert_same, run, small_config
 
 RECEIVED: list[tuple[str, Any]] = []  # by Recorder
@@ -42,7 +42,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("recorder")
-def test_a_tracker_receives_the_log_of_a_run_and_of_its_continuation(
+def test_a_tracker_receives_the_log_of_a_run_and_changes_nothing(
     texts: Texts, tmp_path: Path
 ) -> None:
     config = small_config(texts, "train.loggers=tensorboard", "train.samples=0")
@@ -57,13 +57,8 @@ def test_a_tracker_receives_the_log_of_a_run_and_of_its_continuation(
     records = [(event, record) for event, record in RECEIVED if record and event != "open"]
     written = [(r.pop("event"), r) for r in read_log(tmp_path / "run" / "log.jsonl")]
     assert json.loads(json.dumps(records)) == json.loads(json.dumps(written))
-
-
-@pytest.mark.usefixtures("recorder")
-def test_trackers_do_not_change_the_training(texts: Texts, tmp_path: Path) -> None:
-    for name in ("", "tensorboard"):
-        run(small_config(texts, f"train.loggers={name}"), tmp_path / f"run{name}")
-    assert_same(tmp_path / "run", tmp_path / "runtensorboard")
+    run(small_config(texts, "train.samples=0"), tmp_path / "without")
+    assert_same(tmp_path / "run", tmp_path / "without")
 
 
 @pytest.mark.parametrize("name", LOGGERS)
@@ -74,11 +69,6 @@ def test_a_missing_package_is_refused_before_any_work(
     with pytest.raises(ModelError, match=f"pip install 'attn\\[{name}\\]'"):
         run(small_config(texts, f"train.loggers={name}"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-def test_an_unknown_tracker_is_refused(texts: Texts) -> None:
-    with pytest.raises(ConfigurationError, match="did you mean wandb"):
-        small_config(texts, "train.loggers=wandbb")
 
 
 def test_only_measurements_of_an_update_are_sent() -> None:

@@ -13,9 +13,7 @@ from attncli.shell import app
 from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
 from attncli.training.run.command_line import settings
 from attncli.training.run.raised_limits import is_over, reopen
-from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.settings.corpora import CorpusConfig
-from attncli.training.sources import training_source
+from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.storage.counters import Counters, read_counters
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.updates import clock
@@ -85,7 +83,9 @@ def test_a_raised_limit_continues_as_a_run_with_that_limit(texts: Texts, tmp_pat
     run(long, tmp_path / "parts")
     assert_same(tmp_path / "whole", tmp_path / "parts")
     assert read_config(RunFolder(tmp_path / "parts")).train.steps == 15
-    assert isinstance(run(long, tmp_path / "parts")[-1], AlreadyFinished)
+    other = replace(long, train=replace(long.train, log_every=7, checkpoint_minutes=1))
+    assert isinstance(run(other, tmp_path / "parts")[-1], AlreadyFinished)
+    assert read_config(RunFolder(tmp_path / "parts")).train.log_every == 7
     with pytest.raises(ModelError, match="train.steps was 15, now 10"):
         run(short, tmp_path / "parts")
 
@@ -105,13 +105,6 @@ def test_a_run_that_stopped_early_continues_with_more_patience() -> None:
     counters = Counters(step=20, waits=3, ended="no gain in 3 evaluations")
     assert is_over(counters, TrainConfig(steps=90, patience=3))
     assert not is_over(counters, TrainConfig(steps=90, patience=4))
-
-
-def test_settings_that_cannot_change_the_weights_may_differ(texts: Texts, tmp_path: Path) -> None:
-    run(small_config(texts), tmp_path / "run")
-    other = small_config(texts, "train.log_every=7", "train.checkpoint_minutes=1")
-    assert isinstance(run(other, tmp_path / "run")[-1], AlreadyFinished)
-    assert read_config(RunFolder(tmp_path / "run")).train.log_every == 7
 
 
 def test_a_run_continues_by_its_folder(
@@ -139,19 +132,6 @@ def test_a_run_without_a_dev_set_says_so_once(
     assert "no dev set: nothing is scored" in said and "name one with --dev\n" in said
     assert app.run([*words, "-s", "train.steps=2"]) == 0
     assert "no dev set" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("family", "data", "option"),
-    [
-        ("transformer", DataConfig(train=("a.en", "a.de")), "--dev"),
-        ("transformer", DataConfig(corpora=(CorpusConfig("en-de", ("a.tsv",)),)), "--dev-corpus"),
-        ("captioner", DataConfig(images="photos"), "--dev"),
-        ("classifier", DataConfig(labels="texts.tsv"), "--dev"),
-    ],
-)
-def test_the_dev_option_fits_the_data(family: str, data: DataConfig, option: str) -> None:
-    assert training_source(family).dev_option(data) == option
 
 
 def test_a_run_before_its_first_evaluation_says_so(

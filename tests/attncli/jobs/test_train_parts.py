@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from attncli.data.alignments.links import read_links
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
 from attncli.training.events import (
@@ -39,18 +37,12 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(
     texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fail at every twelfth write, of a file or a folder; the same command continues the run."""
-    config = small_config(
-        texts,
-        "train.steps=2",
-        "train.evaluate_every=1",
-        "train.average=2",
-        "train.precision=fp32",
-    )
+    steps = ("train.steps=2", "train.evaluate_every=1", "train.average=2")
+    config = small_config(texts, *steps, "train.precision=fp32")
     run(config, tmp_path / "unbroken")
     real = os.fsync
-    failures = 0
     for number in itertools.count(1, 12):
-        calls = itertools.count(1)
+        calls, folder = itertools.count(1), tmp_path / f"full-{number}"
 
         def full(descriptor: int, calls: Iterator[int] = calls, number: int = number) -> None:
             if next(calls) == number:
@@ -59,15 +51,14 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(
 
         monkeypatch.setattr(os, "fsync", full)
         try:
-            run(config, tmp_path / f"full-{number}")
+            run(config, folder)
             break
         except ModelError as error:
-            failures += 1
             assert "No space left on device" in str(error) and "\n" not in str(error)
-            monkeypatch.setattr(os, "fsync", real)
-            run(config, tmp_path / f"full-{number}")
-            assert_same(tmp_path / f"full-{number}", tmp_path / "unbroken")
-    assert failures > 4
+        monkeypatch.setattr(os, "fsync", real)
+        run(config, folder)
+        assert_same(folder, tmp_path / "unbroken")
+    assert number > 4 * 12
 
 
 def test_a_log_that_cannot_be_written_is_one_line(texts: Texts, tmp_path: Path) -> None:
@@ -97,22 +88,18 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
 
 
 def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
     changes = ["data.demo_size=40", "train.steps=1", "train.metric=loss"]
     config = settings([], [], "transformer-nano", [*SMALL, *changes])
     assert dry_run(config, device="cpu", progress=lambda *progress: None).pairs == 40
-    run(config, tmp_path / "run")
-    lines = (tmp_path / "run" / "train.tsv").read_text("utf-8").splitlines()
-    assert len(lines) == 40
-    first = next(iter(generate(1)))
-    held_out = (tmp_path / "run" / "dev.tsv").read_text("utf-8").splitlines()[0]
+    run(config, folder)
+    assert len((folder / "train.tsv").read_text("utf-8").splitlines()) == 40
+    [first] = generate(1)
+    held_out = (folder / "dev.tsv").read_text("utf-8").splitlines()[0]
     assert held_out == f"{first.source}\t{first.target}"
-    lengths = [(len(first.source.split()), len(first.target.split()))]
-    (tmp_path / "first").write_text(
-        (tmp_path / "run" / "dev.links").read_text("utf-8").splitlines()[0]
-    )
-    [links] = read_links(tmp_path / "first", lengths, index="0").rows
-    assert links.sure == frozenset(first.links)
-    assert isinstance(run(config, tmp_path / "run")[0], AlreadyFinished)
+    links = (folder / "dev.links").read_text("utf-8").splitlines()[0]
+    assert {tuple(map(int, link.split("-"))) for link in links.split()} == set(first.links)
+    assert isinstance(run(config, folder)[0], AlreadyFinished)
 
 
 def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: Path) -> None:
@@ -124,18 +111,6 @@ def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: P
     assert choose_head(translator, [(source, target) for source, target in pairs]) == found
     run(small_config(texts, "train.steps=3", preset="rnnsearch-nano"), tmp_path / "one")
     assert read(tmp_path / "one").alignment == AlignConfig()
-
-
-def test_a_preparation_that_was_killed_begins_again(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, "train.steps=2")
-    run(config, tmp_path / "unbroken")
-    broken = tmp_path / "broken"
-    (broken / ".data.part").mkdir(parents=True)
-    (broken / ".data.part" / "source.ids").write_text("half")
-    (broken / ".config.toml.part").write_text("half")
-    (broken / "inputs.json").write_text(json.dumps({"train": "of other data"}))
-    run(config, broken)
-    assert_same(broken, tmp_path / "unbroken")
 
 
 def test_snapshots_that_no_checkpoint_names_are_removed(texts: Texts, tmp_path: Path) -> None:

@@ -56,10 +56,7 @@ def assert_independent_of_processes(config: RunConfig, place: Path, sizes: tuple
 
 
 VARIANTS = {
-    "transformer": (
-        "transformer-nano",
-        ["train.ema=0.9", "train.metric=bleu"],
-    ),
+    "transformer": ("transformer-nano", ["train.ema=0.9", "train.metric=bleu"]),
     "hard": ("rnnsearch-nano", ["model.attention.read=hard", "train.attention.reinforce=0.1"]),
     "muon": ("transformer-nano", ["train.optimiser=muon"]),
 }
@@ -74,11 +71,22 @@ def test_two_processes_end_with_the_weights_of_one(
     assert_independent_of_processes(config, tmp_path, (1, 2))
 
 
-def test_two_processes_reward_captions_as_one_does(tmp_path: Path) -> None:
-    changes = (*CAPTIONS, "train.steps=3", "train.self_critical_from=1", "train.metric=cider")
-    files = small_captions.write_images(tmp_path)
-    config = small_captions.small_config(files, *changes, preset="show-attend-tell-soft-nano")
-    assert_independent_of_processes(config, tmp_path, (1, 2))
+@pytest.mark.parametrize(
+    ("kind", "changes", "sizes"),
+    [
+        ("soft", ("train.steps=3", "train.self_critical_from=1", "train.metric=cider"), (1, 2)),
+        pytest.param(
+            *("hard", ("train.steps=100", "train.self_critical_from=8"), (1, 2, 4)),
+            marks=[pytest.mark.slow, pytest.mark.timeout(1800)],
+        ),
+    ],
+)
+def test_several_processes_reward_captions_as_one_does(
+    kind: str, changes: tuple[str, ...], sizes: tuple[int, ...], tmp_path: Path
+) -> None:
+    files, preset = small_captions.write_images(tmp_path), f"show-attend-tell-{kind}-nano"
+    config = small_captions.small_config(files, *CAPTIONS, *changes, preset=preset)
+    assert_independent_of_processes(config, tmp_path, sizes)
     assert any("reward" in record for record in read_log(tmp_path / "2" / "log.jsonl"))
 
 
@@ -119,15 +127,6 @@ def test_any_number_of_processes_ends_with_the_same_weights(
     assert train_in(2, config, folder, before=killed) == [-signal.SIGKILL, 1]
     assert train_in(4, config, folder) == [0] * 4, errors(folder).read_text()
     assert_equal_weights(folder, tmp_path / "1")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_any_number_of_processes_trains_the_same_captioner(tmp_path: Path) -> None:
-    changes = (*CAPTIONS, "train.steps=100", "train.self_critical_from=8")
-    files = small_captions.write_images(tmp_path)
-    config = small_captions.small_config(files, *changes, preset="show-attend-tell-hard-nano")
-    assert_independent_of_processes(config, tmp_path, (1, 2, 4))
 
 
 @pytest.mark.slow
@@ -176,18 +175,6 @@ def test_a_usage_error_is_printed_by_process_0_while_the_others_wait(
     assert float(waits.read_text()) == app.WAIT_FOR_FIRST
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize(("change", "status"), [("train.seed=2", 0), ("train.steps=-1", 1)])
-def test_torchrun_ends_a_dry_run_with_its_status(change: str, status: int, texts: Texts) -> None:
-    torchrun = [*("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"), "-m"]
-    command = [sys.executable, *torchrun, "attncli", *dry_run(texts, change)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == status, done.stderr
-    assert done.stdout.count("parameters") == (status == 0)
-    assert done.stderr.count("attn: ") == status
-
-
 def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, *FEW)
     assert train_in(1, config, tmp_path / "unbroken") == [0]
@@ -204,34 +191,28 @@ def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path
     assert steps == [1, 2, 3, 4, 5, 6]  # nothing was computed twice, and nothing left out
 
 
-def test_the_loss_of_process_0_is_told_in_one_line(texts: Texts, tmp_path: Path) -> None:
-    folder, config = tmp_path / "run", small_config(texts, *FEW)
-    killed = at(0, 5, signal_self(signal.SIGKILL))
-    assert train_in(2, config, folder, before=killed) == [-signal.SIGKILL, 1]
-    assert said(folder).startswith("1: a process of this run was killed")
-    assert len(said(folder).splitlines()) == 1
-    assert train_in(2, config, folder) == [0, 0]
+def fail() -> None:
+    """Raise a mistake of a user."""
+    raise ModelError("the memory is exhausted")
 
 
-def test_an_error_of_another_process_is_told_by_process_0(texts: Texts, tmp_path: Path) -> None:
-    def fail() -> None:
-        raise ModelError("the memory is exhausted")
-
-    folder, config = tmp_path / "run", small_config(texts, *FEW)
-    assert train_in(2, config, folder, before=at(1, 2, fail)) == [1, 1]
-    assert said(folder).startswith("0: process 1 of the run ended: the memory is exhausted")
-    assert len(said(folder).splitlines()) == 1
+KILLED = -signal.SIGKILL
+FAULTS = {  # process, update and fault; statuses; what is told
+    "killed": ((0, 5, signal_self(signal.SIGKILL)), [KILLED, 1], "1: a process of this run was k"),
+    "failed": ((1, 2, fail), [1, 1], "0: process 1 of the run ended: the memory is exhausted"),
+    "silent": ((1, 4, signal_self(signal.SIGSTOP)), [1, KILLED], "0: a process of this run did n"),
+}
 
 
-def test_a_process_that_does_not_answer_ends_the_run(
-    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_loss_of_a_process_is_told_in_one_line(
+    name: str, texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("attncli.jobs.train.WAIT_SECONDS", 3.0)
+    fault, statuses, message = FAULTS[name]
     folder, config = tmp_path / "run", small_config(texts, *FEW)
-    stopped = at(1, 4, signal_self(signal.SIGSTOP))
-    assert train_in(2, config, folder, before=stopped) == [1, -signal.SIGKILL]
-    assert said(folder).startswith("0: a process of this run did not answer within 3 s")
-    assert len(said(folder).splitlines()) == 1
+    assert train_in(2, config, folder, before=at(*fault)) == statuses
+    assert said(folder).startswith(message) and len(said(folder).splitlines()) == 1
 
 
 def test_a_full_disk_ends_all_processes(

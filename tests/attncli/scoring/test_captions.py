@@ -29,28 +29,16 @@ OUTPUTS = [
     "",
     "a child in a t-shirt , jumping !",
 ]
-REFERENCES = [
-    [
-        "a red circle over a blue square",
-        "There is a red circle above a square.",
-        "a circle and a square",
-    ],
-    ["Two brown dogs run through tall grass .", "dogs running", "Two dogs play in a field"],
-    [
-        "A man flies a kite over the beach",
-        "The man's kite is flying high.",
-        "a kite that isn't flying",
-        "somebody at the sea",
-    ],
-    ["a large green triangle", "A green triangle, on the left", "one triangle"],
-    ["a white cat on a sofa", "A cat sleeps"],
-    [
-        "A child in a red t-shirt is jumping",
-        "the child jumps",
-        "a jumping child",
-        "kid in mid-air",
-    ],
-]
+TEXTS = """
+a red circle over a blue square|There is a red circle above a square.|a circle and a square
+Two brown dogs run through tall grass .|dogs running|Two dogs play in a field
+A man flies a kite over the beach|The man's kite is flying high.|a kite that isn't flying|\
+somebody at the sea
+a large green triangle|A green triangle, on the left|one triangle
+a white cat on a sofa|A cat sleeps
+A child in a red t-shirt is jumping|the child jumps|a jumping child|kid in mid-air
+"""
+REFERENCES = [line.split("|") for line in TEXTS.strip().splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -58,10 +46,7 @@ REFERENCES = [
     [
         ('A man\'s t-shirt, (red) and "blue"', "a man 's t-shirt -lrb- red -rrb- and blue"),
         ("don't can't won't I'm cannot", "do n't ca n't wo n't i 'm can not"),
-        (
-            "Mr. Smith of the U.S. eats at 5 p.m. with St. Bernard dogs.",
-            "mr. smith of the u.s. eats at 5 p.m. with st. bernard dogs",
-        ),
+        ("Mr. X of the U.S. eats at 5 p.m. in St. B.", "mr. x of the u.s. eats at 5 p.m. in st. b"),
         ("black/white dog & cat #1 $5.00 50%", "black/white dog & cat # 1 $ 5.00 50 %"),
         ("A dog -- running - fast...", "a dog running fast"),
         ("the dogs' toys, the 'quoted' word", "the dogs toys the quoted word"),
@@ -83,23 +68,19 @@ def test_decomposed_accents_are_those_of_composed_words() -> None:
 
 
 def test_scores_are_those_of_the_coco_tools() -> None:
-    found = caption_scores(OUTPUTS, REFERENCES, meteor=False)
+    found = caption_scores(OUTPUTS, REFERENCES)
     tools = [87.31398526379672, 80.8370425481979, 69.53607699869487, 56.903513686447596]
     assert found.bleu.penalised == pytest.approx(tools, abs=1e-6)
     assert found.rouge_l == pytest.approx(63.34514900365183, abs=1e-9)
     assert found.cider == pytest.approx(1.9313005794796068, abs=1e-9)
-    assert (found.meteor, found.captions) == (None, 6)
+    assert found.captions == 6
+    turned = caption_scores(OUTPUTS, [texts[::-1] for texts in REFERENCES])
+    assert turned.bleu == found.bleu and turned.cider == pytest.approx(found.cider)
 
 
 def test_the_reward_of_each_caption_is_that_of_the_coco_tools() -> None:
-    tools = [
-        3.901121700630004,
-        1.6195114850606205,
-        2.297231926082092,
-        1.843472408640544,
-        0.0,
-        1.9264659564643805,
-    ]
+    tools = [3.901121700630004, 1.6195114850606205, 2.297231926082092, 1.843472408640544]
+    tools += [0.0, 1.9264659564643805]
     reward = Reward(REFERENCES)
     assert [reward([OUTPUTS[n]], n)[0] for n in range(6)] == pytest.approx(tools, abs=1e-9)
     assert sum(tools) / 6 == pytest.approx(cider(OUTPUTS, REFERENCES))
@@ -130,7 +111,7 @@ def test_a_repeated_content_word_lowers_the_reward(caption: str, times: int) -> 
 
 
 def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:
-    found = caption_scores(OUTPUTS, REFERENCES, meteor=False).bleu
+    found = caption_scores(OUTPUTS, REFERENCES).bleu
     texts = [" ".join(words(text)) for text in OUTPUTS]
     columns: list[Any] = [
         [" ".join(words(texts[n])) if n < len(texts) else None for texts in REFERENCES]
@@ -147,18 +128,11 @@ def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:
 
 def test_what_people_said_scores_highest_and_nothing_scores_nothing() -> None:
     same = [texts[0] for texts in REFERENCES]
-    best = caption_scores(same, [[text] for text in same], meteor=False)
+    best = caption_scores(same, [[text] for text in same])
     assert best.bleu.penalised == best.bleu.plain == pytest.approx((100.0,) * 4)
     assert (best.rouge_l, best.cider) == pytest.approx((100, 10))
-    none = caption_scores([""] * 6, REFERENCES, meteor=False)
+    none = caption_scores([""] * 6, REFERENCES)
     assert (*none.bleu.penalised, *none.bleu.plain, none.rouge_l, none.cider) == (0,) * 10
-
-
-def test_the_order_of_references_is_nothing() -> None:
-    turned = [texts[::-1] for texts in REFERENCES]
-    one, other = (caption_scores(OUTPUTS, texts, meteor=False) for texts in (REFERENCES, turned))
-    assert one.bleu == other.bleu
-    assert (one.rouge_l, one.cider) == pytest.approx((other.rouge_l, other.cider))
 
 
 @pytest.mark.parametrize("references", [REFERENCES[:5], [[], *REFERENCES[1:]]])

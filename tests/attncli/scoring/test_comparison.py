@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from attncli.scoring.comparison import (
+    Noise,
     QualityScore,
     RunScores,
     from_record,
     noise,
     ranked,
     spread,
-    t_quantile,
     verdict,
 )
 
@@ -26,13 +26,9 @@ def test_the_pooled_spread_by_hand() -> None:
     assert found is not None and found.freedom == 2
     assert found.deviation == pytest.approx(1.0)  # ((1 + 1) + 0) / 2, the root
     assert found.margin(2, 2) == pytest.approx(4.30)
+    assert Noise(1.0, 20).margin(2, 2) == pytest.approx(2.086, rel=0.01)
     assert noise([[1.0], [2.0]]) is None
     assert spread([1.0, 3.0]).deviation == pytest.approx(2**0.5)
-
-
-def test_students_t() -> None:
-    assert t_quantile(1) == 12.71
-    assert t_quantile(20) == pytest.approx(2.086, rel=0.01)
 
 
 def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
@@ -50,6 +46,7 @@ def test_equal_scores_of_all_seeds_measure_no_noise() -> None:
 
 
 def test_a_small_margin_is_not_shown_as_zero() -> None:
+    assert "--seeds 2" in verdict([row("dot", 1, 30.0), row("none", 1, 3.0)])
     said = verdict([row("dot", 1, 30.0), row("dot", 2, 30.0001), row("none", 1, 20.0)])
     assert "is 7e-05 (1 degree of" in said and "differ by less than 0.0009 do not" in said
 
@@ -66,10 +63,6 @@ def test_a_row_is_read_as_it_was_stored_by_any_version() -> None:
     assert from_record(first) == row("dot", 1, 30.0)
     with pytest.raises(ValueError, match="dev set"):
         from_record({**earlier, "dev_bleu": None})
-
-
-def test_one_seed_tells_nothing() -> None:
-    assert "--seeds 2" in verdict([row("dot", 1, 30.0), row("none", 1, 3.0)])
 
 
 ROWS = (("none", 20.0), ("general", 30.0), ("dot", 30.1))

@@ -14,8 +14,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from attncli.serve.http import server
-from attncli.serve.http.app import open_service
+from attncli.serve.http.app import application
 from attncli.serve.options import ServeOptions
+from attncli.serve.service import Service
 from models.catalogue.installed import BOX, is_bundle
 
 Start = Callable[..., str]
@@ -30,10 +31,10 @@ def box() -> None:
 @contextmanager
 def running(options: ServeOptions) -> Iterator[str]:
     """Run a service in a thread at a free port; yield its address."""
-    service, app = open_service(options)
+    service = Service(options)
     listening = server._listening(options)
     port = listening.getsockname()[1]
-    process = server.Server(server._config(app, options), service)
+    process = server.Server(server._config(application(service), options), service)
     thread = threading.Thread(target=process.run, args=[[listening]], daemon=True)
     thread.start()
     until = time.monotonic() + 10

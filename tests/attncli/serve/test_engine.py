@@ -50,7 +50,7 @@ def model() -> Recorder:
 
 @pytest.fixture
 def engine(model: Recorder) -> Iterator[ModelThread]:
-    engine: Any = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
+    engine = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
     yield engine
     model.gate.set()
     engine.close()
@@ -104,7 +104,9 @@ def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
     assert model.batches[4:] == [["b"], ["u"]]
 
 
-def test_a_bad_input_fails_alone(engine: ModelThread, model: Recorder) -> None:
+def test_a_bad_input_fails_alone_and_a_bug_ends_no_thread(
+    engine: ModelThread, model: Recorder
+) -> None:
     begin(engine, model)
     found = [engine.submit(Echo(), [text], limit=10) for text in ("a", "bad", "b")]
     model.gate.set()
@@ -112,32 +114,22 @@ def test_a_bad_input_fails_alone(engine: ModelThread, model: Recorder) -> None:
     with pytest.raises(RequestError, match="a bad input") as error:
         found[1].result(10)
     assert error.value.status == 400
-
-
-def test_the_engine_survives_a_bug(engine: ModelThread, model: Recorder) -> None:
-    model.gate.set()
     with pytest.raises(ZeroDivisionError):
         engine.submit(Echo(), ["bug"], limit=10).result(10)
     assert engine.submit(Echo(), ["a"], limit=10).result(10) == ["a"]
 
 
-def test_work_of_a_client_that_has_gone_is_dropped(engine: ModelThread, model: Recorder) -> None:
+def test_work_that_nobody_waits_for_is_dropped(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     gone, stays = (engine.submit(Echo(), [text], limit=10) for text in ("gone", "stays"))
-    assert gone.cancel()
-    model.gate.set()
-    assert stays.result(10) == ["stays"]
-    assert model.batches[1:] == [["stays"]]
-
-
-def test_work_whose_time_is_over_is_dropped(engine: ModelThread, model: Recorder) -> None:
-    begin(engine, model)
     late = engine.submit(Echo(), ["late"], limit=0.01)
+    assert gone.cancel()
     time.sleep(0.05)
     model.gate.set()
+    assert stays.result(10) == ["stays"]
     with pytest.raises(RequestError, match="Not done within") as error:
         late.result(10)
-    assert error.value.status == 503 and len(model.batches) == 1
+    assert error.value.status == 503 and model.batches[1:] == [["stays"]]
 
 
 def test_too_much_waiting_work_is_refused(engine: ModelThread, model: Recorder) -> None:
@@ -150,8 +142,7 @@ def test_too_much_waiting_work_is_refused(engine: ModelThread, model: Recorder) 
     assert [future.result(10) for future in waiting] == [["a"]] * 6
 
 
-def test_close_finishes_what_waits(model: Recorder) -> None:
-    engine = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
+def test_close_finishes_what_waits(engine: ModelThread, model: Recorder) -> None:
     begin(engine, model)
     waiting = engine.submit(Echo(), ["a"], limit=10)
     model.gate.set()

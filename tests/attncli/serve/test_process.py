@@ -66,31 +66,27 @@ def test_sigterm_under_load_loses_no_accepted_request() -> None:
 def test_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "attn.sock"
     transport = httpx.HTTPTransport(uds=str(path))
+    option, url = f"service.socket={path}", "http://attn.example"
     with (
-        served(
-            "-s", f"service.socket={path}", url="http://attn.example", transport=transport
-        ) as process,
+        served("-s", option, url=url, transport=transport) as process,
         httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as client,
     ):
-        answer = client.get("http://attn.example/health")
+        answer = client.get(f"{url}/health")
         assert answer.json() == {"status": "ok"}
         process.send_signal(signal.SIGTERM)
         process.wait(30)
     assert not path.exists()
 
 
-def test_a_port_in_use_is_reported_in_one_line() -> None:
+def test_a_port_in_use_and_a_captioner_are_refused_in_one_line() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        port = str(other.getsockname()[1])
-        command = [sys.executable, "-m", "attncli", "serve", "--no-browser", "--port", port]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "Address already in use" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_a_captioner_is_no_translator_for_m() -> None:
-    command = [sys.executable, "-m", "attncli", "serve", "-m", "photos", "--no-browser"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "expected a translator" in done.stderr
+        for options, message in (
+            (["--port", str(other.getsockname()[1])], "Address already in use"),
+            (["-m", "photos"], "expected a translator"),
+        ):
+            command = [sys.executable, "-m", "attncli", "serve", "--no-browser", *options]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 1 and message in done.stderr
+            assert done.stderr.count("\n") == 1

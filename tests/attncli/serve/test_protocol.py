@@ -75,12 +75,8 @@ def test_alternatives(url: str) -> None:
 
 
 def test_alignments_have_a_weight_for_each_pair_of_words(url: str) -> None:
-    values: dict[str, Any] = {
-        "q": "The old dog sleeps.",
-        "source": "en",
-        "target": "de",
-        "heads": True,
-    }
+    values: dict[str, Any] = {"q": "The old dog sleeps.", "source": "en", "target": "de"}
+    values["heads"] = True
     answer = post(url, **values).json()
     [found] = answer["alignments"]
     assert " ".join(found["target"]) == answer["translatedText"]
@@ -111,9 +107,8 @@ def test_html_keeps_tags_entities_and_placeholders(url: str) -> None:
         ({"target": "zz"}, "zz is not supported"),
         ({"source": "zz"}, "zz is not supported"),
         ({"format": "xml"}, "xml format is not supported"),
-        ({"q": 5}, "Invalid request: q is a number; expected a text or a list of texts"),
-        ({"q": ["a", 5]}, "a list with other things"),
-        ({"q": {"a": 1}}, "q is an object"),
+        ({"q": 5}, "Invalid request: q must be a text or a list of texts"),
+        ({"q": ["a", 5]}, "q must be a text or a list"),
         ({"q": "\ud800"}, "not Unicode"),
         ({"alternatives": -1}, "alternatives must be a number from 0 to 20"),
         ({"alternatives": "many"}, "alternatives must be a number"),
@@ -149,16 +144,15 @@ def test_a_direction_that_no_model_has(start: Start) -> None:
 
 
 def test_limits_of_text_body_and_pixels(start: Start) -> None:
-    url = start(max_text=20, max_body=2000, max_pixels=100)
+    url = start(max_text=20, max_body=1, max_pixels=1)  # MiB, megapixels
     answer = post(url, q="x" * 21, source="en", target="de")
-    assert answer.status_code == 400
     expected = "Invalid request: request (21) exceeds text limit (20)"
-    assert answer.json() == {"error": expected}
-    assert post(url, q="x" * 3000).status_code == 413
-    parts = (b"x" * 1000 for _ in range(3))
+    assert answer.status_code == 400 and answer.json() == {"error": expected}
+    assert post(url, q="x" * 2**20).status_code == 413
+    parts = (b"x" * 2**19 for _ in range(3))
     assert httpx.post(f"{url}/translate", content=parts).status_code == 413
     image = io.BytesIO()
-    Image.new("RGB", (20, 20)).save(image, "PNG")
+    Image.new("RGB", (1001, 1000)).save(image, "PNG")
     assert httpx.post(f"{url}/caption", files={"file": image.getvalue()}).status_code == 413
 
 
@@ -174,11 +168,12 @@ def test_keys(start: Start, keys: Path) -> None:
     assert httpx.post(f"{url}/translate", json=given, headers=bearer).status_code == 200
 
 
-def test_rate_limit(start: Start) -> None:
-    url = start(rate_limit=2)
-    statuses = [post(url, "/detect", q="Hello").status_code for _ in range(2)]
-    slow = post(url, "/detect", q="Hello")
-    assert statuses == [200, 200] and slow.status_code == 429
+def test_a_rate_is_counted_for_each_client(start: Start, keys: Path) -> None:
+    url, clients = start(rate_limit=2, api_keys=keys), ["secret-1", "secret-2"]
+    answers = [post(url, "/detect", q="Hello", api_key=key) for key in 2 * clients]
+    assert {answer.status_code for answer in answers} == {200}
+    slow = post(url, "/detect", q="Hello", api_key=clients[0])
+    assert slow.status_code == 429
     assert slow.json() == {"error": "Slowdown: 2 per 1 minute"}
     assert 1 <= int(slow.headers["Retry-After"]) <= 60
 
@@ -199,10 +194,9 @@ def test_every_answer_has_cors_and_errors_are_json(url: str) -> None:
 
 def test_caption(url: str, photos: Path) -> None:
     content = (photos / "a.png").read_bytes()
-    raw = httpx.post(
-        f"{url}/caption?nbest=3", content=content, headers={"Content-Type": "image/png"}
-    )
-    form = httpx.post(f"{url}/caption?nbest=3", files={"file": ("<b>.png", content)}, timeout=60)
+    address, kind = f"{url}/caption?nbest=3", {"Content-Type": "image/png"}
+    raw = httpx.post(address, content=content, headers=kind, timeout=60)
+    form = httpx.post(address, files={"file": ("<b>.png", content)}, timeout=60)
     assert raw.json() == form.json()
     found = raw.json()
     assert found["caption"] == " ".join(found["words"]) and len(found["captions"]) == 3
@@ -219,23 +213,24 @@ def test_classify(url: str) -> None:
 
 def test_a_document_with_progress(url: str) -> None:
     srt = b"1\n00:00:01,000 --> 00:00:02,000\nGood <i>morning</i>.\n"
-    form = {"source": "en", "target": "de"}
-    files = {"file": ("../<x>.srt", srt)}
-    plain = httpx.post(f"{url}/translate_file", data=form, files=files, timeout=60).json()
+
+    def sent(name: str, content: bytes, **headers: str) -> Any:
+        form, files = {"source": "en", "target": "de"}, {"file": (name, content)}
+        address = f"{url}/translate_file"
+        return httpx.post(address, data=form, files=files, headers=headers, timeout=60)
+
+    plain = sent("../<x>.srt", srt).json()
     document = httpx.get(plain["translatedFileUrl"])
     assert document.content.startswith(b"1\n00:00:01,000 --> 00:00:02,000\n")
     assert b"<i>" in document.content and "<" not in document.headers["Content-Disposition"]
-    accept = {"Accept": "text/event-stream"}
-    stream = httpx.post(f"{url}/translate_file", data=form, files=files, headers=accept, timeout=60)
+    stream = sent("../<x>.srt", srt, Accept="text/event-stream")
     events = [json.loads(line[6:]) for line in stream.text.split("\n\n") if line]
     assert events[0] == {"done": 0, "total": 1} and events[1] == {"done": 1, "total": 1}
     assert httpx.get(events[-1]["translatedFileUrl"]).content == document.content
-    damaged = {"file": ("a.html", b"<p>Good \xff day</p><p>Good morning.</p>")}
-    answer = httpx.post(f"{url}/translate_file", data=form, files=damaged, timeout=60).json()
+    answer = sent("a.html", b"<p>Good \xff day</p><p>Good morning.</p>").json()
     found = httpx.get(answer["translatedFileUrl"]).content
     assert b"<p>Good \xff day</p>" in found and b"Good morning" not in found
-    wrong = httpx.post(f"{url}/translate_file", data=form, files={"file": ("a.exe", b"x")})
-    assert wrong.status_code == 400
+    assert sent("a.exe", b"x").status_code == 400
     assert httpx.get(f"{url}/download_file/guessed/x").status_code == 404
 
 

@@ -12,7 +12,6 @@ import pytest
 from attncli.data.lines import Line
 from attncli.jobs import remote
 from attncli.jobs.remote import RemoteTranslator
-from models.base.errors import ModelError
 
 
 def attn(*words: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,14 +55,10 @@ def test_errors_are_one_line(url: str) -> None:
         (["--to", "zz", "--server", url, "Hello"], "zz is not supported"),
         (["--to", "de", "--server", "http://127.0.0.1:9", "Hello"], "a running `attn serve`"),
         (["--to", "de", "--server", "nonsense", "Hello"], "the address nonsense"),
+        (["--to", "de", "--server", f"{url}/health", "Hello"], "refused: Not Found"),
     ):
         done = attn(*words)
         assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1
     assert attn("--server", url, "Hello").returncode == 2
     beam = attn("--server", url, "--to", "de", "--beam", "2", "Hello")
     assert beam.returncode == 2 and "--beam" in beam.stderr
-
-
-def test_another_protocol_is_a_model_error(url: str) -> None:
-    with pytest.raises(ModelError):
-        list(RemoteTranslator(f"{url}/health", "en", "de").lines([[Line(1, "Hello.")]]))

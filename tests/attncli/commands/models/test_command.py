@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs.models import Shown, catalogue, show
+from attncli.jobs.models import catalogue
 from attncli.shell import app
 from attncli.training.run.configuration import run_config
 from attncli.training.run.validation import check_buildable
@@ -56,51 +56,23 @@ def test_the_list_imports_no_torch() -> None:
 
 @pytest.mark.parametrize("name", [name for name in zoo.PRESETS if "nano" in name])
 def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, "show", name, "-s", "tokenizer.size=500")
+    changes = ["tokenizer.size=500"]
+    text = shown(capsys, "show", name, "-s", *changes)
     values = from_toml(text, "shown")
-    assert run_config(values.pop("preset"), values) == run_config(
-        name, assignments=["tokenizer.size=500"]
-    )
+    assert run_config(values.pop("preset"), values) == run_config(name, assignments=changes)
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
-    pieces = {
-        "text": "500 joint tokens",
-        "rows": "500 joint tokens",
-        "image": "500 tokens",
-        "labelled_text": "500 tokens, 500 labels",
-    }[registry.source_name(zoo.model_config(name).family)]
-    assert f"# {size:,} parameters with {pieces}\n" in text
+    source = registry.source_name(zoo.model_config(name).family)
+    tokens = {"image": "500 tokens", "labelled_text": "500 tokens, 500 labels"}
+    assert f"# {size:,} parameters with {tokens.get(source, '500 joint tokens')}\n" in text
 
 
-def test_the_size_of_transformer_tiny() -> None:
-    """By hand: embeddings, output bias; attention, feed-forward and norms of 4 + 4 layers."""
-
-    def linear(n: int, m: int) -> int:
-        return (n + 1) * m
-
-    attention, feed, norm = 4 * linear(128, 128), linear(128, 256) + linear(256, 128), 2 * 128
-    layers = 4 * (attention + feed + 2 * norm) + 4 * (2 * attention + feed + 3 * norm)
-    found = show("transformer-tiny")
-    assert isinstance(found, Shown)
-    assert found.parameters == 8000 * 128 + 8000 + layers + 2 * norm
-
-
-def test_settings_change_the_size(capsys: pytest.CaptureFixture[str]) -> None:
-    wide = shown(capsys, "show", "transformer-nano", "-s", "model.hidden=512")
-    assert "hidden = 512" in wide
-    separate = shown(capsys, "show", "rnnsearch-nano", "-s", "tokenizer.joint=false")
-    assert "with 8,000 source and 8,000 target tokens" in separate
-
-
-def test_a_part_is_shown_with_equation_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_is_shown_with_equation_source_and_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     text = shown(capsys, "show", "additive")
     assert "v^T tanh(" in text and "Source: Bahdanau" in text
     assert text.endswith("attn train --preset luong-small -s model.attention.score=additive\n")
     assert "transformer-tiny" in shown(capsys, "show", "transformer").splitlines()[-1]
-
-
-def test_a_part_is_shown_with_its_options_defaults_and_docs(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
     text = shown(capsys, "show", "hard")
     assert "model.attention.read_gradient = reinforce " in text and "Options:" not in text
     assert fields_of(AttentionConfig)["read_gradient"].metadata["doc"] in text
@@ -135,13 +107,9 @@ def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
 
 @pytest.mark.parametrize(
     "name, said",
-    [
-        ("transformr", "did you mean transformer"),
-        ("NOPE", "`attn models` lists all names"),
-        ("./none", "no model at none"),
-        (".", "config"),
-    ],
-)
+    [("transformr", "did you mean transformer"), ("NOPE", "`attn models` lists all names"),
+     ("./none", "no model at none"), (".", "config")],
+)  # fmt: skip
 def test_unknown_names_are_one_line(
     name: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

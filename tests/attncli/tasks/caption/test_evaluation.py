@@ -77,7 +77,7 @@ def test_every_way_to_hand_over_captions_scores_the_same(
     paths = [write(tmp_path / name, rows) for name, rows in files.items()]
     hypotheses = [part for path in paths for part in ("--hypotheses", path)]
     found = evaluated(capsys, captions, *hypotheses)
-    expected = caption_scores(OUTPUTS, REFERENCES, meteor=False)
+    expected = caption_scores(OUTPUTS, REFERENCES)
     for name in files:
         system = found[name]
         assert system["bleu"] == pytest.approx(list(expected.bleu.penalised))
@@ -144,7 +144,7 @@ def test_a_file_with_splits_is_scored_on_its_test_part(
     ]
     path = write(tmp_path / "karpathy.json", [json.dumps({"images": images})])
     lines = write(tmp_path / "lines", OUTPUTS[:3])
-    expected = caption_scores(OUTPUTS[:3], REFERENCES[:3], meteor=False).cider
+    expected = caption_scores(OUTPUTS[:3], REFERENCES[:3]).cider
     found = evaluated(capsys, path, "--hypotheses", lines)
     assert found["lines"]["cider_d"] == pytest.approx(expected)
     assert run(path, "--split", "dev", "--hypotheses", lines) == 1

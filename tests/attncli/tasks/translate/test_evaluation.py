@@ -16,7 +16,7 @@ from attncli.data.text.corpus import read_pairs
 from attncli.embedded.grammar import Pair
 from attncli.jobs import loading
 from attncli.scoring import translations as scoring
-from attncli.scoring.translations import EvaluationSet, LengthRanges, Scoring, System
+from attncli.scoring.translations import EvaluationSet, Scoring, System
 from attncli.tasks.translate.evaluation import (
     evaluate_texts,
     evaluation_set,
@@ -145,32 +145,25 @@ def test_intervals_and_comparison_with_the_first_system() -> None:
 
 def test_buckets_hold_every_sentence_once() -> None:
     words = [0, 1, 1, 3, 5, 6, 10, 11, 30]
-    steps = scoring.spans(words, LengthRanges(5))
+    steps = scoring.spans(words, 5)
     assert [(span[0], span[-1]) for span in steps] == [(0, 5), (6, 10), (11, 15), (26, 30)]
-    for lengths in (
-        LengthRanges(1),
-        LengthRanges(7),
-        LengthRanges(100),
-        *(LengthRanges(5, n) for n in range(1, 12)),
-    ):
-        spans = scoring.spans(words, lengths)
+    for step in (1, 7, 100):
+        spans = scoring.spans(words, step)
         assert all(sum(length in span for span in spans) == 1 for length in words)
-    assert len(scoring.spans(list(range(100)), LengthRanges(5, 4))) == 4
-    assert scoring.spans([0, 0], LengthRanges()) == [range(0, 6)]
-    assert scoring.spans([3, 3], LengthRanges(5, 9)) == [range(3, 4)]
+    assert scoring.spans([0, 0], 5) == [range(0, 6)]
 
 
 def test_the_score_of_a_bucket_is_that_of_its_sentences_alone() -> None:
     system = System("upper", [text.upper() for text in SOURCES])
     test_set = EvaluationSet(SOURCES, [REFERENCES])
-    buckets = scoring.score_by_length(system, test_set, Scoring(), LengthRanges(5))
+    buckets = scoring.score_by_length(system, test_set, Scoring(), 5)
     assert [bucket.sentences for bucket in buckets] == [4, 2]
     rows = [3, 5]
     expected = sacrebleu.corpus_bleu(
         [system.hypotheses[row] for row in rows], [[REFERENCES[row] for row in rows]]
     )
     assert (buckets[1].bleu, buckets[1].ratio) == (expected.score, 14 / 15)
-    [whole] = scoring.score_by_length(system, test_set, Scoring(), LengthRanges(100))
+    [whole] = scoring.score_by_length(system, test_set, Scoring(), 100)
     assert whole.bleu == scoring.score([system], test_set, Scoring())[0][0].value
 
 

@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from attncli.bulk.engines import ENGINES
+from attncli.bulk.joining import ERRORS, WARNINGS
+from attncli.bulk.parts import state_folder
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.run import BulkPlan
+from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
 from attncli.bulk.sources import image_source, text_sources
 from attncli.bulk.task_words import read_job
 from attncli.bulk.tasks import bulk_task
-from attncli.commands.bulk.run import check_own, run
 from attncli.data.images.named import GROUP
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.streams import check_output
 from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import bulk_places
+from attncli.terminal import console
+from attncli.terminal.duration import duration
+from attncli.terminal.plurals import counted
 from models.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -114,10 +118,10 @@ def bulk(
     if not inputs:
         raise typer.BadParameter("an input and an output", param_hint="'IN... OUT'")
     check_output(out)
+    check_own(out)
     job = _with_input(read_job(context.meta[WORDS]), field or [])
     is_images = job.input == "images"
     sources = (image_source if is_images else text_sources)(inputs, out)
-    check_own(out)
     size = shard or (GROUP if is_images else CHUNK_LINES)
     run(BulkPlan(job, sources, out, size, engine, processes))
 
@@ -138,3 +142,50 @@ def _with_input(job: BulkJob, fields: list[str]) -> BulkJob:
         found = f"{task.fields} expected, found {len(fields)}"
         raise typer.BadParameter(found, param_hint="'--field'")
     return replace(job, input="jsonl", fields=tuple(fields))
+
+
+def run(plan: BulkPlan) -> None:
+    """Run a job, show its progress and report its end."""
+    try:
+        summary = _shown(plan)
+    except KeyboardInterrupt:
+        console.warn("interrupted; finished shards are kept, the same command continues")
+        raise
+    records, errors, warnings = summary.counts
+    done = "finished before, unchanged" if summary.before else "finished"
+    console.say(f"{done}: {counted(records, 'record')}")
+    if warnings:
+        console.say(f"{counted(warnings, 'warning')}: {summary.state / WARNINGS}")
+    if errors:
+        console.warn(f"{counted(errors, 'record')} without a result: {summary.state / ERRORS}")
+        raise typer.Exit(1)
+
+
+def check_own(out: Path) -> None:
+    """Raise InputError for an output file that no bulk job wrote: OUT may have been forgotten."""
+    if out.is_file() and not state_folder(out).exists():
+        raise InputError(
+            f"{out} exists, and no earlier `attn bulk` wrote it",
+            "a new name for the output, after all inputs",
+            "remove it if it is to be replaced",
+        )
+
+
+def _shown(plan: BulkPlan) -> BulkSummary:
+    """Run a job and show its progress."""
+    with console.progress(bulk_task(plan.job.task).doing, total=1) as advance:
+        for event in run_bulk(plan):
+            if isinstance(event, BulkSummary):
+                return event
+            advance(event.records / max(1, event.all_records), _note(event))
+    raise AssertionError("a job without a summary")
+
+
+def _note(event: BulkProgress) -> str:
+    """Return the progress over all shards, the rate and the time left."""
+    shards = f"{event.shards:,} of {counted(event.all_shards, 'shard')}"
+    if not event.new_records:
+        return shards
+    rate = event.new_records / max(event.seconds, 1e-9)
+    left = duration((event.all_records - event.records) / rate)
+    return f"{shards}, {rate:,.{0 if rate >= 10 else 1}f} records/s, {left} left"

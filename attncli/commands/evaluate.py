@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar, get_args
 
 import typer
 
-from attncli.commands.evaluate.settings import EvaluateTables
 from attncli.data.streams import check_output, write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import (
@@ -20,12 +20,57 @@ from attncli.options.evaluation import (
 from attncli.options.search import Beam, check_search
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, Threads, To
+from attncli.options.tables import HardAttention, TextBatches
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
-from attncli.scoring.translations import Evaluation, LengthRanges, Scoring
+from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
 from attncli.tasks.translate.evaluation import evaluate_texts
 from attncli.tasks.translate.output.scores import scores_as_json, scores_as_text
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
+from models.base.settings import option
+from models.config.tables import SearchConfig
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    """Computation of the scores."""
+
+    tokenize: str = option(
+        "13a",
+        "tokens of BLEU and error rate: a tokenizer of sacreBLEU; none: words between spaces",
+        choices=get_args(BleuTokenizer),
+    )
+    lowercase: bool = option(False, "ignore case")
+
+
+@dataclass(frozen=True)
+class LengthSettings:
+    """Ranges of source lengths of --by-length and --plot."""
+
+    step: int = option(5, "words of a range", least=1)
+    source: str = option("", "file of the source, if there are --hypotheses alone")
+
+
+@dataclass(frozen=True)
+class RowSettings:
+    """Table of rows that models of several inputs translate."""
+
+    target: str = option("target", "models of several inputs: column of the references")
+
+
+@dataclass(frozen=True)
+class EvaluateTables:
+    """Tables of `attn evaluate`. Defaults of the search are those saved with the model."""
+
+    UNUSED: ClassVar = ("search.max_caption", "search.split_above", "search.nbest")
+
+    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
+    scores: ScoreSettings = option(ScoreSettings, "scores")
+    lengths: LengthSettings = option(LengthSettings, "--by-length and --plot")
+    data: RowSettings = option(RowSettings, "rows of several inputs")
+    attention: HardAttention = option(HardAttention, "attention")
+    compute: TextBatches = option(TextBatches, "computation")
+
 
 Files = Annotated[
     list[Path] | None,
@@ -84,10 +129,13 @@ def evaluate(
     tables = given.tables
     check_search(tables.search)
     source = Path(tables.lengths.source) if tables.lengths.source else None
-    lengths = tables.lengths.ranges if by_length or plot else None
+    step = tables.lengths.step if by_length or plot else 0
     if not files:
         raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
-    _check_source(folders, source, lengths)
+    if folders and source:
+        raise ConfigurationError("lengths.source with a model, whose first file is the source")
+    if step and not folders and not source:
+        raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
     check_save(folders, save)
     if plot:
         check_picture(plot)
@@ -98,7 +146,7 @@ def evaluate(
         hypotheses=hypotheses or [],
         source=source,
         scoring=Scoring(tables.scores.tokenize, tables.scores.lowercase, confidence),
-        lengths=lengths,
+        step=step,
         save=save,
         options=OpenOptions(
             device,
@@ -117,14 +165,6 @@ def evaluate(
         bleu_by_length(plot, *_curves(scores.evaluations))
     write_table = scores_as_json if json else scores_as_text
     write_stdout(write_table(scores.evaluations, len(scores.test_set.references)))
-
-
-def _check_source(folders: list[Path], source: Path | None, lengths: LengthRanges | None) -> None:
-    """Refuse a source that is not needed, and lengths without a source."""
-    if folders and source:
-        raise ConfigurationError("lengths.source with a model, whose first file is the source")
-    if lengths and not folders and not source:
-        raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
 
 
 def _curves(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:
