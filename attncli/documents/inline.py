@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
@@ -57,7 +57,7 @@ def inline_segment(
     syntax of the document. layout: insert line breaks into the line with neutral tags; it is given
     the line and a function that returns the width of a word with its markup.
     """
-    inner = trim(nest(fold(pieces)))
+    inner = trim(*nest(fold(pieces)))
     if not any(piece.kind == "text" and has_letters(piece.text) for piece in inner):
         return None
     codes = Codes(inner)
@@ -122,31 +122,35 @@ def fold(pieces: Sequence[Piece]) -> list[Piece]:
     return found
 
 
-def nest(pieces: Sequence[Piece]) -> list[Piece]:
-    """Return the pieces with correctly nested pairs; a tag without a partner becomes void."""
-    found = list(pieces)
+def nest(pieces: Sequence[Piece]) -> tuple[list[Piece], dict[int, int]]:
+    """Return the pieces with nested pairs, and the number of the partner of each tag of a pair.
+
+    A tag without a partner becomes void.
+    """
+    found, partners = list(pieces), dict[int, int]()
     inside: list[int] = []
     for number, piece in enumerate(pieces):
         if piece.kind == "open":
             inside.append(number)
         elif piece.kind == "close":
-            partner = next((n for n in reversed(inside) if found[n].name == piece.name), None)
-            if partner is None:
+            opening = next((n for n in reversed(inside) if found[n].name == piece.name), None)
+            if opening is None:
                 found[number] = piece._replace(kind="void")
                 continue
-            while (last := inside.pop()) != partner:
+            partners |= {opening: number, number: opening}
+            while (last := inside.pop()) != opening:
                 found[last] = found[last]._replace(kind="void")
     for number in inside:
         found[number] = found[number]._replace(kind="void")
-    return found
+    return found, partners
 
 
-def trim(pieces: Sequence[Piece]) -> list[Piece]:
+def trim(pieces: Sequence[Piece], partner: Mapping[int, int]) -> list[Piece]:
     """Return nested pieces without the markup, spaces and bullets at their ends.
 
     Removed are tags around the whole text, and elements without words at its start or end.
     """
-    partner, worded = _partners(pieces), [0, *accumulate(map(_is_worded, pieces))]
+    worded = [0, *accumulate(map(_is_worded, pieces))]
     found, first, behind, size = list(pieces), 0, len(pieces), -1
     while first < behind and size != behind - first:
         size = behind - first
@@ -167,19 +171,6 @@ def trim(pieces: Sequence[Piece]) -> list[Piece]:
     if first < behind:
         found[behind - 1] = _without_end(found[behind - 1])
     return found[first:behind]
-
-
-def _partners(pieces: Sequence[Piece]) -> dict[int, int]:
-    """Return the number of the closing piece by that of the opening one, and the reverse."""
-    partner: dict[int, int] = {}
-    inside: list[int] = []
-    for number, piece in enumerate(pieces):
-        if piece.kind == "open":
-            inside.append(number)
-        elif piece.kind == "close":
-            opening = inside.pop()
-            partner[opening], partner[number] = number, opening
-    return partner
 
 
 def _is_worded(piece: Piece) -> bool:
