@@ -32,12 +32,10 @@ def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
         return tagged.line
     placed = place_tags(tagged, target, weights)
     wanted = count(tagged.line)
-    written = _written(placed, target, escaped=tagged.escaped)
-    if count(written) == wanted:
-        return written
-    written = _written(placed, target, escaped=True)
-    if count(written) == wanted:
-        return written
+    for escaped in (tagged.escaped, True):
+        written = _written(placed, target, escaped=escaped)
+        if count(written) == wanted:
+            return written
     return _written(placed, SIGNS.sub(lambda found: " " * len(found[0]), target), loose=True)
 
 

@@ -12,7 +12,6 @@ from attncli.embedded.grammar.lexicon import (
     THEY,
     Adjective,
     Forms,
-    Name,
     Noun,
     Person,
     Preposition,
@@ -48,7 +47,7 @@ def reference(nominal: Nominal) -> Person:
     """Return the pronoun that refers to a nominal, by German gender, French gender and class."""
     if isinstance(nominal, Pronoun):
         return nominal
-    if isinstance(nominal, Name):
+    if isinstance(nominal, Person):  # a name
         return HER if nominal.feminine else HIM
     noun, feminine = nominal.noun, nominal.feminine
     french = "elle" if feminine else "il"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from attncli.data.weighted_text import WeightedText, WeightRow
 from attncli.render.alignment.shades import shade
-from attncli.render.figures import fonts, label_of, saved, undrawable, without_glyph_warnings
+from attncli.render.figures import fonts, label_of, saved, without_glyph_warnings
 from attncli.render.weighted_text.layout import line_count, placed
 
 if TYPE_CHECKING:
@@ -43,11 +43,6 @@ def png(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
                 top = page.row(text, row, sizes, top)
             top += LINE / 2
         return saved(figure, kind)
-
-
-def trouble(texts: Sequence[WeightedText]) -> str:
-    """Return a warning about words that cannot be drawn correctly; empty if there are none."""
-    return undrawable([word for text in texts for word in (*text.words, text.title)])
 
 
 class Page:

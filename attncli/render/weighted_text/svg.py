@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from attncli.data.weighted_text import WeightedText, WeightRow
 from attncli.render.alignment.shades import shade
-from attncli.render.alignment.svg import safe
+from attncli.render.alignment.svg import safe, svg_file
 from attncli.render.weighted_text.layout import line_count, placed
 from attncli.terminal.width import width, without_controls
 
@@ -29,13 +29,7 @@ def svg(texts: Sequence[WeightedText]) -> bytes:
             elements += _row(text, row, y)
             y += LINE * line_count(_widths(text), LETTER, ROOM)
         y += LINE / 2
-    across = MARGIN + NAME + ROOM + MARGIN
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across}" height="{y:.0f}" '
-        f'viewBox="0 0 {across} {y:.0f}" {FONT}>\n<rect width="100%" height="100%" fill="white"/>\n'
-        + "\n".join(elements)
-        + "\n</svg>\n"
-    ).encode("utf-8", "replace")
+    return svg_file(elements, MARGIN + NAME + ROOM + MARGIN, y, FONT)
 
 
 def _row(text: WeightedText, row: WeightRow, top: float) -> Iterator[str]:
