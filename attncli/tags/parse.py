@@ -66,10 +66,10 @@ def _merged(parts: list[Segment]) -> list[Segment]:
     """Merge neighbouring text segments, such as a character and an entity."""
     found: list[Segment] = []
     for is_text, run in groupby(parts, lambda part: part.kind == "text"):
-        run = list(run)
+        same = list(run)
         if is_text:
-            run = [Segment("text", "".join(t.raw for t in run), "".join(t.text for t in run))]
-        found += run
+            same = [Segment("text", "".join(t.raw for t in same), "".join(t.text for t in same))]
+        found += same
     return found
 
 

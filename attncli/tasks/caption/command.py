@@ -111,7 +111,7 @@ def caption(
         options = caption_options(given, device, threads)
         captioner = loading.open_captioners(model, options)
         layout = CaptionLayout(
-            format, alone, captioner.search.nbest > 1, scores, captioner.read_mode
+            format, captioner.search.nbest > 1, scores, captioner.read_mode, alone
         )
         results = caption_images(
             _groups(names, recursive),

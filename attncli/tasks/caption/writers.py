@@ -16,6 +16,7 @@ or tab inside a caption or a name becomes a space where it would break the forma
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.images.named import ImageFile
@@ -23,6 +24,7 @@ from attncli.render.rows import (
     InputCells,
     OutputCells,
     RowFormat,
+    RowLayout,
     RowWriter,
     hypothesis_record,
 )
@@ -47,14 +49,11 @@ class CaptionedImage(NamedTuple):
         return one_cell(self.hypotheses[0].text) if self.hypotheses else ""
 
 
-class CaptionLayout(NamedTuple):
-    """Layout of the output."""
+@dataclass(frozen=True)
+class CaptionLayout(RowLayout):
+    """Layout of captions; its format is one of CaptionFormat."""
 
-    format: str = "text"  # of CaptionFormat
     alone: bool = False  # True if there is exactly one image
-    nbest: bool = False  # True if an image may have several captions
-    scores: bool = False  # True if plain text has scores
-    read: str = ""  # read mode of the model
 
 
 def opening(layout: CaptionLayout) -> bytes:

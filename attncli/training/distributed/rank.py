@@ -26,14 +26,6 @@ class Rank(NamedTuple):
         return self.size == 1
 
 
-def is_first() -> bool:
-    """Return False for a process that `torchrun` started as another than number 0."""
-    try:
-        return own_rank().number == 0
-    except ModelError:
-        return True
-
-
 def own_rank(processes: int = 1) -> Rank:
     """Return the rank of this process; a single process if `torchrun` did not start it.
 
