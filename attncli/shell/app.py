@@ -12,7 +12,6 @@ from __future__ import annotations
 import atexit
 import errno
 import functools
-import gc
 import inspect
 import os
 import re
@@ -69,7 +68,6 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 
 def main() -> None:
     """Run the command line and exit with its status, or by the signal that ended it."""
-    gc.set_threshold(10_000)  # imports leave no garbage; collections would take 5 % of a start
     console.drop_undeliverable()
     console.show_removed_settings()
     termination = Termination()
