@@ -10,11 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image, ImageColor
-from PIL.GifImagePlugin import GifImageFile
+from PIL import Image
 
 from attncli.render.image_attention import WRITERS, writer_of
-from attncli.render.image_attention.film import LIT, SIDE
 from attncli.render.image_attention.maps import (
     DARK,
     AttentionMaps,
@@ -110,21 +108,6 @@ def test_any_number_of_words_can_be_drawn(count: int) -> None:
     assert "β" not in maps_as_text(attention, Screen(80))
 
 
-def test_a_frame_for_each_word_after_the_image_with_the_word_in_its_colour() -> None:
-    film = Image.open(io.BytesIO(WRITERS[".gif"](ATTENTION)))
-    assert isinstance(film, GifImageFile) and film.n_frames == len(WORDS) + 1
-    assert film.info["loop"] == 0
-    frames, lit = [], []
-    for number in range(film.n_frames):
-        film.seek(number)
-        frame = film.convert("RGB")
-        frames.append(np.asarray(frame, np.float32)[:SIDE, :SIDE].mean())
-        colours = frame.crop((0, SIDE, *film.size)).getcolors(1 << 20) or ()
-        lit.append(ImageColor.getrgb(LIT) in {colour for _, colour in colours})
-    assert frames[0] > 2 * max(frames[1:4]) and frames[4] == pytest.approx(frames[0], rel=0.05)
-    assert lit == [False] + [True] * len(WORDS)
-
-
 def test_arrays_come_back_without_pickle() -> None:
     found = np.load(io.BytesIO(WRITERS[".npz"](ATTENTION)), allow_pickle=False)
     assert np.array_equal(found["image"], PIXELS) and np.array_equal(found["maps"], MAPS)
@@ -202,5 +185,5 @@ def test_the_256_colours_are_near_the_24_bit_ones() -> None:
 
 def test_the_suffix_chooses_the_writer() -> None:
     assert writer_of(Path("maps.PNG")) is WRITERS[".png"]
-    with pytest.raises(ModelError, match=r"maps.bmp; expected a name ending in .png, .gif"):
+    with pytest.raises(ModelError, match=r"maps.bmp; expected a name ending in .png, .html"):
         writer_of(Path("maps.bmp"))
