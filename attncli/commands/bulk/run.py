@@ -11,8 +11,7 @@ from attncli.bulk.parts import state_folder
 from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
 from attncli.bulk.tasks import bulk_task
 from attncli.terminal import console
-from attncli.terminal.duration import duration
-from attncli.terminal.plurals import counted
+from attncli.terminal.plurals import counted, duration
 from models.base.errors import InputError
 
 

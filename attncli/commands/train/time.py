@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attncli.terminal.duration import duration
-from attncli.terminal.plurals import counted
+from attncli.terminal.plurals import counted, duration
 from attncli.training.events import Stepped
 from attncli.training.settings.config import TrainConfig
 
