@@ -191,6 +191,8 @@ def test_a_quiet_command_reports_problems_only(
     def talk() -> None:
         """Talk."""
         console.say("a remark")
+        with console.progress("working", total=1) as advance:
+            advance(1)
         console.warn("a problem")
 
     monkeypatch.setattr(app, "talk", talk, raising=False)
@@ -198,7 +200,7 @@ def test_a_quiet_command_reports_problems_only(
     assert app.run(["talk", "-q"]) == 0
     assert capsys.readouterr().err == "attn: a problem\n"
     assert app.run(["talk"]) == 0
-    assert capsys.readouterr().err == "a remark\nattn: a problem\n"
+    assert capsys.readouterr().err == "a remark\nworking 100 %\nattn: a problem\n"
 
 
 @pytest.mark.parametrize(
