@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
@@ -24,6 +25,7 @@ OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
 NOTE_END = re.compile(r"\s+[♪♫]+$")  # after the text
+escaped = partial(html.escape, quote=False)
 
 
 class Piece(NamedTuple):
@@ -82,7 +84,7 @@ class Codes:
         line = ""
         for piece in pieces:
             if piece.kind == "text":
-                line += html.escape(piece.text, quote=False)
+                line += escaped(piece.text)
                 continue
             if piece.kind == "close":
                 number = inside.pop()

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
-from attncli.documents.inline import Piece, PieceKind, inline_segment
+from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment
 from models.base.errors import InputError
 from models.base.limits import HTML_UNENDED
 
@@ -113,7 +113,7 @@ class _Reader:
         self.skipped = None
 
     def _flush(self) -> None:
-        segment = inline_segment(self.run, encode=_encoded) if self.run else None
+        segment = inline_segment(self.run, encode=escaped) if self.run else None
         if segment:
             self.segments.append(segment)
         self.run = []
@@ -137,10 +137,6 @@ def _piece(content: str, event: PageEvent) -> Piece:
         return Piece("break", start, end, raw, "", event.name)
     kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
     return Piece(kinds.get(event.kind, "void"), start, end, raw, "", event.name)
-
-
-def _encoded(text: str) -> str:
-    return html.escape(text, quote=False)
 
 
 def events_of(content: str, start: int, end: int) -> Iterator[PageEvent]:

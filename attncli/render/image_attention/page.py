@@ -11,7 +11,7 @@ import base64
 import html
 import io
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -50,20 +50,16 @@ HEAD = f"""<!doctype html>
 FOOT = "</main>\n</html>\n"
 
 
-class Other(NamedTuple):
-    """A caption with a lower score than the best."""
-
-    text: str
-    score: float
-
-
 def html_page(attention: AttentionMaps) -> bytes:
     """Return the page of one image."""
     return f"{HEAD}{figure(attention)}{FOOT}".encode("utf-8", "replace")
 
 
-def figure(attention: AttentionMaps, others: Sequence[Other] = ()) -> str:
-    """Return the HTML of one image and its caption, whose words show their maps."""
+def figure(attention: AttentionMaps, others: Sequence[tuple[str, float]] = ()) -> str:
+    """Return the HTML of one image and its caption, whose words show their maps.
+
+    others: the texts and scores of further captions.
+    """
     words = " ".join(_word(attention, number) for number in range(len(attention.words)))
     rest = "".join(f"<br>{escaped(text)} <i>{score:.4f}</i>" for text, score in others)
     others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""

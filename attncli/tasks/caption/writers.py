@@ -115,10 +115,10 @@ def _record(outcome: CaptionedImage, layout: CaptionLayout) -> dict[str, object]
 
 
 def _html(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
-    from attncli.render.image_attention.page import Other, fault, figure
+    from attncli.render.image_attention.page import fault, figure
 
     if outcome.attention:
-        others = [Other(text, score) for text, score, *_ in outcome.hypotheses[1:]]
+        others = [(text, score) for text, score, *_ in outcome.hypotheses[1:]]
         yield figure(outcome.attention, others)
     else:
         yield fault(outcome.file.name, outcome.note)

@@ -20,7 +20,7 @@ from attncli.render.image_attention.maps import (
     mean_overlap,
     smooth,
 )
-from attncli.render.image_attention.page import Other, fault, figure
+from attncli.render.image_attention.page import fault, figure
 from attncli.render.image_attention.terminal import SHADES, maps_as_text
 from attncli.terminal.screen import Screen
 from models.base.errors import ModelError
@@ -136,7 +136,7 @@ def test_a_page_needs_no_other_file() -> None:
 
 
 def test_a_page_has_other_captions_and_faults() -> None:
-    assert "a &lt;dog&gt; <i>-1.5000</i>" in figure(ATTENTION, [Other("a <dog>", -1.5)])
+    assert "a &lt;dog&gt; <i>-1.5000</i>" in figure(ATTENTION, [("a <dog>", -1.5)])
     assert text_of(fault("x<y.jpg", "no file x<y.jpg")) == "x<y.jpgno file x<y.jpg\n"
 
 
