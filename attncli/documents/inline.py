@@ -12,7 +12,7 @@ import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import Literal, NamedTuple
 
 from attncli.documents.document import DocumentSegment, Texts, has_letters
@@ -75,38 +75,31 @@ class Codes:
     """A line with neutral tags, numbered in order, and the markup for which they stand."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.mark = "§"
-        while any("{" + self.mark in piece.text for piece in pieces):
-            self.mark += "§"
-        self.raws: list[str] = []
-        self.closing: dict[int, str] = {}
-        inside: list[int] = []
+        mark = "§"
+        while any("{" + mark in piece.text for piece in pieces):
+            mark += "§"
+        self.pattern = rf"(</?[gx]\d+/?>|<br\x1fid=\d+/>|\{{{mark}\d+\}})"
+        self.raws: dict[str, str] = {}
+        numbers, inside = count(), list[int]()
         line = ""
         for piece in pieces:
             if piece.kind == "text":
                 line += escaped(piece.text)
                 continue
-            if piece.kind == "close":
-                number = inside.pop()
-                self.closing[number] = piece.raw
-            else:
-                number = len(self.raws)
-                self.raws.append(piece.raw)
+            number = inside.pop() if piece.kind == "close" else next(numbers)
             if piece.kind == "open":
                 inside.append(number)
-            line += NEUTRAL.get(piece.kind, "{{" + self.mark + "{}}}").format(number)
+            tag = NEUTRAL.get(piece.kind, "{{" + mark + "{}}}").format(number)
+            self.raws[tag] = piece.raw
+            line += tag
         self.line = SPACES.sub(" ", line)
 
     def restore(self, line: str, encode: Callable[[str], str]) -> str:
         """Return a line with the markup of the document, and its text encoded."""
-        pattern = rf"</?[gx](\d+)/?>|<br\x1fid=(\d+)/>|\{{{self.mark}(\d+)\}}"
-        written, at = [], 0
-        for found in re.finditer(pattern, line):
-            written.append(encode(html.unescape(line[at : found.start()])))
-            raws = self.closing if found[0].startswith("</") else self.raws
-            written.append(raws[int(found[found.lastindex or 0])])
-            at = found.end()
-        return "".join([*written, encode(html.unescape(line[at:]))])
+        parts = re.split(self.pattern, line)
+        parts[::2] = [encode(html.unescape(text)) for text in parts[::2]]
+        parts[1::2] = [self.raws[tag] for tag in parts[1::2]]
+        return "".join(parts)
 
 
 def fold(pieces: Sequence[Piece]) -> list[Piece]:

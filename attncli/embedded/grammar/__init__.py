@@ -17,7 +17,7 @@ from attncli.embedded.grammar.draw import draw
 from attncli.embedded.grammar.meaning import Sentence
 from attncli.embedded.grammar.words import Word, linked, written
 
-Row = TypeVar("Row")
+T = TypeVar("T")
 
 
 class Pair(NamedTuple):
@@ -65,10 +65,10 @@ def split(train: int, dev: int, test: int, *, seed: int = 1) -> PairSplits:
 
 
 def held_out(
-    rows: Iterator[Row], count: int, sentence: Callable[[Row], str]
-) -> tuple[list[Row], Iterator[Row]]:
+    rows: Iterator[T], count: int, sentence: Callable[[T], str]
+) -> tuple[list[T], Iterator[T]]:
     """Return rows with different sentences, and the endless others without these sentences."""
-    kept: dict[str, Row] = {}
+    kept: dict[str, T] = {}
     while len(kept) < count:
         row = next(rows)
         kept[sentence(row)] = row

@@ -228,28 +228,27 @@ def _preposition(english: str, german: str, french: str) -> Preposition:
     return Preposition(tuple(english.split()), word.strip("-"), int(case), tuple(french.split()))
 
 
-def _time(english: str, german: str, french: str, tenses: str) -> Time:
-    return Time(_halves(english), _halves(german), _halves(french), frozenset(tenses.split()))
-
-
 def _halves(cell: str) -> tuple[Word, ...]:
     parts = (word.partition(".") for word in cell.split())
     return tuple((word, f"time{half}" if half else "time1 time2") for word, _, half in parts)
 
 
-def _forms(english: str, german: str, french: str) -> Forms:
-    return Forms(tuple(english.split()), tuple(german.split()), tuple(french.split()))
+def _forms(table: str) -> tuple[Forms, ...]:
+    return tuple(Forms(*(tuple(cell.split()) for cell in row)) for row in _rows(table))
 
 
 _IRREGULAR = {infinitive: forms for infinitive, *forms in _rows(vocabulary.FRENCH_IRREGULAR)}
 ADJECTIVES = tuple(_adjective(*row) for row in _rows(vocabulary.ADJECTIVES))
 NOUNS = tuple(_noun(*row) for row in _rows(vocabulary.NOUNS))
 VERBS = tuple(_verb(*row) for row in _rows(vocabulary.VERBS))
-TIMES = tuple(_time(*row) for row in _rows(vocabulary.TIMES))
-FREQUENCIES = tuple(_forms(*row) for row in _rows(vocabulary.FREQUENCIES))
+TIMES = tuple(
+    Time(*map(_halves, cells), frozenset(tenses.split()))
+    for *cells, tenses in _rows(vocabulary.TIMES)
+)
+FREQUENCIES = _forms(vocabulary.FREQUENCIES)
 PREPOSITIONS = {row[0]: _preposition(*row) for row in _rows(vocabulary.PREPOSITIONS)}
-REPORTS = tuple(_forms(*row) for row in _rows(vocabulary.REPORTS))
-MODALS = tuple(_forms(*row) for row in _rows(vocabulary.MODALS))
+REPORTS = _forms(vocabulary.REPORTS)
+MODALS = _forms(vocabulary.MODALS)
 CAN, MUST, WANT = MODALS
 NAMES = tuple(
     Name((text,) * 2, (text,) * 3, (text,) * 3, HE, gender == "f")
