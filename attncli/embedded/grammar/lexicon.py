@@ -242,8 +242,8 @@ ADJECTIVES = tuple(_adjective(*row) for row in _rows(vocabulary.ADJECTIVES))
 NOUNS = tuple(_noun(*row) for row in _rows(vocabulary.NOUNS))
 VERBS = tuple(_verb(*row) for row in _rows(vocabulary.VERBS))
 TIMES = tuple(
-    Time(*map(_halves, cells), frozenset(tenses.split()))
-    for *cells, tenses in _rows(vocabulary.TIMES)
+    Time(_halves(english), _halves(german), _halves(french), frozenset(tenses.split()))
+    for english, german, french, tenses in _rows(vocabulary.TIMES)
 )
 FREQUENCIES = _forms(vocabulary.FREQUENCIES)
 PREPOSITIONS = {row[0]: _preposition(*row) for row in _rows(vocabulary.PREPOSITIONS)}
