@@ -17,9 +17,8 @@ from attncli.options.evaluation import (
     check_save,
     folders_of,
 )
-from attncli.options.search import Beam, check_search
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, From, Threads, To
+from attncli.options.shared import Beam, Device, From, Threads, To, check_search
 from attncli.options.tables import HardAttention, TextBatches
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring

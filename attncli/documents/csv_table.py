@@ -15,7 +15,6 @@ from typing import NamedTuple
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.strings import string_segment
 from models.base.errors import ConfigurationError, unknown_name
-from models.base.limits import DIGITS
 
 DELIMITERS = ",;\t|"
 
@@ -80,16 +79,11 @@ def _columns(wanted: Sequence[str], names: list[str]) -> tuple[list[int], bool]:
             "give a number, from 1, if the first row holds no names",
         )
     named = not all(name.isdecimal() and name not in names for name in wanted)
-    return sorted({_index(name, names, named=named) for name in wanted}), named
-
-
-def _index(name: str, names: list[str], *, named: bool) -> int:
-    if named and name in names:
-        return names.index(name)
-    if not named and len(name) <= DIGITS and 1 <= int(name) <= max(1, len(names)):
-        return int(name) - 1
-    known = names if named else [str(number + 1) for number in range(len(names))]
-    raise unknown_name("column", name, known)
+    known = names if named else [str(number + 1) for number in range(max(1, len(names)))]
+    for name in wanted:
+        if name not in known:
+            raise unknown_name("column", name, known)
+    return sorted({known.index(name) for name in wanted}), named
 
 
 def _quoted(text: str, *, delimiter: str, always: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -61,19 +61,12 @@ def reassemble(document: Document, translations: Sequence[Texts | None]) -> str:
     translations: one entry per segment; None leaves the segment unchanged. A segment whose
     translation equals its texts is left unchanged as well.
     """
-    return "".join(_pieces(document, translations))
-
-
-def _pieces(document: Document, translations: Sequence[Texts | None]) -> Iterator[str]:
-    at = 0
+    parts, at = [], 0
     for segment, translated in zip(document.segments, translations, strict=True):
-        yield document.content[at : segment.start]
-        if translated is None or translated == segment.texts:
-            yield document.content[segment.start : segment.end]
-        else:
-            yield segment.write(translated)
-        at = segment.end
-    yield document.content[at:]
+        if translated is not None and translated != segment.texts:
+            parts += [document.content[at : segment.start], segment.write(translated)]
+            at = segment.end
+    return "".join([*parts, document.content[at:]])
 
 
 def has_letters(text: str) -> bool:

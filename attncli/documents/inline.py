@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, count
 from typing import Literal, NamedTuple
 
 from attncli.documents.document import DocumentSegment, Texts, has_letters
@@ -24,6 +25,7 @@ OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
 NOTE_END = re.compile(r"\s+[♪♫]+$")  # after the text
+escaped = partial(html.escape, quote=False)
 
 
 class Piece(NamedTuple):
@@ -57,7 +59,7 @@ def inline_segment(
     syntax of the document. layout: insert line breaks into the line with neutral tags; it is given
     the line and a function that returns the width of a word with its markup.
     """
-    inner = trim(nest(fold(pieces)))
+    inner = trim(*nest(fold(pieces)))
     if not any(piece.kind == "text" and has_letters(piece.text) for piece in inner):
         return None
     codes = Codes(inner)
@@ -73,38 +75,31 @@ class Codes:
     """A line with neutral tags, numbered in order, and the markup for which they stand."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.mark = "§"
-        while any("{" + self.mark in piece.text for piece in pieces):
-            self.mark += "§"
-        self.raws: list[str] = []
-        self.closing: dict[int, str] = {}
-        inside: list[int] = []
+        mark = "§"
+        while any("{" + mark in piece.text for piece in pieces):
+            mark += "§"
+        self.pattern = rf"(</?[gx]\d+/?>|<br\x1fid=\d+/>|\{{{mark}\d+\}})"
+        self.raws: dict[str, str] = {}
+        numbers, inside = count(), list[int]()
         line = ""
         for piece in pieces:
             if piece.kind == "text":
-                line += html.escape(piece.text, quote=False)
+                line += escaped(piece.text)
                 continue
-            if piece.kind == "close":
-                number = inside.pop()
-                self.closing[number] = piece.raw
-            else:
-                number = len(self.raws)
-                self.raws.append(piece.raw)
+            number = inside.pop() if piece.kind == "close" else next(numbers)
             if piece.kind == "open":
                 inside.append(number)
-            line += NEUTRAL.get(piece.kind, "{{" + self.mark + "{}}}").format(number)
+            tag = NEUTRAL.get(piece.kind, "{{" + mark + "{}}}").format(number)
+            self.raws[tag] = piece.raw
+            line += tag
         self.line = SPACES.sub(" ", line)
 
     def restore(self, line: str, encode: Callable[[str], str]) -> str:
         """Return a line with the markup of the document, and its text encoded."""
-        pattern = rf"</?[gx](\d+)/?>|<br\x1fid=(\d+)/>|\{{{self.mark}(\d+)\}}"
-        written, at = [], 0
-        for found in re.finditer(pattern, line):
-            written.append(encode(html.unescape(line[at : found.start()])))
-            raws = self.closing if found[0].startswith("</") else self.raws
-            written.append(raws[int(found[found.lastindex or 0])])
-            at = found.end()
-        return "".join([*written, encode(html.unescape(line[at:]))])
+        parts = re.split(self.pattern, line)
+        parts[::2] = [encode(html.unescape(text)) for text in parts[::2]]
+        parts[1::2] = [self.raws[tag] for tag in parts[1::2]]
+        return "".join(parts)
 
 
 def fold(pieces: Sequence[Piece]) -> list[Piece]:
@@ -122,31 +117,35 @@ def fold(pieces: Sequence[Piece]) -> list[Piece]:
     return found
 
 
-def nest(pieces: Sequence[Piece]) -> list[Piece]:
-    """Return the pieces with correctly nested pairs; a tag without a partner becomes void."""
-    found = list(pieces)
+def nest(pieces: Sequence[Piece]) -> tuple[list[Piece], dict[int, int]]:
+    """Return the pieces with nested pairs, and the number of the partner of each tag of a pair.
+
+    A tag without a partner becomes void.
+    """
+    found, partners = list(pieces), dict[int, int]()
     inside: list[int] = []
     for number, piece in enumerate(pieces):
         if piece.kind == "open":
             inside.append(number)
         elif piece.kind == "close":
-            partner = next((n for n in reversed(inside) if found[n].name == piece.name), None)
-            if partner is None:
+            opening = next((n for n in reversed(inside) if found[n].name == piece.name), None)
+            if opening is None:
                 found[number] = piece._replace(kind="void")
                 continue
-            while (last := inside.pop()) != partner:
+            partners |= {opening: number, number: opening}
+            while (last := inside.pop()) != opening:
                 found[last] = found[last]._replace(kind="void")
     for number in inside:
         found[number] = found[number]._replace(kind="void")
-    return found
+    return found, partners
 
 
-def trim(pieces: Sequence[Piece]) -> list[Piece]:
+def trim(pieces: Sequence[Piece], partner: Mapping[int, int]) -> list[Piece]:
     """Return nested pieces without the markup, spaces and bullets at their ends.
 
     Removed are tags around the whole text, and elements without words at its start or end.
     """
-    partner, worded = _partners(pieces), [0, *accumulate(map(_is_worded, pieces))]
+    worded = [0, *accumulate(map(_is_worded, pieces))]
     found, first, behind, size = list(pieces), 0, len(pieces), -1
     while first < behind and size != behind - first:
         size = behind - first
@@ -167,19 +166,6 @@ def trim(pieces: Sequence[Piece]) -> list[Piece]:
     if first < behind:
         found[behind - 1] = _without_end(found[behind - 1])
     return found[first:behind]
-
-
-def _partners(pieces: Sequence[Piece]) -> dict[int, int]:
-    """Return the number of the closing piece by that of the opening one, and the reverse."""
-    partner: dict[int, int] = {}
-    inside: list[int] = []
-    for number, piece in enumerate(pieces):
-        if piece.kind == "open":
-            inside.append(number)
-        elif piece.kind == "close":
-            opening = inside.pop()
-            partner[opening], partner[number] = number, opening
-    return partner
 
 
 def _is_worded(piece: Piece) -> bool:

@@ -1,4 +1,4 @@
-"""Strings that hold whole texts, such as cells and values: a text for each of their lines."""
+"""Plain text, and strings that hold whole texts, such as cells and values: a text per line."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from attncli.documents.document import DocumentSegment, Texts, has_letters
+from attncli.documents.document import Document, DocumentSegment, Texts, has_letters
+from attncli.documents.inline import inline_segment, text_piece
 
 LINE_END = re.compile(r"(\r\n|\n|\r)")
+
+
+def read_lines(content: str) -> Document:
+    """Return the lines of a plain text."""
+    lines = re.finditer(r"[^\r\n]+", content)
+    segments = (inline_segment([text_piece(content, *line.span())]) for line in lines)
+    return Document(content, tuple(filter(None, segments)))
 
 
 def string_segment(

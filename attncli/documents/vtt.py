@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
-from attncli.documents.inline import Piece
+from attncli.documents.inline import Piece, escaped
 from attncli.documents.subtitles import cue_segments, lines_of, scan_tags, text_runs
 
 TAG = re.compile(
@@ -26,7 +26,7 @@ def read(content: str, options: DocumentOptions) -> Document:
         times = next((n for n, text in enumerate(texts) if "-->" in text), None)
         word = texts[0].split()[0]
         if times is not None and run[times + 1 :]:
-            segments += cue_segments(content, run[times + 1 :], _scan, _encoded)
+            segments += cue_segments(content, run[times + 1 :], _scan, escaped)
         elif times is None and word in KEPT:
             kept.append(Kept(run[0].start, KEPT[word]))
     return Document(content, tuple(segments), tuple(kept))
@@ -37,7 +37,3 @@ def _scan(content: str, start: int, end: int) -> Iterator[Piece]:
         if piece.kind == "void" and piece.raw[0] == "&":
             piece = piece._replace(kind="text", text=html.unescape(piece.raw))
         yield piece
-
-
-def _encoded(text: str) -> str:
-    return html.escape(text, quote=False)

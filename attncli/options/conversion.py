@@ -37,15 +37,6 @@ def convert_quickly(command: Any, function: Callable[..., Any] | None = None) ->
     return command
 
 
-def checked(by_typer: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
-    """Return the value as Typer converts it; its messages do not name pydantic's kind of error."""
-    try:
-        return by_typer(ctx, value)
-    except typer.BadParameter as error:
-        error.message = error.message.removeprefix("Value error, ")
-        raise
-
-
 def converted(value: Any, kind: Any) -> Any:
     """Return a value from the command line as a type; UNKNOWN if it needs a check."""
     origin = get_origin(kind)
@@ -82,5 +73,9 @@ def _process(
     else:
         found = converted(value, kinds.get(param.name))
     if found is UNKNOWN:
-        return checked(by_typer, ctx, value)
+        try:
+            return by_typer(ctx, value)
+        except typer.BadParameter as error:  # without pydantic's kind of error
+            error.message = error.message.removeprefix("Value error, ")
+            raise
     return param.callback(ctx, param, found) if param.callback else found

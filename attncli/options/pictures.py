@@ -8,23 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from attncli.data.panels import AlignedPair
 from attncli.data.streams import check_output, open_output
+from attncli.data.weighted_text import WeightedText
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 
+Drawn = AlignedPair | WeightedText
 ALIGNMENTS = "attncli.render.alignment.writers"
 WEIGHTED_TEXTS = "attncli.render.weighted_text.writers"
-
-
-class Numbered(Protocol):
-    """Something that is drawn: an aligned pair, or a text with weights."""
-
-    @property
-    def number(self) -> int:
-        """Number of the pair or line, from 1."""
-        ...
 
 
 class Drawing(NamedTuple):
@@ -41,7 +35,7 @@ class Drawing(NamedTuple):
 
         return bool(self.format) and FORMATS[self.format].heads
 
-    def wants(self, pair: Numbered) -> bool:
+    def wants(self, pair: Drawn) -> bool:
         """Return True if the picture shows a pair."""
         return not self.chosen or any(pair.number in some for some in self.chosen)
 
@@ -51,10 +45,10 @@ class Picture:
 
     def __init__(self, drawing: Drawing, writers: str = ALIGNMENTS) -> None:
         self.drawing, self.writers = drawing, writers
-        self.pairs: list[Numbered] = []
+        self.pairs: list[Drawn] = []
         self.left_out = 0
 
-    def take(self, pairs: Iterable[Numbered]) -> None:
+    def take(self, pairs: Iterable[Drawn]) -> None:
         """Collect the pairs that will be drawn."""
         if not self.drawing.path:
             return

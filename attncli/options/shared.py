@@ -1,4 +1,4 @@
-"""Options shared by several commands; those of the search are in search.py."""
+"""Options shared by several commands; other options of the search are settings (-s)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+
+from models.base.errors import ConfigurationError
+from models.config.tables import NO_UTILITY, SearchConfig
 
 MODEL = "ATTN_MODEL"
 
@@ -42,3 +45,31 @@ From = Annotated[
 PairFiles = Annotated[
     list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
 ]
+Beam = Annotated[
+    int | None,
+    typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step."),
+]
+Nbest = Annotated[int | None, typer.Option("--nbest", "-n", help="Outputs per input.")]
+
+
+def check_search(search: SearchConfig) -> None:
+    """Raise an error for search settings that have no effect or no result."""
+    sampling = (search.temperature, search.top_k, search.top_p)
+    default = (SearchConfig.temperature, SearchConfig.top_k, SearchConfig.top_p)
+    if search.method != "sample" and sampling != default:
+        raise ConfigurationError(
+            f"search.temperature, top_k or top_p with search.method={search.method}",
+            "search.method=sample",
+        )
+    if search.mbr != NO_UTILITY and search.method == "greedy":
+        raise ConfigurationError(
+            f"search.mbr={search.mbr} with search.method=greedy, which has one candidate",
+            "search.method=beam or sample",
+        )
+    beam = search.beam if search.mbr == NO_UTILITY else max(search.beam, search.candidates)
+    kept = {"beam": beam, "greedy": 1}.get(search.method, search.nbest)
+    if search.nbest > kept:
+        raise typer.BadParameter(
+            f"{search.nbest} outputs, but search.method={search.method} keeps {kept}",
+            param_hint="'--nbest'",
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.render.columns import columns
-from attncli.render.comparison_tables import Table, latex, markdown, page
+from attncli.render.comparison_tables import Table, latex, markdown
 from attncli.render.json import as_json
 from attncli.render.plots import Strip, strips
 from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict
@@ -79,11 +79,10 @@ def _from_table(write: Callable[[Table, str], str]) -> Callable[[Sequence[RunSco
 def _csv(rows: Sequence[RunScores]) -> str:
     """Return a line for each run."""
     text = io.StringIO()
-    records = [row.as_record() for row in rows]
-    names = list(dict.fromkeys(name for record in records for name in record))
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([cell(record.get(name)) for name in names] for record in records)
+    records = [{name: cell(value) for name, value in row.as_record().items()} for row in rows]
+    writer = csv.DictWriter(text, {n: n for record in records for n in record}, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
     return text.getvalue()
 
 
@@ -142,5 +141,4 @@ WRITERS: dict[str, Callable[[Sequence[RunScores]], str]] = {  # by format, which
     "json": _json,
     "md": _from_table(markdown),
     "tex": _from_table(latex),
-    "html": _from_table(page),
 }

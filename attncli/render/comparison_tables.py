@@ -1,8 +1,7 @@
-"""A comparison as a table for a paper or a page: Markdown, LaTeX and HTML."""
+"""A comparison as a table for a page or a paper: Markdown and LaTeX."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 
@@ -15,11 +14,6 @@ LATEX = {
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
 }
-STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse}th,td{padding:.2rem .8rem;text-align:right}"
-    "th:first-child,td:first-child{text-align:left}thead th{border-bottom:1px solid}"
-)
 
 
 def markdown(table: Table, notes: str) -> str:
@@ -45,19 +39,6 @@ def latex(table: Table, notes: str) -> str:
         *(f"% {line}".rstrip() for line in notes.splitlines()),
     ]
     return "".join(f"{line}\n" for line in lines)
-
-
-def page(table: Table, notes: str) -> str:
-    """Return an HTML page with the table and the notes."""
-    head, *rows = [[html.escape(cell) for cell in row] for row in table]
-    names = "".join(f"<th>{cell}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
-    said = "".join(f"<p>{html.escape(line)}</p>\n" for line in notes.splitlines())
-    return (
-        '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Comparison</title>\n'
-        f"<style>{STYLE}</style>\n<table>\n<thead><tr>{names}</tr></thead>\n<tbody>\n{body}"
-        f"</tbody>\n</table>\n{said}</html>\n"
-    )
 
 
 def _in_latex(cell: str) -> str:

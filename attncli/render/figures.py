@@ -62,10 +62,10 @@ def undrawable(words: Sequence[str]) -> str:
 
 
 def saved(figure: Any, kind: str) -> bytes:
-    """Return a figure as a PNG or PDF file."""
+    """Return a figure as a PNG, SVG or PDF file; equal figures give equal files."""
     buffer = io.BytesIO()
-    undated = {"pdf": {"CreationDate": None}}.get(kind)
-    with without_glyph_warnings():
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with without_glyph_warnings(), matplotlib.rc_context({"svg.hashsalt": "attn"}):
         figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
     return buffer.getvalue()
 

@@ -5,7 +5,6 @@ The suffix of the file selects PNG, SVG or PDF. The file is written atomically. 
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -201,12 +200,7 @@ def _mark_best(axes: Axes, curve: Curve) -> None:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    import matplotlib
+    from attncli.render.figures import saved
 
     check_picture(path)
-    buffer = io.BytesIO()
-    kind = path.suffix.lower().removeprefix(".")
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with matplotlib.rc_context({"svg.hashsalt": "attn"}):  # equal plots give equal files
-        figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
-    write_bytes(path, buffer.getvalue())
+    write_bytes(path, saved(figure, path.suffix.lower().removeprefix(".")))

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
-from attncli.data.lines import Line
+from attncli.data.lines import ClassifiedLine, TranslatedLine
 from attncli.render.json import as_json_line
 from attncli.terminal.escapes import one_cell, one_line
 
@@ -27,32 +27,14 @@ else:  # for the command line
     RowFormat = Literal["text", "tsv", "jsonl"]
 
 
-class RowLayout(Protocol):
+@dataclass(frozen=True)
+class RowLayout:
     """Layout of the output."""
 
-    @property
-    def format(self) -> str:
-        """Name of the format."""
-        ...
-
-    @property
-    def nbest(self) -> bool:
-        """True if an input may have several outputs."""
-        ...
-
-    @property
-    def scores(self) -> bool:
-        """True if plain text has scores."""
-        ...
-
-
-class LineResult(Protocol):
-    """Result of a line."""
-
-    @property
-    def line(self) -> Line:
-        """The line it was computed from."""
-        ...
+    format: str = "text"
+    nbest: bool = False  # True if an input may have several outputs
+    scores: bool = False  # True if plain text has scores
+    read: str = ""  # read mode of the model
 
 
 class OutputCells(NamedTuple):
@@ -73,7 +55,7 @@ class InputCells(NamedTuple):
 
 
 R = TypeVar("R")
-T = TypeVar("T", bound=LineResult)
+T = TypeVar("T", TranslatedLine, ClassifiedLine)
 L = TypeVar("L", bound=RowLayout)
 WriteRows = Callable[[R, L], Iterable[str]]
 

@@ -3,19 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
-
-
-class NamedSystem(Protocol):
-    """A system with the read mode of its attention; empty or "soft" if it is not hard."""
-
-    @property
-    def name(self) -> str:
-        """Name in the table."""
-
-    @property
-    def read(self) -> str:
-        """Read mode: "soft", "hard argmax", ...; empty if unknown."""
 
 
 def speed_cells(count: int, seconds: float | None) -> list[str]:
@@ -23,15 +10,13 @@ def speed_cells(count: int, seconds: float | None) -> list[str]:
     return [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
 
 
-def read_modes(systems: Iterable[NamedSystem]) -> str:
-    """Return a line for each system with hard attention: how it was read."""
+def read_modes(systems: Iterable[tuple[str, str]]) -> str:
+    """Return a line for each system with hard attention: how it was read.
+
+    systems: names and read modes: "soft", "hard argmax", ...; empty if unknown.
+    """
     return "".join(
-        f"{system.name}: hard attention, read by {system.read.partition(' ')[2]}\n"
-        for system in systems
-        if is_hard(system)
+        f"{name}: hard attention, read by {read.partition(' ')[2]}\n"
+        for name, read in systems
+        if read.startswith("hard")
     )
-
-
-def is_hard(system: NamedSystem) -> bool:
-    """Return True if the attention of a system is hard."""
-    return system.read.startswith("hard")

@@ -5,10 +5,10 @@ The page has no script and loads nothing from the network or from other files.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 from attncli.data.training_samples import SampledEvaluation
+from attncli.render.image_attention.page import escaped
 
 STYLE = """
 body { font: 16px/1.5 "Noto Sans", "DejaVu Sans", system-ui, sans-serif; color: #222;
@@ -28,7 +28,7 @@ def samples_page(name: str, evaluations: Sequence[SampledEvaluation], style: str
     """Return the page. evaluations: oldest first; style: CSS rules of the attention maps."""
     newest_first = list(reversed(evaluations))
     count = max((len(evaluation.samples) for evaluation in evaluations), default=0)
-    title = _text(f"Samples of {name}")
+    title = escaped(f"Samples of {name}")
     sections = "".join(_example(number, newest_first) for number in range(count))
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
@@ -43,10 +43,10 @@ def _example(number: int, newest_first: Sequence[SampledEvaluation]) -> str:
     """Return the section of one example: its source, its reference and its outputs."""
     having = [each for each in newest_first if len(each.samples) > number]
     sample = having[0].samples[number]
-    image = f'<img src="{_text(sample.image)}" alt="">\n' if sample.image else ""
+    image = f'<img src="{escaped(sample.image)}" alt="">\n' if sample.image else ""
     rows = "".join(
-        f'<tr><td class="score">update {each.step:,}<td class="score">{_text(each.score)}'
-        f'<td dir="auto">{_text(each.samples[number].output)}\n'
+        f'<tr><td class="score">update {each.step:,}<td class="score">{escaped(each.score)}'
+        f'<td dir="auto">{escaped(each.samples[number].output)}\n'
         for each in having
     )
     mapped = [(each.step, each.samples[number].attention) for each in having]
@@ -57,11 +57,7 @@ def _example(number: int, newest_first: Sequence[SampledEvaluation]) -> str:
     )
     drawn = f'<h3>Attention</h3>\n<div class="maps">\n{maps}</div>\n' if maps else ""
     return (
-        f'<section>\n{image}<div class="source" dir="auto">{_text(sample.source)}</div>\n'
-        f'<div dir="auto"><span class="name">reference</span> {_text(sample.reference)}</div>\n'
+        f'<section>\n{image}<div class="source" dir="auto">{escaped(sample.source)}</div>\n'
+        f'<div dir="auto"><span class="name">reference</span> {escaped(sample.reference)}</div>\n'
         f"<table>\n{rows}</table>\n{drawn}</section>\n"
     )
-
-
-def _text(text: str) -> str:
-    return html.escape(text.encode("utf-8", "replace").decode())

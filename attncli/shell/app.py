@@ -12,12 +12,10 @@ from __future__ import annotations
 import atexit
 import errno
 import functools
-import gc
 import inspect
 import os
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -65,13 +63,11 @@ Quiet = Annotated[
 # an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 USAGE_ERROR: Any = typer.BadParameter.__base__  # of click, or of the copy that Typer contains
-WAIT_FOR_FIRST = 30.0  # seconds that process 0 has to print a usage error
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 
 
 def main() -> None:
     """Run the command line and exit with its status, or by the signal that ended it."""
-    gc.set_threshold(10_000)  # imports leave no garbage; collections would take 5 % of a start
     console.drop_undeliverable()
     console.show_removed_settings()
     termination = Termination()
@@ -266,14 +262,9 @@ def _exit_statuses() -> Iterator[None]:
         console.fail(error)
         raise typer.Exit(1) from None
     except USAGE_ERROR as error:
-        from attncli.training.distributed.rank import is_first
-
         if removed := _removed_option(error):
             error.message, error.possibilities = removed, None
-        if is_first():
-            raise
-        time.sleep(WAIT_FOR_FIRST)  # torchrun ends all processes as soon as one has ended
-        raise typer.Exit(error.exit_code) from None
+        raise
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except BrokenPipeError:

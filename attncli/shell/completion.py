@@ -6,16 +6,16 @@ with it and its help. Nothing here imports torch.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from typer.models import ParameterInfo
 
 from attncli.options.settings import SetOption, names_of
 from models.base import registry
-from models.base.settings import fields_of, limits_of, types_of
+from models.base.settings import fields_of, limits_of
 from models.catalogue import presets as zoo
 from models.catalogue.installed import installed
 
@@ -67,16 +67,35 @@ def _completer(tables: type) -> Callable[[str], Found]:
 
 def settings_of(tables: type, incomplete: str) -> Found:
     """Return names of settings, with `=`; the values if only one name is left."""
-    names = {*names_of(tables)}
-    known = {f"{name}=": field for name, field in _settings(tables, "") if name in names}
-    left = [
-        place for place in known if place.startswith(incomplete) or incomplete.startswith(place)
-    ]
-    if len(left) != 1:
-        return [(place, known[place].doc) for place in left]
-    [place] = left
-    values = [(f"{place}{value}", known[place].doc) for value in known[place].values]
-    return _matching(values, incomplete) or [(place, known[place].doc)]
+    names = [name for name in names_of(tables) if "." in name]
+    left = [n for n in names if f"{n}=".startswith(incomplete) or incomplete.startswith(f"{n}=")]
+    settings = tables()
+    found = [_described(settings, name) for name in left]
+    if len(left) == 1:
+        [(place, doc)] = found
+        values = [(f"{place}{value}", doc) for value in _values(settings, left[0])]
+        return _matching(values, incomplete) or found
+    return found
+
+
+def _described(settings: object, name: str) -> tuple[str, str]:
+    """Return the dotted name of a setting with `=`, and its documentation."""
+    table, _, key = name.rpartition(".")
+    owner = type(attrgetter(table)(settings))
+    return f"{name}=", fields_of(owner)[key].metadata["doc"]
+
+
+def _values(settings: object, name: str) -> tuple[str, ...]:
+    """Return the values to propose for a setting."""
+    if name == "model.image.encoder":
+        return tuple(encoder for encoder, _ in encoders(""))
+    table, _, key = name.rpartition(".")
+    owner = attrgetter(table)(settings)
+    default = getattr(owner, key)
+    if isinstance(default, bool):
+        return ("true", "false")
+    allowed = limits_of(type(owner), key).allowed
+    return allowed or ((str(default),) if isinstance(default, (int, float)) else ())
 
 
 def names(incomplete: str) -> Found:
@@ -92,37 +111,6 @@ def variants(incomplete: str) -> Found:
     parts = [(name, kind.replace("_", " ")) for kind in PLACES for name in names_of(kind)]
     found = _matching([(NONE, "the same sizes without attention"), *parts], incomplete)
     return found + presets(incomplete) + (settings(incomplete) if "." in incomplete else [])
-
-
-@dataclasses.dataclass(frozen=True)
-class SettingValues:
-    """Doc of a setting, and the values to propose."""
-
-    doc: str
-    values: tuple[str, ...]
-
-
-def _settings(config_class: type, section: str) -> Iterator[tuple[str, SettingValues]]:
-    """Yield the whole name of every setting, and its doc and values."""
-    types = types_of(config_class)
-    for name, field in fields_of(config_class).items():
-        place = f"{section}.{name}" if section else name
-        if dataclasses.is_dataclass(types[name]):
-            yield from _settings(types[name], place)
-        elif section:
-            yield (
-                place,
-                SettingValues(field.metadata["doc"], _values(config_class, name, field.default)),
-            )
-
-
-def _values(config_class: type, name: str, default: object) -> tuple[str, ...]:
-    if (config_class.__name__, name) == ("ImageConfig", "encoder"):
-        return tuple(name for name, _ in encoders(""))
-    if isinstance(default, bool):
-        return ("true", "false")
-    allowed = limits_of(config_class, name).allowed
-    return allowed or ((str(default),) if isinstance(default, (int, float)) else ())
 
 
 def _folders(incomplete: str) -> Iterator[tuple[str, str]]:

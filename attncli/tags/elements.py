@@ -28,9 +28,7 @@ def pair_tags(parts: list[Segment]) -> list[Segment]:
             inside.append(number)
             still_open.add(number)
         elif number in opened_by:
-            while (
-                opened_by[number] in still_open
-            ):  # absent if it was closed together with an outer element
+            while opened_by[number] in still_open:  # False if an outer element closed it
                 still_open.discard(inside[-1])
                 found.append(parts[closed_by[inside.pop()]])
             continue
@@ -47,7 +45,8 @@ def fold_untranslated(parts: list[Segment]) -> Iterator[Segment]:
     at = 0
     while at < len(parts):
         part, end = parts[at], at + 1
-        if part.kind == "open" and (_is_opaque(part) or worded[ends[at]] == worded[at]):
+        opaque = OPAQUE.fullmatch(part.name) or NOT_TRANSLATED.search(part.raw)
+        if part.kind == "open" and (opaque or worded[ends[at]] == worded[at]):
             end = ends[at]
             part = Segment("placeholder", "".join(inner.raw for inner in parts[at:end]))
         yield part
@@ -76,7 +75,3 @@ def _ends(parts: list[Segment]) -> dict[int, int]:
         elif part.kind == "close":
             ends[inside.pop()] = number + 1
     return ends
-
-
-def _is_opaque(part: Segment) -> bool:
-    return bool(OPAQUE.fullmatch(part.name) or NOT_TRANSLATED.search(part.raw))

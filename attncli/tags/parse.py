@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from attncli.tags.elements import fold_untranslated, pair_tags
@@ -65,17 +65,11 @@ def parse(line: str) -> TaggedLine:
 def _merged(parts: list[Segment]) -> list[Segment]:
     """Merge neighbouring text segments, such as a character and an entity."""
     found: list[Segment] = []
-    texts: list[Segment] = []
-    for part in [*parts, None]:
-        if part and part.kind == "text":
-            texts.append(part)
-            continue
-        if texts:
-            raw, text = "".join(t.raw for t in texts), "".join(t.text for t in texts)
-            found.append(Segment("text", raw, text))
-            texts = []
-        if part:
-            found.append(part)
+    for is_text, run in groupby(parts, lambda part: part.kind == "text"):
+        same = list(run)
+        if is_text:
+            same = [Segment("text", "".join(t.raw for t in same), "".join(t.text for t in same))]
+        found += same
     return found
 
 
@@ -91,7 +85,8 @@ def _taken_out(parts: list[Segment]) -> tuple[str, tuple[Tag, ...]]:
             waiting.append(Tag(part.kind, part.raw, len(text), before, True, *sorts))
             gone |= part.kind == "placeholder"
             continue
-        kept = _tail_kept(text, part.text) if gone else text
+        ends = gone and (not part.text or part.text.startswith(CLOSING))
+        kept = text.rstrip() if ends else text  # without the spaces before a removed placeholder
         last = max((n for n, tag in enumerate(waiting) if tag.kind == "placeholder"), default=0)
         after = _is_space(part.text[:1])
         tags += [
@@ -101,11 +96,6 @@ def _taken_out(parts: list[Segment]) -> tuple[str, tuple[Tag, ...]]:
         text = kept + _joint(kept, part.text, waiting)
         waiting, gone = [], False
     return text, tuple(_ascending(tags, len(text)))
-
-
-def _tail_kept(text: str, then: str) -> str:
-    """Return the text without the trailing spaces that preceded a removed placeholder."""
-    return text.rstrip() if not then or then.startswith(CLOSING) else text
 
 
 def _joint(text: str, then: str, between: list[Tag]) -> str:

@@ -137,15 +137,11 @@ class _Placing:
         for word, is_left in sides:
             if low <= word < high:
                 found = self.seen.strongest(word, self.covered[parent])
-                if found is not None:
-                    return self._side(found, is_left, self._touches(word, tag.at))
+                if found is not None and self._touches(word, tag.at):
+                    return self.target_words[found][1 if is_left else 0]
+                if found is not None:  # a side of its punctuation
+                    return self._end(found) if is_left else self._start(found)
         return None
-
-    def _side(self, word: int, behind: bool, touches: bool) -> int:
-        """Return the position at a side of a target word, or of its punctuation if not touching."""
-        if touches:
-            return self.target_words[word][1 if behind else 0]
-        return self._end(word) if behind else self._start(word)
 
     def _touches(self, word: int, at: int) -> bool:
         """Return True if only spaces are between a source word and a character."""

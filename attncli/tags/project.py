@@ -32,12 +32,10 @@ def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
         return tagged.line
     placed = place_tags(tagged, target, weights)
     wanted = count(tagged.line)
-    written = _written(placed, target, escaped=tagged.escaped)
-    if count(written) == wanted:
-        return written
-    written = _written(placed, target, escaped=True)
-    if count(written) == wanted:
-        return written
+    for escaped in (tagged.escaped, True):
+        written = _written(placed, target, escaped=escaped)
+        if count(written) == wanted:
+            return written
     return _written(placed, SIGNS.sub(lambda found: " " * len(found[0]), target), loose=True)
 
 
@@ -76,21 +74,13 @@ class _Writer:
     def tag(self, tag: Tag) -> None:
         """Write a tag, with the spaces that belong to it."""
         if tag.breaking and not (tag.before or tag.after or self.loose):
-            self._join()
+            self.written[-1:] = [text.rstrip() for text in self.written[-1:]]
+            self.joined, self.spaced = True, False  # the line break replaces the space next to it
         elif tag.kind in ("void", "placeholder"):
-            self._space(tag)
+            if self.last and not self.last.isspace() and (tag.before or self.loose or self.spaced):
+                self.written.append(" ")
+            self.last, self.spaced = tag.raw[-1], tag.after or self.loose
         self.written.append(tag.raw)
-
-    def _join(self) -> None:
-        """Replace the space next to a line break by the line break."""
-        if self.written:
-            self.written[-1] = self.written[-1].rstrip()
-        self.joined, self.spaced = True, False
-
-    def _space(self, tag: Tag) -> None:
-        if self.last and not self.last.isspace() and (tag.before or self.loose or self.spaced):
-            self.written.append(" ")
-        self.last, self.spaced = tag.raw[-1], tag.after or self.loose
 
 
 def _in_order(placed: list[PlacedTag]) -> Iterator[tuple[int, Tag]]:

@@ -79,11 +79,11 @@ def scan(line: str) -> Iterator[Segment]:
     at = 0
     for found in MARK.finditer(line):
         if at < found.start():
-            yield _text(line[at : found.start()])
+            yield Segment("text", line[at : found.start()], line[at : found.start()])
         yield _part(found)
         at = found.end()
     if at < len(line):
-        yield _text(line[at:])
+        yield Segment("text", line[at:], line[at:])
 
 
 def count(line: str) -> Counter[str]:
@@ -94,10 +94,6 @@ def count(line: str) -> Counter[str]:
 def too_many_tags(line: str) -> bool:
     """Return True if a line has more tags than can be projected in reasonable time."""
     return next(islice(MARK.finditer(line), LINE_TAGS, None), None) is not None
-
-
-def _text(raw: str) -> Segment:
-    return Segment("text", raw, raw)
 
 
 def _part(found: re.Match[str]) -> Segment:

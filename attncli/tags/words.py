@@ -24,7 +24,8 @@ def words(text: str) -> list[Span]:
         if not _in_word(character):
             continue
         accent = unicodedata.category(character)[0] == "M"
-        if found and found[-1][1] == at and (accent or not _apart(text[at - 1], character)):
+        apart = UNSPACED.search(text[max(at - 1, 0) : at + 1])
+        if found and found[-1][1] == at and (accent or not apart):
             found[-1] = (found[-1][0], at + 1)
         else:
             found.append((at, at + 1))
@@ -38,7 +39,3 @@ def has_word(text: str) -> bool:
 
 def _in_word(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character)[0] == "M"
-
-
-def _apart(before: str, character: str) -> bool:
-    return bool(UNSPACED.match(character) or UNSPACED.match(before))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # Unicode categories that are shown as escapes
+HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # Unicode categories that are shown as escapes
 JOINERS = "\u200c\u200d"  # format characters that belong to words of some scripts
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins a formula
 
@@ -17,9 +17,11 @@ def printable(text: str, *, keep_surrogates: bool = False) -> str:
     """
     if text.isprintable():
         return text
-    kept = ("Cs",) if keep_surrogates else ()
+    hidden = HIDDEN - {"Cs"} if keep_surrogates else HIDDEN
     return "".join(
-        letter.encode("unicode_escape").decode("ascii") if _is_hidden(letter, kept) else letter
+        letter.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(letter) in hidden and letter not in JOINERS
+        else letter
         for letter in text
     )
 
@@ -39,8 +41,3 @@ def cell(text: object) -> object:
     if isinstance(text, str) and text.startswith(FORMULA):
         return f"'{text}"
     return text
-
-
-def _is_hidden(letter: str, kept: tuple[str, ...]) -> bool:
-    category = unicodedata.category(letter)
-    return category in HIDDEN and category not in kept and letter not in JOINERS

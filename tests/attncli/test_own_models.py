@@ -8,11 +8,6 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = {
-    "attncli": "from attncli import load; import models.base.errors; print(load.__module__)",
-    "the other first": "import models; import attncli",
-}
-
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
@@ -29,11 +24,12 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_attncli_imports_its_own_models_beside_another_package(elsewhere: Path) -> None:
-    done = python(COMMANDS["attncli"], elsewhere)
+    code = "from attncli import load; import models.base.errors; print(load.__module__)"
+    done = python(code, elsewhere)
     assert (done.returncode, done.stdout) == (0, "attncli.interface.opening\n"), done.stderr
 
 
 def test_another_package_imported_before_is_named_in_one_line(elsewhere: Path) -> None:
-    done = python(COMMANDS["the other first"], elsewhere)
+    done = python("import models; import attncli", elsewhere)
     [line] = [line for line in done.stderr.splitlines() if line.startswith("ImportError:")]
     assert done.returncode == 1 and str(elsewhere / "models" / "__init__.py") in line

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
-from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
+from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment
 from models.base.errors import InputError
 from models.base.limits import HTML_UNENDED
 
@@ -92,7 +92,7 @@ class _Reader:
 
     def _take(self, event: PageEvent) -> None:
         if INLINE.fullmatch(event.name) or event.kind in ("text", "entity", "comment"):
-            self.run += _pieces(self.content, event)
+            self.run.append(_piece(self.content, event))
         else:
             self._flush()
         if any(name in ATTRIBUTES and has_letters(value or "") for name, value in event.attributes):
@@ -113,7 +113,7 @@ class _Reader:
         self.skipped = None
 
     def _flush(self) -> None:
-        segment = inline_segment(self.run, encode=_encoded) if self.run else None
+        segment = inline_segment(self.run, encode=escaped) if self.run else None
         if segment:
             self.segments.append(segment)
         self.run = []
@@ -128,21 +128,15 @@ def _skipped(event: PageEvent) -> str:
     return UNTRANSLATED if marked else ""
 
 
-def _pieces(content: str, event: PageEvent) -> Iterator[Piece]:
-    raw = content[event.start : event.end]
-    if event.kind == "text":
-        yield text_piece(content, event.start, event.end)
-    elif event.kind == "entity":
-        yield Piece("text", event.start, event.end, raw, html.unescape(raw))
-    else:
-        kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
-        is_break = event.name.partition("\x1f")[0] == "br"
-        kind: PieceKind = "break" if is_break else kinds.get(event.kind, "void")
-        yield Piece(kind, event.start, event.end, raw, "", event.name)
-
-
-def _encoded(text: str) -> str:
-    return html.escape(text, quote=False)
+def _piece(content: str, event: PageEvent) -> Piece:
+    start, end = event.start, event.end
+    raw = content[start:end]
+    if event.kind in ("text", "entity"):
+        return Piece("text", start, end, raw, html.unescape(raw) if event.kind == "entity" else raw)
+    if event.name.partition("\x1f")[0] == "br":
+        return Piece("break", start, end, raw, "", event.name)
+    kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
+    return Piece(kinds.get(event.kind, "void"), start, end, raw, "", event.name)
 
 
 def events_of(content: str, start: int, end: int) -> Iterator[PageEvent]:
@@ -185,8 +179,7 @@ class _Positions(HTMLParser):
     def handle_entityref(self, name: str) -> None:
         self._add("entity")
 
-    def handle_charref(self, name: str) -> None:
-        self._add("entity")
+    handle_charref = handle_entityref
 
     def handle_comment(self, data: str) -> None:
         self._add("comment")
@@ -194,11 +187,10 @@ class _Positions(HTMLParser):
     def handle_decl(self, decl: str) -> None:
         self._add("other")
 
-    def handle_pi(self, data: str) -> None:
-        self._add("other")
-
     def unknown_decl(self, data: str) -> None:
         self._add("other")
+
+    handle_pi = unknown_decl
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Read `<![...`: CDATA as a section, else as a comment up to `>` (WHATWG HTML 13.2.5.42).

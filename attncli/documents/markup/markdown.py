@@ -72,16 +72,14 @@ class _Reader:
         if token.type in KEPT:
             self.kept.append(Kept(start, KEPT[token.type]))
         elif token.type == "html_block":
-            self._take_html(start, self.lines[max(token.map[1] - 1, token.map[0])].end)
+            end = self.lines[max(token.map[1] - 1, token.map[0])].end
+            segments, kept = html_page.read_span(self.content, start, end)
+            self.segments += segments
+            self.kept += kept
         elif token.type == "tr_open":
             self.cell = start
         elif token.type == "inline":
             self._take_inline(token, self.lines[slice(*token.map)])
-
-    def _take_html(self, start: int, end: int) -> None:
-        segments, kept = html_page.read_span(self.content, start, end)
-        self.segments += segments
-        self.kept += kept
 
     def _take_inline(self, token: Token, lines: list[TextLine]) -> None:
         if not has_letters(token.content):

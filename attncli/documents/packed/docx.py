@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attncli.documents.document import Document, DocumentOptions
@@ -29,16 +29,12 @@ def read(content: bytes, options: DocumentOptions) -> Document:
     return read_office(content, FORMAT)
 
 
-def _names(names: Iterable[str]) -> list[str]:
-    return [name for name in names if NAMES.fullmatch(name)]
-
-
-def _paragraphs(root: Any) -> Iterator[Any]:
-    yield from list(root.iter(f"{W}p"))
+def _paragraphs(root: Any) -> list[Any]:
+    return list(root.iter(f"{W}p"))
 
 
 def _parts(paragraph: Any) -> Iterator[InlinePart]:
-    yield from _of_children(paragraph, _usual(paragraph))
+    return _of_children(paragraph, _usual(paragraph))
 
 
 def _of_children(parent: Any, usual: str) -> Iterator[InlinePart]:
@@ -99,7 +95,8 @@ def _formatting(run: Any) -> str:
 
 
 def _rebuild(paragraph: Any, tokens: Sequence[Token]) -> None:
-    usual = _run_with(paragraph, _usual(paragraph))
+    formatting = _usual(paragraph)
+    usual = next(run for run in paragraph.iter(RUN) if _formatting(run) == formatting)
     for child in list(paragraph):
         if child.tag != PARAGRAPH_FORMATTING:
             paragraph.remove(child)
@@ -123,11 +120,6 @@ def _rebuild(paragraph: Any, tokens: Sequence[Token]) -> None:
                 at[-1] = _shell(holder, at[-1])
 
 
-def _run_with(paragraph: Any, formatting: str) -> Any:
-    runs = [run for run in paragraph.iter(RUN) if _formatting(run) == formatting]
-    return runs[0]
-
-
 def _add_text(parent: Any, usual: Any, text: str) -> None:
     run = parent if parent.tag == RUN else _shell(parent, usual)
     element = run.makeelement(TEXT, dict([PRESERVE]))
@@ -145,4 +137,4 @@ def _shell(parent: Any, like: Any) -> Any:
     return element
 
 
-FORMAT = OfficeFormat("a Word document", _names, _paragraphs, _parts, _rebuild)
+FORMAT = OfficeFormat("a Word document", NAMES, _paragraphs, _parts, _rebuild)

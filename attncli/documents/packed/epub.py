@@ -19,7 +19,11 @@ KIND = "an e-book"
 def read(content: bytes, options: DocumentOptions) -> Document:
     """Return the text of all pages. Raises DamagedError for an encrypted or damaged book."""
     archive = read_archive(content, KIND)
-    pages = {name: _page(archive, name, options) for name in archive.files if _has_text(name)}
+    pages = {
+        name: _page(archive, name, options)
+        for name in archive.files
+        if name.lower().endswith((*PAGES, CONTENTS))
+    }
     at, segments, kept = 0, [], []
     for page in pages.values():
         segments += [one._replace(start=one.start + at, end=one.end + at) for one in page.segments]
@@ -36,10 +40,6 @@ def read(content: bytes, options: DocumentOptions) -> Document:
 
     whole = "".join(page.content for page in pages.values())
     return Document(whole, tuple(segments), tuple(kept), save=save)
-
-
-def _has_text(name: str) -> bool:
-    return name.lower().endswith((*PAGES, CONTENTS))
 
 
 def _page(archive: Archive, name: str, options: DocumentOptions) -> Document:

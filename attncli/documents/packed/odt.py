@@ -5,7 +5,8 @@ Source: OASIS, Open Document Format for Office Applications 1.3, part 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attncli.documents.document import Document, DocumentOptions
@@ -14,6 +15,7 @@ from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, rea
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 PARAGRAPHS = (f"{T}p", f"{T}h")
 PAIRS = (f"{T}span", f"{T}a")
+NAMES = re.compile(r"(content|styles)\.xml")
 DELETED = f"{T}tracked-changes"
 
 
@@ -22,14 +24,9 @@ def read(content: bytes, options: DocumentOptions) -> Document:
     return read_office(content, FORMAT)
 
 
-def _names(names: Iterable[str]) -> list[str]:
-    return [name for name in names if name in ("content.xml", "styles.xml")]
-
-
-def _paragraphs(root: Any) -> Iterator[Any]:
-    for element in list(root.iter(*PARAGRAPHS)):
-        if next(element.iterancestors(DELETED), None) is None:
-            yield element
+def _paragraphs(root: Any) -> list[Any]:
+    deleted = {one for element in root.iter(DELETED) for one in element.iter(*PARAGRAPHS)}
+    return [element for element in root.iter(*PARAGRAPHS) if element not in deleted]
 
 
 def _parts(parent: Any) -> Iterator[InlinePart]:
@@ -78,4 +75,4 @@ def _add_text(parent: Any, text: str) -> None:
         parent.text = (parent.text or "") + text
 
 
-FORMAT = OfficeFormat("an OpenDocument text", _names, _paragraphs, _parts, _rebuild)
+FORMAT = OfficeFormat("an OpenDocument text", NAMES, _paragraphs, _parts, _rebuild)

@@ -8,7 +8,7 @@ paragraph whose line has changed is rebuilt, by a function of its format.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from attncli.documents.document import Document, DocumentSegment, Texts, reassemble
@@ -41,8 +41,8 @@ class OfficeFormat(NamedTuple):
     """The functions of one format."""
 
     kind: str  # for messages
-    names: Callable[[Iterable[str]], list[str]]  # the files of an archive that have text
-    paragraphs: Callable[[Any], Iterator[Any]]  # of the root of a file
+    names: re.Pattern[str]  # of the files of an archive that have text
+    paragraphs: Callable[[Any], list[Any]]  # of the root of a file
     parts: Callable[[Any], Iterator[InlinePart]]  # of a paragraph
     rebuild: Callable[[Any, Sequence[Token]], None]  # a paragraph from the tokens of its line
 
@@ -59,7 +59,8 @@ class Paragraph(NamedTuple):
 def read_office(content: bytes, format: OfficeFormat) -> Document:
     """Return the paragraphs of a document. Raises DamagedError if it cannot be read."""
     archive = read_archive(content, format.kind)
-    roots = {name: _parsed(archive.files[name], format) for name in format.names(archive.files)}
+    names = filter(format.names.fullmatch, archive.files)
+    roots = {name: _parsed(archive.files[name], format) for name in names}
     paragraphs: list[Paragraph] = []
     at = 0
     for root in roots.values():

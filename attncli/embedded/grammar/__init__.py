@@ -10,13 +10,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from attncli.embedded.grammar import english, french, german
 from attncli.embedded.grammar.draw import draw
 from attncli.embedded.grammar.meaning import Sentence
 from attncli.embedded.grammar.words import Word, linked, written
-from models.base.errors import ModelError, unknown_name
+
+T = TypeVar("T")
 
 
 class Pair(NamedTuple):
@@ -28,10 +29,10 @@ class Pair(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A sentence's whitespace words and the concepts, one bit each, that each of them expresses."""
+    """The words of a sentence between spaces, and the concepts that each of them expresses."""
 
     words: list[str]
-    concepts: list[int]
+    concepts: list[str]
 
 
 class PairSplits(NamedTuple):
@@ -54,41 +55,30 @@ def generate(
     count: int, *, source: str = "en", target: str = "de", seed: int = 1
 ) -> Iterator[Pair]:
     """Return random sentence pairs; one seed gives the same meanings in every language."""
-    _check(source, target)
     return islice(_pairs(source, target, seed), count)
 
 
-def split(
-    train: int, dev: int, test: int, *, source: str = "en", target: str = "de", seed: int = 1
-) -> PairSplits:
-    """Return sets of pairs; no held-out source sentence occurs twice or in the training pairs."""
-    _check(source, target)
-    pairs = _pairs(source, target, seed)
-    held_out: dict[str, Pair] = {}
-    while len(held_out) < dev + test:
-        pair = next(pairs)
-        held_out[pair.source] = pair
-    kept = list(held_out.values())
-    unseen = (pair for pair in pairs if pair.source not in held_out)
+def split(train: int, dev: int, test: int, *, seed: int = 1) -> PairSplits:
+    """Return English-German pairs; no held-out source occurs twice or in the training pairs."""
+    kept, unseen = held_out(_pairs("en", "de", seed), dev + test, lambda pair: pair.source)
     return PairSplits(list(islice(unseen, train)), kept[:dev], kept[dev:])
+
+
+def held_out(
+    rows: Iterator[T], count: int, sentence: Callable[[T], str]
+) -> tuple[list[T], Iterator[T]]:
+    """Return rows with different sentences, and the endless others without these sentences."""
+    kept: dict[str, T] = {}
+    while len(kept) < count:
+        row = next(rows)
+        kept[sentence(row)] = row
+    return list(kept.values()), (row for row in rows if sentence(row) not in kept)
 
 
 def say(sentence: Sentence, language: str) -> Said:
     """Return the words of a meaning in a language, with their concepts."""
     realise, spaced = _LANGUAGES[language]
     return Said(*written(realise(sentence), spaced))
-
-
-def _check(source: str, target: str) -> None:
-    for name in (source, target):
-        if name not in _LANGUAGES:
-            raise unknown_name("language", name, LANGUAGES)
-    if source == target:
-        raise ModelError(
-            f"source and target are both '{source}'",
-            f"two different languages of {', '.join(LANGUAGES)}",
-            "change one of them",
-        )
 
 
 def _pairs(source: str, target: str, seed: int) -> Iterator[Pair]:

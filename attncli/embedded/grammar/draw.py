@@ -11,32 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from attncli.embedded.grammar.lexicon import (
-    ADJECTIVES,
-    FREQUENCIES,
-    HE,
-    HER,
-    HIM,
-    ME,
-    MODALS,
-    MUST,
-    NAMES,
-    NOUNS,
-    PREPOSITIONS,
-    PRONOUNS,
-    REPORTS,
-    THEM,
-    THEY,
-    TIMES,
-    US,
-    VERBS,
-    Name,
-    Noun,
-    Preposition,
-    Pronoun,
-    Time,
-    Verb,
-)
+from attncli.embedded.grammar import lexicon
+from attncli.embedded.grammar.lexicon import HE, THEY, Name, Noun, Person, Pronoun, Time, Verb
 from attncli.embedded.grammar.meaning import (
     Adjunct,
     Clause,
@@ -44,8 +20,8 @@ from attncli.embedded.grammar.meaning import (
     Phrase,
     ReportingClause,
     Sentence,
+    reference,
 )
-from attncli.embedded.grammar.reference import reference
 
 Random = Callable[[], float]
 Choice = TypeVar("Choice")
@@ -59,20 +35,14 @@ def draw(random: Random) -> Sentence:
     clause = _description(random) if described else _event(random, question)
     if question:
         return Sentence(clause, question=True)
-    if _long(clause):
+    if [clause.adjunct, clause.time, clause.recipient].count(None) < 2:  # long enough by itself
         return Sentence(clause)
     if 0.66 < kind < 0.84:
-        told = clause._replace(fronted=False) if clause.fronted else clause
+        told = clause._replace(fronted=False)
         return Sentence(told, report=_report(random, clause.subject))
     if kind > 0.84 and not described and not clause.polarity:
         return Sentence(clause, reason=_reason(random, clause))
     return Sentence(clause)
-
-
-def _long(clause: Clause) -> bool:
-    """Return True if the clause is long enough for a sentence of its own."""
-    said = (clause.adjunct, clause.time, clause.recipient)
-    return sum(part is not None for part in said) > 1
 
 
 def _description(random: Random) -> Clause:
@@ -80,38 +50,37 @@ def _description(random: Random) -> Clause:
     polarity = "not" if random() < 0.25 else ""
     subject: Nominal
     if random() < 0.25:
-        subject = _pick(random, PRONOUNS) if random() < 0.6 else _pick(random, NAMES)
-        qualities = _QUALITIES["person"]
+        noun = lexicon.NOUNS[0]  # a person
+        subject = _pick(random, lexicon.PRONOUNS if random() < 0.6 else lexicon.NAMES)
     else:
-        noun = _pick(random, NOUNS)
-        subject = _phrase(
-            random, noun, _MASS[:3] if noun.english[1] == "-" else _DEFINITE, plain=True
-        )
-        qualities = _PREDICATES[noun]
+        noun = _pick(random, lexicon.NOUNS)
+        determiners = _MASS[:3] if noun.english[1] == "-" else _DEFINITE
+        subject = _phrase(random, noun, determiners, plain=True)
     tense = _pick(random, ("present", "present", "past", "future"))
-    predicate = _pick(random, qualities)
+    predicate = _pick(random, _PREDICATES[noun])
     return Clause(subject, predicate=predicate, tense=tense, polarity=polarity)
 
 
 def _event(random: Random, question: bool) -> Clause:
-    verb = _pick(random, VERBS)
+    verb = _pick(random, lexicon.VERBS)
     state = "state" in verb.traits
     tense = "present" if state else _pick(random, _TENSES)
-    modal = _pick(random, MODALS) if tense == "modal" else None
+    modal = _pick(random, lexicon.MODALS) if tense == "modal" else None
     polarity = _polarity(random, verb, tense, question)
-    if modal is MUST:
+    if modal is lexicon.MUST:
         polarity = ""
     subject = _subject(random, verb, polarity)
     held = _object(random, verb, subject, tense, polarity)
     recipient = _recipient(random, subject) if "give" in verb.traits else None
     bare = not isinstance(subject, Phrase) and not isinstance(held, Phrase)
-    adjunct = None if state else _adjunct(random, verb, bare, (subject, held, recipient))
+    taken = _nouns(subject, held, recipient)
+    adjunct = None if state else _adjunct(random, verb, bare, taken)
     lone = adjunct is None and (not verb.objects or isinstance(held, Pronoun))
     timeless = state or polarity == "never"
     time = None if timeless else _time(random, tense, polarity, lone)
     frequency = None
     if not (state or polarity or time) and tense != "past" and random() < 0.2:
-        frequency = _pick(random, FREQUENCIES)
+        frequency = _pick(random, lexicon.FREQUENCIES)
     fronted = time is not None and not question and random() < 0.4
     return Clause(
         subject,
@@ -142,9 +111,9 @@ def _polarity(random: Random, verb: Verb, tense: str, question: bool) -> str:
 def _subject(random: Random, verb: Verb, polarity: str) -> Nominal:
     chance = random()
     if chance < 0.24:
-        return _pick(random, PRONOUNS)
+        return _pick(random, lexicon.PRONOUNS)
     if chance < 0.38:
-        return _pick(random, NAMES)
+        return _pick(random, lexicon.NAMES)
     return _phrase(random, _pick(random, verb.subjects), _DEFINITE if polarity else _ANY)
 
 
@@ -156,12 +125,10 @@ def _object(
     chance = random()
     if verb.persons and chance < 0.3 and "state" not in verb.traits:
         allowed = _pronouns(verb, subject, tense) if chance < 0.2 else ()
-        named: Nominal = _pick(random, allowed) if allowed else _pick(random, NAMES)
+        named = _pick(random, allowed or lexicon.NAMES)
         if named is not subject:
             return named
-    noun = _pick(random, verb.objects)
-    while isinstance(subject, Phrase) and noun is subject.noun:
-        noun = _pick(random, verb.objects)
+    noun = _noun(random, verb.objects, _nouns(subject))
     if noun.english[1] == "-":
         return _phrase(random, noun, _MASS)
     if not polarity:
@@ -170,71 +137,78 @@ def _object(
     return _phrase(random, noun, _DENIED if deniable else _DEFINITE)
 
 
-def _pronouns(verb: Verb, subject: Nominal, tense: str) -> tuple[Pronoun, ...]:
+def _pronouns(verb: Verb, subject: Nominal, tense: str) -> tuple[Person, ...]:
     """Return the pronoun objects that every language distinguishes."""
     french_differs = tense == "past" or verb.french.infinitive[0] not in "aeioué"
-    speakers = _SPEAKERS if subject.person in (HE, THEY) else ()
-    others = (HIM, HER) if french_differs else ()
-    return speakers + others + ((THEM,) if verb.dative else ())
+    others = (lexicon.HIM, lexicon.HER) if french_differs else ()
+    return _speakers(subject) + others + ((lexicon.THEM,) if verb.dative else ())
 
 
 def _recipient(random: Random, subject: Nominal) -> Nominal:
     chance = random()
     if chance < 0.3:
-        return _pick(random, (*_SPEAKERS, THEM) if subject.person in (HE, THEY) else (THEM,))
+        return _pick(random, (*_speakers(subject), lexicon.THEM))
     if chance < 0.45:
-        name = _pick(random, NAMES)
+        name = _pick(random, lexicon.NAMES)
         if name is not subject:
             return name
-    noun = _pick(random, _PERSONS)
-    while isinstance(subject, Phrase) and noun is subject.noun:
-        noun = _pick(random, _PERSONS)
-    return _phrase(random, noun, _DEFINITE)
+    return _person(random, _nouns(subject))
 
 
-def _adjunct(
-    random: Random, verb: Verb, bare: bool, others: tuple[Nominal | None, ...]
-) -> Adjunct | None:
+def _speakers(subject: Nominal) -> tuple[Person, ...]:
+    """Return "me" and "us", which are no objects of "I" and "we"."""
+    return (lexicon.ME, lexicon.US) if subject.person in (HE, THEY) else ()
+
+
+def _nouns(*nominals: Nominal | None) -> list[Noun]:
+    return [one.noun for one in nominals if isinstance(one, Phrase)]
+
+
+def _noun(random: Random, options: Sequence[Noun], taken: list[Noun]) -> Noun:
+    """Return a random noun that is not taken."""
+    noun = _pick(random, options)
+    while noun in taken:
+        noun = _pick(random, options)
+    return noun
+
+
+def _person(random: Random, taken: list[Noun]) -> Phrase:
+    return _phrase(random, _noun(random, _PERSONS, taken), _DEFINITE)
+
+
+def _adjunct(random: Random, verb: Verb, bare: bool, taken: list[Noun]) -> Adjunct | None:
     if "goal" in verb.traits:
         preposition, noun = _pick(random, _GOALS)
         return Adjunct(preposition, _phrase(random, noun, _SINGULAR))
     needed = bare or "stay" in verb.traits
-    nouns = [other.noun for other in others if isinstance(other, Phrase)]
-    if nouns and "vehicle" in nouns[0].classes and not verb.objects:
+    if taken and "vehicle" in taken[0].classes and not verb.objects:
         return None
     if not needed and random() > (0.25 if verb.objects else 0.55):
         return None
     placeable = "still" not in verb.traits
     if "for" in verb.traits and random() < 0.3:
-        return _company(random, PREPOSITIONS["for"], nouns)
+        return Adjunct(lexicon.PREPOSITIONS["for"], _person(random, taken))
     if verb.traits.isdisjoint(_ALONE) and (not placeable or random() < 0.2):
-        return _company(random, PREPOSITIONS["with"], nouns)
+        return Adjunct(lexicon.PREPOSITIONS["with"], _person(random, taken))
     preposition, noun = _pick(random, _PLACES)
-    while noun in nouns:
+    while noun in taken:
         preposition, noun = _pick(random, _PLACES)
     several = preposition.german and random() < 0.12
-    phrase = _phrase(random, noun, _PLURAL if several else _SINGULAR)
-    return Adjunct(preposition, phrase)
-
-
-def _company(random: Random, preposition: Preposition, taken: list[Noun]) -> Adjunct:
-    noun = _pick(random, _PERSONS)
-    while noun in taken:
-        noun = _pick(random, _PERSONS)
-    return Adjunct(preposition, _phrase(random, noun, _DEFINITE))
+    return Adjunct(preposition, _phrase(random, noun, _PLURAL if several else _SINGULAR))
 
 
 def _time(random: Random, tense: str, polarity: str, needed: bool) -> Time | None:
     if not needed and random() > 0.3:
         return None
-    return _pick(random, _TIMES_OF[tense, bool(polarity)])
+    times = [time for time in lexicon.TIMES if tense in time.tenses]
+    return _pick(random, [time for time in times if not (polarity and time.habit)])
 
 
 def _report(random: Random, told: Nominal) -> ReportingClause:
-    subject: Nominal = _pick(random, NAMES) if random() < 0.4 else _pick(random, PRONOUNS)
+    subject = _pick(random, lexicon.NAMES if random() < 0.4 else lexicon.PRONOUNS)
     if subject is told and isinstance(subject, Name):
-        subject = ME
-    return ReportingClause(subject, _pick(random, REPORTS))
+        subject = lexicon.ME
+    return ReportingClause(subject, _pick(random, lexicon.REPORTS))
 
 
 def _reason(random: Random, clause: Clause) -> Clause | None:
@@ -246,11 +220,10 @@ def _reason(random: Random, clause: Clause) -> Clause | None:
         if qualities and held.determiner != "bare":
             quality = _pick(random, qualities)
             return Clause(reference(held), predicate=quality, tense=tense)
-    neuter = isinstance(subject, Phrase) and (
-        subject.noun.gender == 2 or "person" not in subject.noun.classes
-    )
-    if neuter:
-        return None
+    if isinstance(subject, Phrase):
+        noun = subject.noun
+        if noun.gender == 2 or "person" not in noun.classes:
+            return None
     return Clause(reference(subject), predicate=_pick(random, _MOODS), tense=tense)
 
 
@@ -285,32 +258,26 @@ _TENSES = ("present",) * 7 + ("past",) * 5 + ("future",) * 4 + ("modal",) * 4
 _ALONE = frozenset(("stay", "give", "alone"))
 _LIVING = frozenset(("person", "animal"))
 _NO_REASON = _LIVING | {"coloured"}
-_SPEAKERS = (ME, US)
-_PERSONS = tuple(noun for noun in NOUNS if "person" in noun.classes)
-_GOALS = tuple((PREPOSITIONS["to"], noun) for noun in NOUNS if "goal" in noun.classes)
-_PLACES = tuple(
-    (PREPOSITIONS[preposition], noun)
-    for noun in NOUNS
-    for preposition, fits in (
-        ("in", "in" in noun.classes),
-        ("in", "in" in noun.classes),
-        ("at", bool(noun.at)),
-        ("at", bool(noun.at)),
-        ("behind", "near" in noun.classes),
-        ("in front of", "near" in noun.classes),
-        ("next to", "near" in noun.classes),
-    )
-    if fits
+_PERSONS = tuple(noun for noun in lexicon.NOUNS if "person" in noun.classes)
+_GOALS = tuple(
+    (lexicon.PREPOSITIONS["to"], noun) for noun in lexicon.NOUNS if "goal" in noun.classes
 )
-_TIMES_OF = {
-    (tense, negated): tuple(
-        time for time in TIMES if tense in time.tenses and not (negated and time.habit)
-    )
-    for tense in ("present", "past", "future", "modal")
-    for negated in (False, True)
+_PREPOSITIONS_OF = {
+    "in": ("in", "in"),
+    "at": ("at", "at"),
+    "near": ("behind", "in front of", "next to"),
 }
+_PLACES = tuple(
+    (lexicon.PREPOSITIONS[preposition], noun)
+    for noun in lexicon.NOUNS
+    for name, prepositions in _PREPOSITIONS_OF.items()
+    if (noun.at if name == "at" else name in noun.classes)
+    for preposition in prepositions
+)
 _PREDICATES = {
-    noun: tuple(one for one in noun.before + noun.after if one.predicative) for noun in NOUNS
+    noun: tuple(one for one in noun.before + noun.after if one.predicative)
+    for noun in lexicon.NOUNS
 }
-_QUALITIES = {"person": _PREDICATES[NOUNS[0]]}
-_MOODS = tuple(one for one in ADJECTIVES if one.classes <= _LIVING and "person" in one.classes)
+_MOODS = tuple(
+    one for one in lexicon.ADJECTIVES if one.classes <= _LIVING and "person" in one.classes
+)

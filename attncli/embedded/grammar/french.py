@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from attncli.embedded.grammar.lexicon import Name, Pronoun
-from attncli.embedded.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Sentence
-from attncli.embedded.grammar.words import (
-    ADJUNCT,
-    ARTICLE,
-    AUXILIARY,
-    CASE,
-    CONJUNCTION,
-    FINAL,
-    FIRST_ADJECTIVE,
-    FREQUENCY,
-    NEGATION,
-    NOUN,
-    OBJECT,
-    PARTICLE,
-    PREDICATE,
-    RECIPIENT,
-    REPORT,
-    REPORTER,
-    SUBJECT,
-    TIME,
-    VERB,
-    Word,
-    second_clause,
-)
+from attncli.embedded.grammar.lexicon import Pronoun
+from attncli.embedded.grammar.meaning import Clause, Nominal, Phrase, Sentence
+from attncli.embedded.grammar.words import Word, second_clause
 
 SPACED = "?"
+FORMS = ("subject", "object", "recipient")  # roles with their own forms of a pronoun
 
 
 def realise(sentence: Sentence) -> list[Word]:
@@ -36,145 +15,114 @@ def realise(sentence: Sentence) -> list[Word]:
     clause, question, report, reason = sentence
     words = _clause(clause)
     if question:
-        words = [("est-ce", 0), ("que", 0), *words]
+        words = [("est-ce", ""), ("que", ""), *words]
     if report:
-        reporter = (_subject(report.subject)[0][0], REPORTER)
-        verb = (report.verb.french[report.subject.person], REPORT)
-        words = [reporter, verb, ("que", CONJUNCTION), *words]
+        reporter = (report.subject.french[0], "reporter")
+        verb = (report.verb.french[report.subject.person], "report")
+        words = [reporter, verb, ("que", "conjunction"), *words]
     if reason:
-        cause = [("parce", CONJUNCTION), ("que", CONJUNCTION)]
+        cause = [("parce", "conjunction"), ("que", "conjunction")]
         words += [*cause, *second_clause(_clause(reason))]
-    words.append(("?" if question else ".", FINAL))
+    words.append(("?" if question else ".", "final"))
     return _joined(words)
 
 
 def _clause(clause: Clause) -> list[Word]:
-    time = [(text, TIME * half) for text, half in clause.time.french] if clause.time else []
-    words = [*time, (",", 0)] if clause.fronted else []
-    words += _subject(clause.subject)
-    words += _verbs(clause)
-    words += _complements(clause)
-    if not clause.fronted:
-        words += time
-    return words
+    time = [*clause.time.french] if clause.time else []
+    words = _nominal(clause.subject, "subject") + _verbs(clause) + _complements(clause)
+    return [*time, (",", ""), *words] if clause.fronted else words + time
 
 
 def _verbs(clause: Clause) -> list[Word]:
     finite, rest = _verb_forms(clause)
-    clitic = _clitic(clause)
-    second = _adverbs(clause)
-    words: list[Word] = [("ne", NEGATION)] if clause.polarity else []
-    if clause.modal:
-        return words + finite + second + clitic + rest
-    return words + clitic + finite + second + rest
-
-
-def _adverbs(clause: Clause) -> list[Word]:
-    words: list[Word] = []
+    negation = [("ne", "negation")] if clause.polarity else []
+    second = []
     if clause.polarity:
-        words.append(("pas" if clause.polarity == "not" else "jamais", NEGATION))
+        second.append(("pas" if clause.polarity == "not" else "jamais", "negation"))
     if clause.frequency:
-        words.append((clause.frequency.french[0], FREQUENCY))
-    return words
+        second.append((clause.frequency.french[0], "frequency"))
+    clitic: list[Word] = []
+    if isinstance(clause.object, Pronoun):
+        clitic = _nominal(clause.object, "object")
+    elif isinstance(clause.recipient, Pronoun):
+        clitic = _nominal(clause.recipient, "recipient")
+    if clause.modal:
+        return negation + finite + second + clitic + rest
+    return negation + clitic + finite + second + rest
 
 
 def _verb_forms(clause: Clause) -> tuple[list[Word], list[Word]]:
     """Return the finite verb, and the participle or infinitive after it."""
     person, verb, tense = clause.subject.person, clause.verb, clause.tense
     if verb is None:
-        concepts = VERB | AUXILIARY if tense == "future" else VERB
-        return [(_BE[tense][person], concepts)], []
-    whole, french = VERB | PARTICLE, verb.french
+        return [(_BE[tense][person], "verb auxiliary" if tense == "future" else "verb")], []
+    whole, french = "verb particle", verb.french
     if clause.modal:
-        return [(clause.modal.french[person], AUXILIARY)], [(french.infinitive, whole)]
+        return [(clause.modal.french[person], "auxiliary")], [(french.infinitive, whole)]
     if tense == "present":
         return [(french.present[person], whole)], []
     if tense == "future":
-        return [(french.future + _FUTURE[person], whole | AUXILIARY)], []
+        return [(french.future + _FUTURE[person], f"{whole} auxiliary")], []
     if french.etre:
         participle = french.participle + _ending(clause.subject)
-        return [(_BE["present"][person], AUXILIARY)], [(participle, whole)]
+        return [(_BE["present"][person], "auxiliary")], [(participle, whole)]
     held = clause.object if isinstance(clause.object, Pronoun) else None
     participle = french.participle
     if held and not (participle.endswith("s") and not held.feminine):
         participle += _ending(held)
-    return [(_HAVE[person], AUXILIARY)], [(participle, whole)]
+    return [(_HAVE[person], "auxiliary")], [(participle, whole)]
 
 
 def _ending(nominal: Nominal) -> str:
     return ("e" if nominal.feminine else "") + ("s" if nominal.plural else "")
 
 
-def _clitic(clause: Clause) -> list[Word]:
-    if isinstance(clause.object, Pronoun):
-        return [(clause.object.french[1], NOUN << OBJECT)]
-    if isinstance(clause.recipient, Pronoun):
-        return [(clause.recipient.french[2], NOUN << RECIPIENT)]
-    return []
-
-
 def _complements(clause: Clause) -> list[Word]:
     words: list[Word] = []
     held, recipient = clause.object, clause.recipient
     if held and not isinstance(held, Pronoun):
-        words += _nominal(held, OBJECT, clause.negated)
+        words += _nominal(held, "object", clause.negated)
     if recipient and not isinstance(recipient, Pronoun):
-        words += [("à", CASE << RECIPIENT), *_nominal(recipient, RECIPIENT)]
+        words += [("à", "recipient-case"), *_nominal(recipient, "recipient")]
     if clause.adjunct:
-        words += _adjunct(clause.adjunct)
+        preposition, phrase = clause.adjunct
+        words += [(text, "adjunct-case") for text in preposition.french]
+        words += noun_phrase(phrase, "adjunct")
     if clause.predicate:
-        subject = clause.subject
-        form = clause.predicate.french[subject.feminine + 2 * subject.plural]
-        words.append((form, PREDICATE))
+        form = clause.subject.feminine + 2 * clause.subject.plural
+        words.append((clause.predicate.french[form], "predicate"))
     return words
 
 
-def _adjunct(adjunct: Adjunct) -> list[Word]:
-    words = [(text, CASE << ADJUNCT) for text in adjunct.preposition.french]
-    return words + _nominal(adjunct.phrase, ADJUNCT)
+def _nominal(nominal: Nominal, role: str, denied: bool = False) -> list[Word]:
+    if isinstance(nominal, Phrase):
+        return noun_phrase(nominal, role, denied)
+    return [(nominal.french[FORMS.index(role)], f"{role}-noun")]
 
 
-def _subject(nominal: Nominal) -> list[Word]:
-    if isinstance(nominal, Pronoun):
-        return [(nominal.french[0], NOUN << SUBJECT)]
-    return _nominal(nominal, SUBJECT)
-
-
-def _nominal(nominal: Nominal, role: int, denied: bool = False) -> list[Word]:
-    if isinstance(nominal, Name):
-        return [(nominal.text, NOUN << role)]
-    if isinstance(nominal, Pronoun):
-        return [(nominal.french[1], NOUN << role)]
-    return noun_phrase(nominal, role, denied)
-
-
-def noun_phrase(phrase: Phrase, role: int, denied: bool = False) -> list[Word]:
+def noun_phrase(phrase: Phrase, role: str, denied: bool = False) -> list[Word]:
     """Return a noun with the words that agree with it, before elision; denied: with "de"."""
     _, noun, plural, adjectives = phrase
     before: list[Word] = []
-    words: list[Word] = [(noun.french[plural], NOUN << role)]
-    concept = FIRST_ADJECTIVE << role
-    for adjective in adjectives:
+    words: list[Word] = [(noun.french[plural], f"{role}-noun")]
+    for n, adjective in enumerate(adjectives):
         form = noun.feminine + 2 * plural
-        if not adjective.before:
-            words.append((adjective.french[form], concept))
-        elif form == 0 and words[0][0][0] in VOWELS:
-            before.append((adjective.french[4], concept))
-        else:
-            before.append((adjective.french[form], concept))
-        concept <<= 1
+        if adjective.before and form == 0 and words[0][0][0] in VOWELS:
+            form = 4
+        place = before if adjective.before else words
+        place.append((adjective.french[form], f"{role}-adjective{n}"))
     adjective_first = bool(before)
     words = before + words
-    return _determiner(phrase, words, role, denied, adjective_first) + words
+    return _determiner(phrase, words[0][0], role, denied, adjective_first) + words
 
 
 def _determiner(
-    phrase: Phrase, words: list[Word], role: int, denied: bool, adjective_first: bool
+    phrase: Phrase, following: str, role: str, denied: bool, adjective_first: bool
 ) -> list[Word]:
     determiner, noun, plural, _ = phrase
-    article = ARTICLE << role
+    article = f"{role}-article"
     if determiner == "bare" or denied:
-        concepts = NOUN << role if determiner == "bare" else article
+        concepts = f"{role}-noun" if determiner == "bare" else article
         if denied or (plural and adjective_first):
             return [("de", concepts)]
         if plural:
@@ -183,7 +131,7 @@ def _determiner(
     if determiner == "many":
         return [("beaucoup", article), ("de", article)]
     form = 2 if plural else int(noun.feminine)
-    if form < 2 and words[0][0][0] in VOWELS:
+    if form < 2 and following[0] in VOWELS:
         form = 3 + form
     return [(_DETERMINERS[determiner][form], article)]
 
@@ -191,17 +139,15 @@ def _determiner(
 def _joined(words: list[Word]) -> list[Word]:
     """Apply elision (le homme: l'homme) and contraction (à le: au), from right to left."""
     joined = [words[-1]]
-    for word in reversed(words[:-1]):
-        text, concepts = word
+    for text, concepts in reversed(words[:-1]):
         following, others = joined[-1]
         if text in _ELIDED and following[0] in VOWELS:
-            joined[-1] = (text[:-1] + "'" + following, concepts | others)
-        elif text in _CONTRACTED and following in _CONTRACTED[text]:
-            joined[-1] = (_CONTRACTED[text][following], concepts | others)
+            joined[-1] = (text[:-1] + "'" + following, f"{concepts} {others}")
+        elif following in _CONTRACTED.get(text, ()):
+            joined[-1] = (_CONTRACTED[text][following], f"{concepts} {others}")
         else:
-            joined.append(word)
-    joined.reverse()
-    return joined
+            joined.append((text, concepts))
+    return joined[::-1]
 
 
 VOWELS = frozenset("aeiouyhàâéèêîôœA")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from attncli.embedded.grammar import vocabulary
+from attncli.embedded.grammar.words import Word
 
 I, HE, WE, THEY = range(4)  # noqa: E741
 
@@ -77,22 +78,12 @@ class Verb:
 
 
 @dataclass(frozen=True, eq=False)
-class Name:
-    """A proper name, equal in every language."""
+class Person:
+    """Forms of a name or a pronoun: English (subject, object), German by case, French by role."""
 
-    text: str
-    feminine: bool
-    plural = False
-    person = HE
-
-
-@dataclass(frozen=True, eq=False)
-class Pronoun:
-    """A personal pronoun: English (subject, object), German by case, French (subject, le, lui)."""
-
-    english: tuple[str, str]
-    german: tuple[str, str, str]
-    french: tuple[str, str, str]
+    english: tuple[str, ...]
+    german: tuple[str, ...]
+    french: tuple[str, ...]  # subject, object, recipient: il, le, lui
     person: int
     feminine: bool = False
 
@@ -100,6 +91,14 @@ class Pronoun:
     def plural(self) -> bool:
         """Return True for a plural pronoun."""
         return self.person >= WE
+
+
+class Name(Person):
+    """A proper name, equal in every language."""
+
+
+class Pronoun(Person):
+    """A personal pronoun."""
 
 
 class Preposition(NamedTuple):
@@ -112,11 +111,11 @@ class Preposition(NamedTuple):
 
 
 class Time(NamedTuple):
-    """A time adverbial: its words in each language, each with its half (1, 2, or 3 for both)."""
+    """A time adverbial: its words in each language, with their concepts."""
 
-    english: tuple[tuple[str, int], ...]
-    german: tuple[tuple[str, int], ...]
-    french: tuple[tuple[str, int], ...]
+    english: tuple[Word, ...]
+    german: tuple[Word, ...]
+    french: tuple[Word, ...]
     tenses: frozenset[str]
 
     @property
@@ -186,9 +185,9 @@ def _french(cell: str) -> French:
         present, future, participle = _IRREGULAR[infinitive]
         return French(infinitive, tuple(present.split()), future, participle, bool(etre))
     stem = infinitive[:-2]
-    nous = stem + "eons" if stem.endswith("g") else stem + "ons"
-    present_forms = (stem + "e", stem + "e", nous, stem + "ent")
-    return French(infinitive, present_forms, infinitive, stem + "é", bool(etre))
+    nous = "eons" if stem.endswith("g") else "ons"
+    forms = tuple(stem + ending for ending in ("e", "e", nous, "ent"))
+    return French(infinitive, forms, infinitive, stem + "é", bool(etre))
 
 
 def _verb(english: str, german: str, french: str, traits: str) -> Verb:
@@ -229,34 +228,31 @@ def _preposition(english: str, german: str, french: str) -> Preposition:
     return Preposition(tuple(english.split()), word.strip("-"), int(case), tuple(french.split()))
 
 
-def _time(english: str, german: str, french: str, tenses: str) -> Time:
-    return Time(_halves(english), _halves(german), _halves(french), frozenset(tenses.split()))
-
-
-def _halves(cell: str) -> tuple[tuple[str, int], ...]:
+def _halves(cell: str) -> tuple[Word, ...]:
     parts = (word.partition(".") for word in cell.split())
-    return tuple((word, int(half or 3)) for word, _, half in parts)
+    return tuple((word, f"time{half}" if half else "time1 time2") for word, _, half in parts)
 
 
-def _forms(english: str, german: str, french: str) -> Forms:
-    return Forms(tuple(english.split()), tuple(german.split()), tuple(french.split()))
+def _forms(table: str) -> tuple[Forms, ...]:
+    return tuple(Forms(*(tuple(cell.split()) for cell in row)) for row in _rows(table))
 
 
-_IRREGULAR = {
-    line.partition(":")[0]: [cell.strip() for cell in line.partition(":")[2].split("|")]
-    for line in vocabulary.FRENCH_IRREGULAR.strip().splitlines()
-}
+_IRREGULAR = {infinitive: forms for infinitive, *forms in _rows(vocabulary.FRENCH_IRREGULAR)}
 ADJECTIVES = tuple(_adjective(*row) for row in _rows(vocabulary.ADJECTIVES))
 NOUNS = tuple(_noun(*row) for row in _rows(vocabulary.NOUNS))
 VERBS = tuple(_verb(*row) for row in _rows(vocabulary.VERBS))
-TIMES = tuple(_time(*row) for row in _rows(vocabulary.TIMES))
-FREQUENCIES = tuple(_forms(*row) for row in _rows(vocabulary.FREQUENCIES))
+TIMES = tuple(
+    Time(_halves(english), _halves(german), _halves(french), frozenset(tenses.split()))
+    for english, german, french, tenses in _rows(vocabulary.TIMES)
+)
+FREQUENCIES = _forms(vocabulary.FREQUENCIES)
 PREPOSITIONS = {row[0]: _preposition(*row) for row in _rows(vocabulary.PREPOSITIONS)}
-REPORTS = tuple(_forms(*row) for row in _rows(vocabulary.REPORTS))
-MODALS = tuple(_forms(*row) for row in _rows(vocabulary.MODALS))
+REPORTS = _forms(vocabulary.REPORTS)
+MODALS = _forms(vocabulary.MODALS)
 CAN, MUST, WANT = MODALS
 NAMES = tuple(
-    Name(text, gender == "f") for text, gender in map(str.split, vocabulary.NAMES.split(","))
+    Name((text,) * 2, (text,) * 3, (text,) * 3, HE, gender == "f")
+    for text, gender in map(str.split, vocabulary.NAMES.split(","))
 )
 
 # "They" and "I" of unknown gender are masculine in French, as its grammar has it.

@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 from attncli.embedded.grammar.lexicon import (
     HE,
+    HER,
+    HIM,
+    THEM,
     THEY,
     Adjective,
     Forms,
-    Name,
     Noun,
+    Person,
     Preposition,
     Pronoun,
     Time,
@@ -37,7 +40,22 @@ class Phrase(NamedTuple):
         return self.noun.feminine
 
 
-Nominal = Phrase | Name | Pronoun
+Nominal = Phrase | Person
+
+
+def reference(nominal: Nominal) -> Person:
+    """Return the pronoun that refers to a nominal, by German gender, French gender and class."""
+    if isinstance(nominal, Pronoun):
+        return nominal
+    if isinstance(nominal, Person):  # a name
+        return HER if nominal.feminine else HIM
+    noun, feminine = nominal.noun, nominal.feminine
+    french = "elle" if feminine else "il"
+    if nominal.plural:
+        return Pronoun(THEM.english, THEM.german, (f"{french}s",), THEY, feminine)
+    if "person" in noun.classes:
+        return HER if feminine else HIM
+    return Pronoun(("it",), (("er", "sie", "es")[noun.gender],), (french,), HE, feminine)
 
 
 class Adjunct(NamedTuple):
@@ -79,7 +97,7 @@ class Clause(NamedTuple):
 class ReportingClause(NamedTuple):
     """The "I think" of "I think that ..."."""
 
-    subject: Nominal
+    subject: Person
     verb: Forms
 
 

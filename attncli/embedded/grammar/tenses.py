@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from attncli.embedded.grammar import say
+from attncli.embedded.grammar import held_out, say
 from attncli.embedded.grammar.draw import draw
 
 
@@ -19,16 +19,10 @@ class TenseSplits(NamedTuple):
     test: list[tuple[str, str]]
 
 
-def split_tenses(train: int, held_out: int, *, seed: int = 1) -> TenseSplits:
-    """Return English sentences: present, past, future or modal. held_out: rows of dev and test."""
-    rows = _rows(seed)
-    apart: dict[str, str] = {}
-    while len(apart) < 2 * held_out:
-        tense, sentence = next(rows)
-        apart[sentence] = tense
-    kept = [(tense, sentence) for sentence, tense in apart.items()]
-    unseen = (row for row in rows if row[1] not in apart)
-    return TenseSplits(list(islice(unseen, train)), kept[:held_out], kept[held_out:])
+def split_tenses(train: int, count: int, *, seed: int = 1) -> TenseSplits:
+    """Return English sentences: present, past, future or modal. count: rows of dev and of test."""
+    kept, unseen = held_out(_rows(seed), 2 * count, lambda row: row[1])
+    return TenseSplits(list(islice(unseen, train)), kept[:count], kept[count:])
 
 
 def _rows(seed: int) -> Iterator[tuple[str, str]]:

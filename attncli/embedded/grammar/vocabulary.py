@@ -177,31 +177,31 @@ come comes came coming back | zurück-kommen kommt zurückgekommen sein | reveni
 stay stays stayed staying | bleiben bleibt geblieben sein | rester être | stay: person animal
 """
 
-# infinitive: je il nous ils | future stem | participle (verbs in -er not listed are regular)
+# infinitive | je il nous ils | future stem | participle (verbs in -er not listed are regular)
 FRENCH_IRREGULAR = """
-voir: vois voit voyons voient | verr | vu
-entendre: entends entend entendons entendent | entendr | entendu
-connaître: connais connaît connaissons connaissent | connaîtr | connu
-comprendre: comprends comprend comprenons comprennent | comprendr | compris
-perdre: perds perd perdons perdent | perdr | perdu
-acheter: achète achète achetons achètent | achèter | acheté
-vendre: vends vend vendons vendent | vendr | vendu
-lire: lis lit lisons lisent | lir | lu
-écrire: écris écrit écrivons écrivent | écrir | écrit
-boire: bois boit buvons boivent | boir | bu
-ouvrir: ouvre ouvre ouvrons ouvrent | ouvrir | ouvert
-attendre: attends attend attendons attendent | attendr | attendu
-appeler: appelle appelle appelons appellent | appeller | appelé
-envoyer: envoie envoie envoyons envoient | enverr | envoyé
-dormir: dors dort dormons dorment | dormir | dormi
-rire: ris rit rions rient | rir | ri
-courir: cours court courons courent | courr | couru
-aller: vais va allons vont | ir | allé
-partir: pars part partons partent | partir | parti
-revenir: reviens revient revenons reviennent | reviendr | revenu
+voir | vois voit voyons voient | verr | vu
+entendre | entends entend entendons entendent | entendr | entendu
+connaître | connais connaît connaissons connaissent | connaîtr | connu
+comprendre | comprends comprend comprenons comprennent | comprendr | compris
+perdre | perds perd perdons perdent | perdr | perdu
+acheter | achète achète achetons achètent | achèter | acheté
+vendre | vends vend vendons vendent | vendr | vendu
+lire | lis lit lisons lisent | lir | lu
+écrire | écris écrit écrivons écrivent | écrir | écrit
+boire | bois boit buvons boivent | boir | bu
+ouvrir | ouvre ouvre ouvrons ouvrent | ouvrir | ouvert
+attendre | attends attend attendons attendent | attendr | attendu
+appeler | appelle appelle appelons appellent | appeller | appelé
+envoyer | envoie envoie envoyons envoient | enverr | envoyé
+dormir | dors dort dormons dorment | dormir | dormi
+rire | ris rit rions rient | rir | ri
+courir | cours court courons courent | courr | couru
+aller | vais va allons vont | ir | allé
+partir | pars part partons partent | partir | parti
+revenir | reviens revient revenons reviennent | reviendr | revenu
 """
 
-# words joined to their half of the concept by a dot (1 first, 2 second, 3 or nothing both)
+# words joined to their half of the concept by a dot (1 first, 2 second, nothing: both)
 TIMES = """
 yesterday | gestern | hier | past
 last.1 week.2 | letzte.1 Woche.2 | la.2 semaine.2 dernière.1 | past

@@ -121,13 +121,10 @@ def _random_scene(rng: random.Random) -> Scene:
     things: list[Thing] = []
     while len(things) < len(sizes):
         size = sizes[len(things)]
-        box = _box(rng, SIZES[size])
+        side = SIZES[size]
+        left, top = (rng.randrange(SIDE - side + 1) for _ in range(2))
+        box = Box(left, top, left + side, top + side)
         if all(box.apart(thing.box) for thing in things):
             colour, shape = rng.choice(sorted(COLOURS)), rng.choice(SHAPES)
             things.append(Thing(size, colour, shape, box))
     return Scene(tuple(things))
-
-
-def _box(rng: random.Random, side: int) -> Box:
-    left, top = (rng.randrange(SIDE - side + 1) for _ in range(2))
-    return Box(left, top, left + side, top + side)

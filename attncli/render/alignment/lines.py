@@ -52,17 +52,13 @@ def jsonl(pair: AlignedPair) -> str:
 
 def linked(panel: Panel, base: int, probabilities: bool) -> str:
     """Return the links separated by spaces, counted from base."""
-    return " ".join(_link(panel, i, j, base, probabilities) for i, j in in_order(panel))
+    known = {link: f":{panel.weight(*link):.{DIGITS}f}" for link in panel.links if probabilities}
+    return " ".join(f"{i + base}-{j + base}{known.get((i, j), '')}" for i, j in in_order(panel))
 
 
 def in_order(panel: Panel) -> list[Link]:
     """Return the links sorted by source unit, then target unit."""
     return sorted(panel.links)
-
-
-def _link(panel: Panel, i: int, j: int, base: int, probabilities: bool) -> str:
-    known = f":{panel.weight(i, j):.{DIGITS}f}" if probabilities else ""
-    return f"{i + base}-{j + base}{known}"
 
 
 def record_of(panel: Panel) -> dict[str, Any]:

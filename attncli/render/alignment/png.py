@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.shades import LINK, shade
-from attncli.render.figures import fonts, label_of, saved, undrawable
+from attncli.render.figures import fonts, label_of, saved
 from attncli.terminal.width import without_controls
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def png(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
     """Draw all pairs, one under another, their panels side by side. kind: png or pdf."""
     drawn = [pair for pair in pairs if pair.source and pair.target]
     panels = max((len(pair.panels) for pair in drawn), default=1)
-    across = max((_room(pair.source) + 6 * CELL for pair in drawn), default=4.0)
-    heights = [_room(pair.target) + 5 * CELL for pair in drawn] or [1.0]
-    with matplotlib.rc_context({"font.family": fonts(), "svg.hashsalt": "attn"}):
+    across = max((CELL * (len(pair.source) + 6) for pair in drawn), default=4.0)
+    heights = [CELL * (len(pair.target) + 5) for pair in drawn] or [1.0]
+    with matplotlib.rc_context({"font.family": fonts()}):
         figure = Figure(figsize=(across * panels, sum(heights)), layout="constrained")
         grid = figure.subplots(
             len(heights), panels, squeeze=False, gridspec_kw={"height_ratios": heights}
@@ -39,11 +39,6 @@ def png(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
         return saved(figure, kind)
 
 
-def trouble(pairs: Sequence[AlignedPair]) -> str:
-    """Return a warning about words that cannot be drawn correctly; empty if there are none."""
-    return undrawable([word for pair in pairs for word in (*pair.source, *pair.target)])
-
-
 def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
     axes.set_axis_on()
     rows = range(len(pair.target))
@@ -53,7 +48,8 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
     ]
     axes.imshow(image, aspect="equal", interpolation="nearest")
     for i, j in panel.links:
-        axes.add_patch(_frame(i, j))
+        corner = (i - 0.42, j - 0.42)
+        axes.add_patch(Rectangle(corner, 0.84, 0.84, fill=False, edgecolor=LINK, linewidth=1.5))
     axes.set_xticks(range(len(pair.source)), [label_of(word) for word in pair.source], rotation=55)
     axes.set_yticks(rows, [label_of(word) for word in pair.target])
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
@@ -62,11 +58,3 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
     axes.spines[:].set_color("#cccccc")
     if panel.name:
         axes.set_xlabel(without_controls(panel.name))
-
-
-def _frame(i: int, j: int) -> Any:
-    return Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, fill=False, edgecolor=LINK, linewidth=1.5)
-
-
-def _room(words: Sequence[str]) -> float:
-    return CELL * len(words)

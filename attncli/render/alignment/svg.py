@@ -34,12 +34,17 @@ def svg(pairs: Sequence[AlignedPair]) -> bytes:
     for block in blocks:
         parts += [_group(block, SPACE, y)]
         y += block.height + SPACE
+    return svg_file(parts, across, down, f'font-family="{FONTS}" font-size="{FONT}"')
+
+
+def svg_file(elements: Sequence[str], width: float, height: float, font: str) -> bytes:
+    """Return a file with elements on white paper. font: its attributes."""
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{down:.0f}" '
-        f'viewBox="0 0 {across:.0f} {down:.0f}" font-family="{FONTS}" font-size="{FONT}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" {font}>\n'
         '<rect width="100%" height="100%" fill="white"/>\n'
     )
-    return (head + "\n".join(parts) + "\n</svg>\n").encode("utf-8", "replace")
+    return (head + "\n".join(elements) + "\n</svg>\n").encode("utf-8", "replace")
 
 
 def _pair(pair: AlignedPair, *, numbered: bool) -> Drawn:

@@ -45,7 +45,8 @@ def _arranged(pair: AlignedPair, screen: Screen) -> list[str]:
     for cell in (NUMBERS, SHADES):
         blocks = [_block(pair, panel, every, cell, screen) for panel in pair.panels]
         if sum(block.width for block in blocks) + len(GAP) * (len(blocks) - 1) <= screen.width:
-            return _beside(blocks)
+            rows = zip(*(block.lines for block in blocks), strict=True)
+            return [GAP.join(parts) for parts in rows]
     lines = []
     for panel in pair.panels:
         for block in _parts(pair, panel, screen):
@@ -134,11 +135,6 @@ def coloured(text: str, weight: float, screen: Screen) -> str:
         return text
     colour = [round(a + weight * (b - a)) for a, b in zip(GREY, BLUE, strict=True)]
     return f"\x1b[97;{colour_code(colour, screen, GROUND)}m{text}\x1b[0m"
-
-
-def _beside(blocks: Sequence[TextBlock]) -> list[str]:
-    """Return blocks of equal height as one block, side by side."""
-    return [GAP.join(parts) for parts in zip(*(block.lines for block in blocks), strict=True)]
 
 
 def _clean(words: Sequence[str]) -> tuple[str, ...]:

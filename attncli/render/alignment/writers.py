@@ -94,6 +94,6 @@ def trouble(pairs: Sequence[AlignedPair], name: str) -> str:
     """Return a warning about what a picture cannot show correctly; empty if there is none."""
     if name not in ("png", "pdf"):
         return ""
-    from attncli.render.alignment import png
+    from attncli.render.figures import undrawable
 
-    return png.trouble(pairs)
+    return undrawable([word for pair in pairs for word in (*pair.source, *pair.target)])

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attncli.render.image_attention.arrays import npz
-from attncli.render.image_attention.film import gif
 from attncli.render.image_attention.maps import AttentionMaps
 from attncli.render.image_attention.page import html_page
 from attncli.render.image_attention.panels import png
@@ -14,7 +13,6 @@ from models.base.errors import ModelError
 
 WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
     ".png": png,
-    ".gif": gif,
     ".html": html_page,
     ".npz": npz,
 }

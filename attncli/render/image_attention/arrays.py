@@ -19,15 +19,13 @@ def npz(attention: AttentionMaps) -> bytes:
     arrays = {
         "image": np.asarray(attention.image, np.uint8),
         "words": np.array(attention.words, dtype=np.str_),
-        "maps": attention.maps.astype(np.float32),
-        "entropy": attention.entropy.astype(np.float32),
+        "maps": attention.maps,
+        "entropy": attention.entropy,
         "name": np.array(attention.name),
         "read": np.array(attention.read),
     }
-    if attention.gates is not None:
-        arrays["gates"] = attention.gates.astype(np.float32)
-    if attention.copied is not None:
-        arrays["copied"] = attention.copied.astype(np.float32)
+    optional = {"gates": attention.gates, "copied": attention.copied}
+    arrays |= {name: values for name, values in optional.items() if values is not None}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()

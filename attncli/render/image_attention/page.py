@@ -11,7 +11,7 @@ import base64
 import html
 import io
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -50,42 +50,40 @@ HEAD = f"""<!doctype html>
 FOOT = "</main>\n</html>\n"
 
 
-class Other(NamedTuple):
-    """A caption with a lower score than the best."""
-
-    text: str
-    score: float
-
-
 def html_page(attention: AttentionMaps) -> bytes:
     """Return the page of one image."""
     return f"{HEAD}{figure(attention)}{FOOT}".encode("utf-8", "replace")
 
 
-def figure(attention: AttentionMaps, others: Sequence[Other] = ()) -> str:
-    """Return the HTML of one image and its caption, whose words show their maps."""
+def figure(attention: AttentionMaps, others: Sequence[tuple[str, float]] = ()) -> str:
+    """Return the HTML of one image and its caption, whose words show their maps.
+
+    others: the texts and scores of further captions.
+    """
     words = " ".join(_word(attention, number) for number in range(len(attention.words)))
-    rest = "".join(f"<br>{_text(text)} <i>{score:.4f}</i>" for text, score in others)
+    rest = "".join(f"<br>{escaped(text)} <i>{score:.4f}</i>" for text, score in others)
     others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""
     image = jpeg_url(attention.image.resize((SIDE, SIDE)), 85)
     return (
-        f'<figure><img src="{image}" alt="{_text(attention.caption)}">\n'
+        f'<figure><img src="{image}" alt="{escaped(attention.caption)}">\n'
         f'<figcaption><div class="words">{words}</div>\n{others_said}'
-        f'<div class="name">{_text(attention.name)}<br>{_text(explained(attention))}</div>'
+        f'<div class="name">{escaped(attention.name)}<br>{escaped(explained(attention))}</div>'
         "</figcaption></figure>\n"
     )
 
 
 def fault(name: str, note: str) -> str:
     """Return the HTML that replaces an image without a caption."""
-    said = f'<div class="fault">{_text(note)}</div>'
-    return f'<figure><div class="name">{_text(name)}</div>{said}</figure>\n'
+    said = f'<div class="fault">{escaped(note)}</div>'
+    return f'<figure><div class="name">{escaped(name)}</div>{said}</figure>\n'
 
 
 def _word(attention: AttentionMaps, word: int) -> str:
     shade = f'<img src="{_shade(attention, word)}" alt="">'
     figures = f"<small>{attention.figures(word)}</small>"
-    return f'<span class="word" tabindex="0">{_text(attention.words[word])}{shade}{figures}</span>'
+    return (
+        f'<span class="word" tabindex="0">{escaped(attention.words[word])}{shade}{figures}</span>'
+    )
 
 
 def _shade(attention: AttentionMaps, word: int) -> str:
@@ -109,5 +107,6 @@ def _url(kind: str, buffer: io.BytesIO) -> str:
     return f"data:{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return a text as HTML; characters that UTF-8 lacks become question marks."""
     return html.escape(text.encode("utf-8", "replace").decode())

@@ -7,24 +7,18 @@ from __future__ import annotations
 
 import io
 import math
+from functools import cache
+from pathlib import Path
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
-from attncli.render.image_attention.lettering import (
-    INK,
-    PALE,
-    PAPER,
-    centred,
-    fitted,
-    font,
-    wrapped,
-)
 from attncli.render.image_attention.maps import AttentionMaps, highlighted
 
 SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: image, margin, text below
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
 TITLE, LINE = 19, 26  # size and height of the caption's letters
 FOOT = 30
+INK, PALE, PAPER = "#1a1a1a", "#6a6a6a", "#ffffff"
 
 
 def png(attention: AttentionMaps) -> bytes:
@@ -57,12 +51,13 @@ def drawn(attention: AttentionMaps) -> Image.Image:
         )
         sheet.paste(image, (left, top))
         if number:
-            word = attention.words[number - 1]
-            place = (left, top + SIDE + 3, SIDE)
-            centred(draw, word, *place, fitted(word, SIDE, 17, bold=True), INK)
-            centred(
-                draw, attention.figures(number - 1), left, top + SIDE + 25, SIDE, font(12), PALE
-            )
+            word, figures = attention.words[number - 1], attention.figures(number - 1)
+            for text, letters, ink, below in (
+                (word, fitted(word, SIDE, 17, bold=True), INK, 3),
+                (figures, font(12), PALE, 25),
+            ):
+                middle = left + (SIDE - letters.getlength(text)) / 2
+                draw.text((middle, top + SIDE + below), text, fill=ink, font=letters)
     note = f"{attention.name}   {explained(attention)}"
     foot = (GAP, sheet.height - FOOT + 6)
     draw.text(foot, note, fill=PALE, font=fitted(note, width - 2 * GAP, 12))
@@ -78,3 +73,30 @@ def explained(attention: AttentionMaps) -> str:
         if cells
         else f"{attention.read} attention"
     )
+
+
+@cache
+def font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
+    """Return DejaVu Sans, which has the letters of most alphabets."""
+    import matplotlib
+
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ImageFont.truetype(str(Path(matplotlib.get_data_path(), "fonts", "ttf", name)), size)
+
+
+def fitted(text: str, width: float, size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
+    """Return the font at the largest size, at most `size`, at which the text fits the width."""
+    while size > 6 and font(size, bold=bold).getlength(text) > width:
+        size -= 1
+    return font(size, bold=bold)
+
+
+def wrapped(text: str, width: float, size: int) -> list[str]:
+    """Return the lines of a text, wrapped to a width in pixels."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and font(size).getlength(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines

@@ -6,7 +6,6 @@ a character is a shade of the map alone.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from attncli.render.image_attention.maps import AttentionMaps, highlighted, smooth
 from attncli.terminal.screen import GROUND, LETTER, Screen, colour_code
+from attncli.terminal.width import fitted, padded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,8 @@ def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[
             if screen.colours
             else _shaded(attention.maps[word], columns)
         )
-        yield [*drawn, _cut(text, columns), _cut(attention.figures(word), columns)]
+        texts = (text, attention.figures(word))
+        yield [*drawn, *(padded(fitted(text, columns), columns) for text in texts)]
 
 
 def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:
@@ -67,15 +68,3 @@ def _shaded(weights: NDArray[np.float32], columns: int) -> list[str]:
     """Return a map as lines of shades; a character is twice as high as it is wide."""
     levels = (smooth(weights, columns) * (len(SHADES) - 1)).round().astype(int)
     return ["".join(SHADES[level] for level in row) for row in levels[: columns // 2 * 2 : 2]]
-
-
-def _cut(text: str, columns: int) -> str:
-    """Return the text cut or padded to exactly this number of columns."""
-    kept, width = "", 0
-    for letter in text:
-        size = 0 if unicodedata.combining(letter) else 1
-        size = 2 if unicodedata.east_asian_width(letter) in "WF" else size
-        if width + size > columns:
-            break
-        kept, width = kept + letter, width + size
-    return kept + " " * (columns - width)

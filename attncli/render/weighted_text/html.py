@@ -28,12 +28,11 @@ p span { padding: .1em .25em; border-radius: 4px; }
 
 def html(texts: Sequence[WeightedText]) -> bytes:
     """Return a page with a section for each text; the tooltip of a word is its weight."""
-    return (HEAD + "".join(map(_section, texts)) + "</html>\n").encode("utf-8", "replace")
-
-
-def _section(text: WeightedText) -> str:
-    rows = "".join(_row(text, row) for row in text.rows)
-    return f"<section>\n<h2>{_safe(text.title)}</h2>\n{rows}</section>\n"
+    sections = ""
+    for text in texts:
+        rows = "".join(_row(text, row) for row in text.rows)
+        sections += f"<section>\n<h2>{_safe(text.title)}</h2>\n{rows}</section>\n"
+    return f"{HEAD}{sections}</html>\n".encode("utf-8", "replace")
 
 
 def _row(text: WeightedText, row: WeightRow) -> str:

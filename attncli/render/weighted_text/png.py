@@ -3,77 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from attncli.data.weighted_text import WeightedText, WeightRow
+from attncli.data.weighted_text import WeightedText
 from attncli.render.alignment.shades import shade
-from attncli.render.figures import fonts, label_of, saved, undrawable, without_glyph_warnings
-from attncli.render.weighted_text.layout import line_count, placed
+from attncli.render.figures import fonts, label_of, saved, without_glyph_warnings
+from attncli.render.weighted_text.layout import Measures, laid_out
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-SIZE, LINE, ROOM, GAP = 11, 20.0, 560.0, 6.0  # points: letters, a line's height and width, a space
-MARGIN, NAME = 12.0, 48.0  # points: around the text, and for the name of a head
-INCH = 72  # points
-GREY = "#777777"
+SIZE, INCH = 11, 72  # points: letters, an inch
+SIZES = Measures(line=20.0, room=560.0, gap=6.0, margin=12.0, name=48.0)  # points
 
 
 def png(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
     """Draw texts, one under another. kind: png or pdf."""
     with matplotlib.rc_context({"font.family": fonts(), "font.size": SIZE}):
-        widths = [_widths(text.words) for text in texts]
-        lines = [
-            line_count(sizes, GAP, ROOM) * len(text.rows)
-            for text, sizes in zip(texts, widths, strict=True)
-        ]
-        height = 2 * MARGIN + LINE * sum(count + 1.5 for count in lines)
-        across = 2 * MARGIN + NAME + ROOM
+        placed, end = laid_out(texts, [_widths(text.words) for text in texts], SIZES)
+        height, across = end + SIZES.margin, 2 * SIZES.margin + SIZES.name + SIZES.room
         figure = Figure(figsize=(across / INCH, height / INCH))
-        page = Page(figure, across, height)
-        top = MARGIN
-        for text, sizes in zip(texts, widths, strict=True):
-            page.write(MARGIN, top, text.title, color=GREY)
-            top += LINE
-            for row in text.rows:
-                top = page.row(text, row, sizes, top)
-            top += LINE / 2
+        for one in placed:
+            style: dict[str, Any] = {"color": "#777777"}
+            if one.shade is not None:
+                colour = shade(one.shade)
+                box = {"boxstyle": "round,pad=0.15", "facecolor": colour.code, "edgecolor": "none"}
+                style = {"color": "white" if colour.dark else "black", "bbox": box}
+            middle = 1 - (one.top + SIZES.line / 2) / height
+            label = label_of(one.text)
+            figure.text(one.x / across, middle, label, va="center_baseline", **style)
         return saved(figure, kind)
-
-
-def trouble(texts: Sequence[WeightedText]) -> str:
-    """Return a warning about words that cannot be drawn correctly; empty if there are none."""
-    return undrawable([word for text in texts for word in (*text.words, text.title)])
-
-
-class Page:
-    """A figure whose positions are points from its upper left corner."""
-
-    def __init__(self, figure: Figure, width: float, height: float) -> None:
-        self.figure, self.width, self.height = figure, width, height
-
-    def write(self, x: float, top: float, text: str, **style: Any) -> None:
-        """Write text in the line that begins at `top`."""
-        middle = 1 - (top + LINE / 2) / self.height
-        self.figure.text(x / self.width, middle, label_of(text), va="center_baseline", **style)
-
-    def row(self, text: WeightedText, row: WeightRow, widths: Sequence[float], top: float) -> float:
-        """Write the words of a row on their colours; return where the next row begins."""
-        left = MARGIN
-        if row.name:
-            self.write(left, top, row.name, color=GREY)
-            left += NAME
-        places = placed(widths, GAP, ROOM)
-        for word, part, place in zip(text.words, row.shades, places, strict=True):
-            colour = shade(part)
-            box = {"boxstyle": "round,pad=0.15", "facecolor": colour.code, "edgecolor": "none"}
-            ink = "white" if colour.dark else "black"
-            self.write(left + place.x, top + place.line * LINE, word, color=ink, bbox=box)
-        return top + LINE * line_count(widths, GAP, ROOM)
 
 
 def _widths(words: Sequence[str]) -> list[float]:

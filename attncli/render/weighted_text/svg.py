@@ -5,63 +5,37 @@ The letters have equal widths, so that the colours fit the words whatever font t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from attncli.data.weighted_text import WeightedText, WeightRow
+from attncli.data.weighted_text import WeightedText
 from attncli.render.alignment.shades import shade
-from attncli.render.alignment.svg import safe
-from attncli.render.weighted_text.layout import line_count, placed
+from attncli.render.alignment.svg import safe, svg_file
+from attncli.render.weighted_text.layout import Measures, PlacedText, laid_out
 from attncli.terminal.width import width, without_controls
 
-LETTER, LINE, ROOM = 8.4, 24, 760  # pixels: width of a letter, height and width of a line
-MARGIN, NAME = 16, 72  # pixels: around the text, and for the name of a head
+LETTER = 8.4  # pixels: width of a letter
+SIZES = Measures(line=24, room=760, gap=LETTER, margin=16, name=72)  # pixels
 FONT = 'font-family="\'DejaVu Sans Mono\', Menlo, Consolas, monospace" font-size="14"'
 
 
 def svg(texts: Sequence[WeightedText]) -> bytes:
     """Draw texts, one under another."""
-    elements: list[str] = []
-    y = float(MARGIN)
-    for text in texts:
-        elements.append(_label(MARGIN, y, text.title))
-        y += LINE
-        for row in text.rows:
-            elements += _row(text, row, y)
-            y += LINE * line_count(_widths(text), LETTER, ROOM)
-        y += LINE / 2
-    across = MARGIN + NAME + ROOM + MARGIN
+    widths = [[LETTER * width(without_controls(word)) for word in text.words] for text in texts]
+    placed, height = laid_out(texts, widths, SIZES)
+    across = SIZES.room + SIZES.name + 2 * SIZES.margin
+    return svg_file([*map(_element, placed)], across, height, FONT)
+
+
+def _element(one: PlacedText) -> str:
+    """Return a title or name, or a word on the colour of its weight."""
+    text, bottom = safe(one.text), one.top + 0.7 * SIZES.line
+    if one.shade is None:
+        return f'<text x="{one.x:.1f}" y="{bottom:.1f}" fill="#777">{text}</text>'
+    colour = shade(one.shade)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across}" height="{y:.0f}" '
-        f'viewBox="0 0 {across} {y:.0f}" {FONT}>\n<rect width="100%" height="100%" fill="white"/>\n'
-        + "\n".join(elements)
-        + "\n</svg>\n"
-    ).encode("utf-8", "replace")
-
-
-def _row(text: WeightedText, row: WeightRow, top: float) -> Iterator[str]:
-    """Yield the words of a row on the colour of their weight, and the name of the row."""
-    left = MARGIN
-    if row.name:
-        yield _label(left, top, row.name)
-        left += NAME
-    widths = _widths(text)
-    places = placed(widths, LETTER, ROOM)
-    cells = zip(text.words, row.weights, row.shades, widths, places, strict=True)
-    for word, weight, part, size, (line, x) in cells:
-        colour, y = shade(part), top + line * LINE
-        ink = "white" if colour.dark else "black"
-        yield (
-            f'<g><title>{safe(word)}: {weight:.3f}</title><rect x="{left + x - 2:.1f}" '
-            f'y="{y + 2:.1f}" width="{size + 4:.1f}" height="{LINE - 4}" rx="3" '
-            f'fill="{colour.code}"/><text x="{left + x:.1f}" y="{y + 0.7 * LINE:.1f}" '
-            f'textLength="{size:.1f}" lengthAdjust="spacingAndGlyphs" fill="{ink}">'
-            f"{safe(word)}</text></g>"
-        )
-
-
-def _widths(text: WeightedText) -> list[float]:
-    return [LETTER * width(without_controls(word)) for word in text.words]
-
-
-def _label(x: float, top: float, text: str) -> str:
-    return f'<text x="{x:.1f}" y="{top + 0.7 * LINE:.1f}" fill="#777">{safe(text)}</text>'
+        f'<g><title>{text}: {one.weight:.3f}</title><rect x="{one.x - 2:.1f}" '
+        f'y="{one.top + 2:.1f}" width="{one.width + 4:.1f}" height="{SIZES.line - 4}" rx="3" '
+        f'fill="{colour.code}"/><text x="{one.x:.1f}" y="{bottom:.1f}" '
+        f'textLength="{one.width:.1f}" lengthAdjust="spacingAndGlyphs" '
+        f'fill="{"white" if colour.dark else "black"}">{text}</text></g>'
+    )

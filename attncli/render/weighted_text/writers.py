@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from attncli.data.weighted_text import WeightedText
 from attncli.render.weighted_text.html import html
 from attncli.render.weighted_text.svg import svg
 
 
-def _png(kind: str) -> Callable[[Sequence[WeightedText]], bytes]:
-    def write(texts: Sequence[WeightedText]) -> bytes:
-        from attncli.render.weighted_text.png import png
+def _png(texts: Sequence[WeightedText], kind: str) -> bytes:
+    from attncli.render.weighted_text.png import png
 
-        return png(texts, kind=kind)
-
-    return write
+    return png(texts, kind=kind)
 
 
 WRITERS: dict[str, Callable[[Sequence[WeightedText]], bytes]] = {
     "svg": svg,
     "html": html,
-    "png": _png("png"),
-    "pdf": _png("pdf"),
+    "png": partial(_png, kind="png"),
+    "pdf": partial(_png, kind="pdf"),
 }
 
 
@@ -35,6 +33,6 @@ def trouble(texts: Sequence[WeightedText], name: str) -> str:
     """Return a warning about what a picture cannot show correctly; empty if there is none."""
     if name not in ("png", "pdf"):
         return ""
-    from attncli.render.weighted_text import png
+    from attncli.render.figures import undrawable
 
-    return png.trouble(texts)
+    return undrawable([word for text in texts for word in (*text.words, text.title)])

@@ -48,7 +48,7 @@ class CaptionTask:
         self.captioner = loading.open_captioner([Path(model) for model in job.models], options)
         several = self.captioner.search.nbest > 1
         self.layout = CaptionLayout(
-            settings.format, False, several, settings.scores, self.captioner.read_mode
+            settings.format, several, settings.scores, self.captioner.read_mode
         )
 
     @staticmethod

@@ -21,9 +21,8 @@ from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
-from attncli.options.search import Beam, Nbest, check_search
 from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import Device, Models, Threads
+from attncli.options.shared import Beam, Device, Models, Nbest, Threads, check_search
 from attncli.tasks.caption.files import Draw, Sidecars, open_attention
 from attncli.tasks.caption.images import CaptionStatistics, caption_images
 from attncli.tasks.caption.settings import CaptionTables
@@ -59,7 +58,7 @@ PictureFile = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Draw the attention of each word: a .png, .gif, .html or .npz file. For several "
+        help="Draw the attention of each word: a .png, .html or .npz file. For several "
         "images: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]
@@ -106,7 +105,7 @@ def caption(
         options = caption_options(given, device, threads)
         captioner = loading.open_captioner(model, options)
         layout = CaptionLayout(
-            format, alone, captioner.search.nbest > 1, scores, captioner.read_mode
+            format, captioner.search.nbest > 1, scores, captioner.read_mode, alone
         )
         results = caption_images(
             _groups(names, recursive),

@@ -10,9 +10,8 @@ import typer
 from attncli.data.streams import write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
-from attncli.options.search import Beam, check_search
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, Threads
+from attncli.options.shared import Beam, Device, Threads, check_search
 from attncli.tasks.caption.evaluation import evaluate_captions
 from attncli.tasks.caption.score_writers import caption_scores_as_json, caption_scores_as_text
 from attncli.tasks.caption.settings import ScoredCaptionTables

@@ -27,7 +27,7 @@ def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: Capti
         columns(_plain_table(evaluations)),
         columns(_attention_table(evaluations)),
         f"{SCALES}\nBLEU  {bleu.signature}\n",
-        read_modes(evaluation.system for evaluation in evaluations),
+        read_modes((each.system.name, each.system.read) for each in evaluations),
     ]
     return "\n".join(part for part in parts if part)
 

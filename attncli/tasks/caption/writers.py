@@ -16,6 +16,7 @@ or tab inside a caption or a name becomes a space where it would break the forma
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.images.named import ImageFile
@@ -23,6 +24,7 @@ from attncli.render.rows import (
     InputCells,
     OutputCells,
     RowFormat,
+    RowLayout,
     RowWriter,
     hypothesis_record,
 )
@@ -47,14 +49,11 @@ class CaptionedImage(NamedTuple):
         return one_cell(self.hypotheses[0].text) if self.hypotheses else ""
 
 
-class CaptionLayout(NamedTuple):
-    """Layout of the output."""
+@dataclass(frozen=True)
+class CaptionLayout(RowLayout):
+    """Layout of captions; its format is one of CaptionFormat."""
 
-    format: str = "text"  # of CaptionFormat
     alone: bool = False  # True if there is exactly one image
-    nbest: bool = False  # True if an image may have several captions
-    scores: bool = False  # True if plain text has scores
-    read: str = ""  # read mode of the model
 
 
 def frame(layout: CaptionLayout) -> tuple[bytes, bytes]:
@@ -107,10 +106,10 @@ def _record(outcome: CaptionedImage, layout: CaptionLayout) -> dict[str, object]
 
 
 def _html(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
-    from attncli.render.image_attention.page import Other, fault, figure
+    from attncli.render.image_attention.page import fault, figure
 
     if outcome.attention:
-        others = [Other(text, score) for text, score, *_ in outcome.hypotheses[1:]]
+        others = [(text, score) for text, score, *_ in outcome.hypotheses[1:]]
         yield figure(outcome.attention, others)
     else:
         yield fault(outcome.file.name, outcome.note)

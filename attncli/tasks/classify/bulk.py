@@ -14,9 +14,10 @@ from attncli.data.lines import ClassifiedLine, Line
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.settings import read_settings
+from attncli.render.rows import RowLayout
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.settings import ClassifyTables
-from attncli.tasks.classify.writers import LabelLayout, rendered
+from attncli.tasks.classify.writers import rendered
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class ClassifyTask(LineTask[ClassifiedLine]):
         settings = settings_of(ClassifySettings, job.settings)
         tables = read_settings(ClassifyTables, settings.set).tables
         options = OpenOptions(job.device, job.threads, tables.attention.read_decode or None)
-        self.layout = LabelLayout(settings.format, settings.nbest > 1, settings.scores)
+        self.layout = RowLayout(settings.format, settings.nbest > 1, settings.scores)
         self._classify = partial(
             classify_lines,
             classifier=loading.open_classifier([Path(model) for model in job.models], options),

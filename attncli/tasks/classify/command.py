@@ -28,11 +28,11 @@ from attncli.options.line_streams import (
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, Threads
-from attncli.render.rows import RowFormat
+from attncli.render.rows import RowFormat, RowLayout
 from attncli.render.weighted_text.terminal import words_in_colour
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.settings import ClassifyTables
-from attncli.tasks.classify.writers import LabelLayout, rendered
+from attncli.tasks.classify.writers import rendered
 from attncli.terminal import console
 from attncli.terminal.screen import Screen, current_screen
 
@@ -103,7 +103,7 @@ def classify(
         )
         screen = current_screen() if show else None
         words = Picture(drawing, WEIGHTED_TEXTS)
-        shown = Shown(LabelLayout(format, nbest > 1, scores), words, screen)
+        shown = Shown(RowLayout(format, nbest > 1, scores), words, screen)
         with (
             open_output(output) as write,
             byte_progress("classifying", stream, shown=is_away(output) and not typed) as progress,
@@ -117,7 +117,7 @@ def classify(
 class Shown(NamedTuple):
     """Layout of the lines, and the pictures drawn of them."""
 
-    layout: LabelLayout
+    layout: RowLayout
     picture: Picture
     screen: Screen | None  # for coloured words among the lines
 

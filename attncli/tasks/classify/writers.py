@@ -10,34 +10,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from attncli.data.lines import ClassifiedLine
-from attncli.render.rows import InputCells, OutputCells, RowWriter, encoded_rows
+from attncli.render.rows import InputCells, OutputCells, RowLayout, RowWriter, encoded_rows
 from models.base.types import LabelProbability
 
 DIGITS = 4
 
 
-class LabelLayout(NamedTuple):
-    """Layout of the output."""
-
-    format: str = "text"  # of RowFormat
-    nbest: bool = False  # True if a line may have several labels
-    scores: bool = False  # True if plain text has probabilities
-
-
-def rendered(outcomes: Sequence[ClassifiedLine], layout: LabelLayout) -> bytes:
+def rendered(outcomes: Sequence[ClassifiedLine], layout: RowLayout) -> bytes:
     """Return the rows of some lines as UTF-8, each with the line ending of its text."""
     return encoded_rows(outcomes, layout, WRITER)
 
 
-def _cells(outcome: ClassifiedLine, layout: LabelLayout) -> InputCells:
+def _cells(outcome: ClassifiedLine, layout: RowLayout) -> InputCells:
     outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in _labels(outcome)]
     return InputCells(outcome.line.text, outputs or [OutputCells()], outcome.line.number)
 
 
-def _record(outcome: ClassifiedLine, layout: LabelLayout) -> dict[str, object]:
+def _record(outcome: ClassifiedLine, layout: RowLayout) -> dict[str, object]:
     labels = [{"label": label, "probability": round(value, 6)} for label, value in _labels(outcome)]
     record: dict[str, object] = {"text": outcome.line.text, "labels": labels}
     if outcome.result and outcome.result.words:

@@ -56,7 +56,7 @@ Show = Annotated[
 PictureFile = Annotated[
     Path | None,
     typer.Option(
-        help="Also draw heat maps into a file: .svg, .png, .pdf or .html; of an image: .png, .gif, "
+        help="Also draw heat maps into a file: .svg, .png, .pdf or .html; of an image: .png, "
         ".html or .npz."
     ),
 ]

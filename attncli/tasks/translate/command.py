@@ -16,9 +16,8 @@ from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.pictures import Picture, check_drawing
-from attncli.options.search import Beam, Nbest, check_search
 from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import Device, Models, Threads, To
+from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, check_search
 from attncli.render.rows import RowFormat
 from attncli.tasks.translate.document_run import (
     Columns,

@@ -21,11 +21,6 @@ class Rank(NamedTuple):
     local: int = 0  # number on this machine
 
 
-def is_first() -> bool:
-    """Return False for a process that `torchrun` started as another than number 0."""
-    return not set(LAUNCHED) <= os.environ.keys() or os.environ["RANK"] == "0"
-
-
 def own_rank(processes: int = 1) -> Rank:
     """Return the rank of this process; a single process if `torchrun` did not start it.
 

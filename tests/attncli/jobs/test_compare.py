@@ -98,11 +98,10 @@ def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
         RunScores(name, seed, (QualityScore("bleu", bleu),), (), 2.0, None, "", 1000, 10, 5.0, 1.0)
         for name, seed, bleu in (("a_b", 1, 10.0), ("a_b", 2, 12.0), ("<c|d>", 1, 5.0))
     ]
-    markdown, latex, page = (WRITERS[name](rows) for name in ("md", "tex", "html"))
+    markdown, latex = (WRITERS[name](rows) for name in ("md", "tex"))
     assert "| a_b | 2 | 11.00 ± 1.41 |" in markdown and "<c\\|d> | 1 | 5.00 |" in markdown
     assert "a\\_b & 2 & 11.00 $\\pm$ 1.41 &" in latex and latex.count("\\\\\n") == 3
-    assert "<td>a_b</td><td>2</td><td>11.00 ± 1.41</td>" in page and "&lt;c|d&gt;" in page
-    assert all("Best: a_b" in text for text in (markdown, latex, page))
+    assert "Best: a_b" in markdown and "Best: a_b" in latex
     assert all(write([]) == "" or name in ("csv", "json") for name, write in WRITERS.items())
 
 

@@ -163,18 +163,6 @@ def test_a_dry_run_is_computed_and_printed_by_process_0(texts: Texts, tmp_path: 
     assert (tmp_path / "said").read_text("utf-8").count("attn: ") == 1
 
 
-def test_a_usage_error_is_printed_by_process_0_while_the_others_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wrong, waits = ["train", "--seeed", "1"], tmp_path / "waits"
-    monkeypatch.setattr(
-        "attncli.shell.app.time.sleep", lambda seconds: waits.write_text(str(seconds))
-    )
-    assert processes.run(2, lambda number: app.run(wrong), tmp_path / "said") == [2, 2]
-    assert (tmp_path / "said").read_text("utf-8").count("No such option") == 1
-    assert float(waits.read_text()) == app.WAIT_FOR_FIRST
-
-
 def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, *FEW)
     assert train_in(1, config, tmp_path / "unbroken") == [0]

@@ -9,29 +9,9 @@ import pytest
 import typer
 import typer.main
 
-from attncli.options.conversion import UNKNOWN, convert_quickly, converted
+from attncli.options.conversion import convert_quickly
 
 Kind = Literal["one", "two"]
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "expected"),
-    [
-        ("a", str, "a"),
-        ("a", str | None, "a"),
-        ("a", Path | None, Path("a")),
-        ("one", Kind, "one"),
-        (("a", "b"), list[str] | None, ["a", "b"]),
-        (("a",), list[Path], [Path("a")]),
-        ("three", Kind, UNKNOWN),
-        ("3", int, UNKNOWN),
-        (("3",), list[int], UNKNOWN),
-        ("3", int | str, UNKNOWN),
-        (b"a", str, UNKNOWN),
-    ],
-)
-def test_values_that_need_no_check_are_converted(value: Any, kind: Any, expected: Any) -> None:
-    assert converted(value, kind) == expected
 
 
 def called(arguments: list[str], *, quickly: bool) -> tuple[int, dict[str, Any]]:

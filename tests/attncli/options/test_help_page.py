@@ -26,7 +26,8 @@ def test_no_word_is_broken_and_no_type_of_python_is_shown(
     assert not re.search(r"\w-$|\ue000|\ue001", shown, re.M)
     assert not re.search(r"<(int|float|str|path|list\[)|x>=|<=x", shown)
     before, _, example = shown.partition("Example:")
-    assert max(map(len, before.splitlines())) <= 80 and example
+    assert max(map(len, before.splitlines())) <= 80
+    assert f"attn {name}" in example.splitlines()[-1]
 
 
 def test_a_help_page_is_short(

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
 import pytest
 
 from attncli.render.rows import InputCells, OutputCells, RowWriter
-
-
-class Layout(NamedTuple):
-    """Layout of the output."""
-
-    format: str = "text"
-    nbest: bool = False
-    scores: bool = False
+from attncli.render.rows import RowLayout as Layout
 
 
 def cells(text: str, layout: Layout) -> InputCells:

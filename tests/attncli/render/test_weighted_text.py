@@ -9,7 +9,7 @@ import pytest
 
 from attncli.data.weighted_text import WeightedText, WeightRow
 from attncli.render.alignment.shades import shade
-from attncli.render.weighted_text.layout import line_count, placed
+from attncli.render.weighted_text.layout import Measures, laid_out
 from attncli.render.weighted_text.writers import WRITERS, trouble, written
 
 ONE = WeightedText(3, ("play", "<jazz>", "&"), (WeightRow("", (0.2, 0.4, 0.0)),), "music (98 %)")
@@ -18,8 +18,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_a_word_that_does_not_fit_begins_a_new_line() -> None:
-    assert placed([4, 4, 4, 20, 1], 1, 10) == [(0, 0), (0, 5), (1, 0), (2, 0), (3, 0)]
-    assert line_count([4, 4, 4, 20, 1], 1, 10) == 4 and line_count([], 1, 10) == 0
+    text = WeightedText(1, tuple("abcde"), (WeightRow("", (1.0,) * 5),))
+    sizes = Measures(line=1, room=10, gap=1, margin=0, name=0)
+    [_, *words], end = laid_out([text], [[4, 4, 4, 20, 1]], sizes)
+    assert [(word.top, word.x) for word in words] == [(1, 0), (1, 5), (2, 0), (3, 0), (4, 0)]
+    assert end == 5.5
 
 
 def test_the_heaviest_word_has_the_darkest_colour() -> None:

@@ -10,24 +10,7 @@ from attncli.tags.spans import WordWeights
 TAGS = ["<b>", "</b>", "<i>", "</i>", "<br/>", "<br>", '<a href="x > y">', "</a>", "<1>", "</1>"]
 OTHERS = ["{name}", "{0}", "%s", "%(x)d", "${var}", "{{t}}", "%%", "&nbsp;", "<!-- < -->", "%1$s"]
 TEXT = ["word", "Haus", "3 < 4", "100%", "s", "5", "{", "}", "$", "%", "&", "&amp;", "&lt;b&gt;"]
-TEXT += [
-    " ",
-    " ",
-    " ",
-    ". ",
-    ", ",
-    "! ",
-    "(",
-    ")",
-    '"',
-    "日本",
-    "हिन्दी",
-    "e\u0301",
-    "-",
-    "<",
-    ">",
-    "#",
-]
+TEXT += [*'   ()"-<>#', ". ", ", ", "! ", "日本", "हिन्दी", "e\u0301"]
 TEXT += ["https://a.b/c", "http://", "code", "/b", "\u2028"]
 
 
@@ -40,9 +23,7 @@ def looks(random: Random, source: str, target: str) -> WordWeights:
     """WordWeights of any kind; of some words, none."""
     total = len(words(source))
     return [
-        {random.randrange(total): random.random() for _ in range(random.randrange(4))}
-        if total
-        else {}
+        {random.randrange(total): random.random() for _ in range(random.randrange(4)) if total}
         for _ in words(target)
     ]
 

@@ -64,15 +64,3 @@ def test_a_bar_ends_at_its_total_unless_the_work_is_interrupted(
         raise KeyboardInterrupt
     shown = capsys.readouterr().err
     assert "70%" in shown and "100%" not in shown
-
-
-def test_quiet_leaves_problems(capsys: pytest.CaptureFixture[str]) -> None:
-    console.be_quiet()
-    try:
-        console.say("a remark")
-        with console.progress("working", total=1) as advance:
-            advance(1)
-        console.warn("a problem")
-    finally:
-        console.be_quiet(False)
-    assert capsys.readouterr().err == "attn: a problem\n"

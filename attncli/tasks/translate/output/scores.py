@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attncli.render.columns import columns
 from attncli.render.json import as_json
-from attncli.render.systems import is_hard, read_modes, speed_cells
+from attncli.render.systems import read_modes, speed_cells
 from attncli.scoring.translations import Bucket, Evaluation, MetricScore
 from attncli.terminal.plurals import counted
 
@@ -20,7 +20,7 @@ def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
         _score_table(evaluations),
         _length_table(evaluations) if first.buckets else "",
         columns([(score.metric, score.signature) for score in first.scores], left=2),
-        read_modes(evaluation.system for evaluation in evaluations),
+        read_modes((each.system.name, each.system.read) for each in evaluations),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -77,7 +77,7 @@ def _record(evaluation: Evaluation) -> dict[str, object]:
         "name": system.name,
         "scores": {score.metric: _score_record(score) for score in scores},
     }
-    if is_hard(system):
+    if system.read.startswith("hard"):
         record["read"] = system.read
     if system.seconds:
         record["seconds"] = round(system.seconds, 3)

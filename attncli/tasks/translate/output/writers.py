@@ -15,13 +15,14 @@ Hypotheses are sorted by score; log_prob is the natural logarithm of the probabi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from attncli.data.lines import TranslatedLine
 from attncli.render.alignment.lines import inputs_of, linked, record_of
 from attncli.render.rows import (
     InputCells,
     OutputCells,
+    RowLayout,
     RowWriter,
     encoded_rows,
     hypothesis_record,
@@ -30,13 +31,10 @@ from models.base.types import Hypothesis
 from models.inference.search.repetition import repetition
 
 
-class TranslationLayout(NamedTuple):
-    """Layout of the output."""
+@dataclass(frozen=True)
+class TranslationLayout(RowLayout):
+    """Layout of translations."""
 
-    format: str = "text"  # of RowFormat
-    nbest: bool = False  # True if a line may have several outputs
-    scores: bool = False  # True if plain text has scores
-    read: str = ""  # read mode of the model
     align: bool = False  # True if links follow each output
 
 

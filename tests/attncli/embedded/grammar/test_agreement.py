@@ -7,11 +7,8 @@ from itertools import pairwise
 import pytest
 
 from attncli.embedded.grammar import french, generate, german
-from attncli.embedded.grammar.lexicon import (
-    NOUNS,
-)
+from attncli.embedded.grammar.lexicon import ADJECTIVES, NOUNS
 from attncli.embedded.grammar.meaning import Phrase
-from tests.attncli.embedded.grammar.meanings import phrase
 
 AGREEMENT = {
     "the old king": "der alte König, den alten König, dem alten König",
@@ -39,14 +36,16 @@ AGREEMENT = {
 
 @pytest.mark.parametrize("english", AGREEMENT)
 def test_german_agreement_by_case(english: str) -> None:
-    forms = [german.noun_phrase(countable(english), case, 0) for case in range(3)]
+    forms = [german.noun_phrase(countable(english), case, "object") for case in range(3)]
     assert ", ".join(" ".join(text for text, _ in words) for words in forms) == AGREEMENT[english]
 
 
 def test_kein_takes_the_endings_of_ein() -> None:
-    words = german.noun_phrase(countable("bare red apples"), german.ACCUSATIVE, 0, denied=True)
+    words = german.noun_phrase(
+        countable("bare red apples"), german.ACCUSATIVE, "object", denied=True
+    )
     assert [text for text, _ in words] == ["keine", "roten", "Äpfel"]
-    words = german.noun_phrase(countable("a red apple"), german.ACCUSATIVE, 0, denied=True)
+    words = german.noun_phrase(countable("a red apple"), german.ACCUSATIVE, "object", denied=True)
     assert [text for text, _ in words] == ["keinen", "roten", "Apfel"]
 
 
@@ -74,7 +73,9 @@ def test_kein_takes_the_endings_of_ein() -> None:
     ],
 )
 def test_french_agreement(english: str, expected: str) -> None:
-    assert " ".join(text for text, _ in french.noun_phrase(countable(english), 0)) == expected
+    assert (
+        " ".join(text for text, _ in french.noun_phrase(countable(english), "object")) == expected
+    )
 
 
 def test_french_elides_and_contracts_everywhere() -> None:
@@ -87,7 +88,8 @@ def test_french_elides_and_contracts_everywhere() -> None:
 
 
 def countable(english: str) -> Phrase:
-    """Return a phrase from its English words, the noun singular or plural."""
-    head, _, last = english.rpartition(" ")
-    found = next(one for one in NOUNS if last in one.english)
-    return phrase(f"{head} {found.english[0]}", plural=last == found.english[1])
+    """Return a phrase from its English words: a determiner, adjectives, a noun."""
+    determiner, *words, last = english.split()
+    noun = next(one for one in NOUNS if last in one.english)
+    adjectives = tuple(next(one for one in ADJECTIVES if one.english == word) for word in words)
+    return Phrase(determiner, noun, last == noun.english[1], adjectives)

@@ -6,8 +6,7 @@ from itertools import islice, permutations
 
 import pytest
 
-from attncli.embedded.grammar import LANGUAGES, Pair, generate, split
-from models.base.errors import ModelError
+from attncli.embedded.grammar import LANGUAGES, generate, split
 
 DIRECTIONS = list(permutations(LANGUAGES, 2))
 
@@ -45,10 +44,11 @@ def test_a_seed_says_the_same_in_every_language_and_every_time() -> None:
     french_pairs = list(generate(300, target="fr", seed=6))
     assert [pair.source for pair in german_pairs] == [pair.source for pair in french_pairs]
     assert german_pairs != list(generate(300, seed=7))
-
-
-def test_a_seed_says_the_same_in_every_python() -> None:
-    assert [pair.source for pair in generate(3, seed=1)] == FIRST_SENTENCES
+    assert [pair.source for pair in generate(3, seed=1)] == [  # in every version of Python
+        "An old sister is laughing now.",
+        "The man never sleeps.",
+        "Our beautiful doctor always closes the car.",
+    ]
 
 
 def test_sentences_are_short_and_look_like_sentences() -> None:
@@ -60,35 +60,12 @@ def test_sentences_are_short_and_look_like_sentences() -> None:
 
 
 def test_splits_share_no_source_sentence() -> None:
-    train, dev, test = split(5_000, 300, 200, source="en", target="de", seed=10)
+    train, dev, test = split(5_000, 300, 200, seed=10)
     assert (len(train), len(dev), len(test)) == (5_000, 300, 200)
     held_out = {pair.source for pair in dev + test}
     assert len(held_out) == 500
     assert not held_out & {pair.source for pair in train}
 
 
-def test_different_seeds_hardly_overlap() -> None:
-    first = {pair.source for pair in generate(5_000, seed=11)}
-    second = {pair.source for pair in generate(5_000, seed=12)}
-    assert len(first & second) < 0.05 * len(first)
-
-
 def test_generation_is_lazy() -> None:
-    assert len(list(islice(generate(10**12), 2))) == 2
-    assert isinstance(next(generate(1)), Pair)
-    assert list(generate(0)) == []
-
-
-@pytest.mark.parametrize(("source", "target"), [("en", "en"), ("en", "xx"), ("du", "fr")])
-def test_other_languages_are_refused_with_the_choices(source: str, target: str) -> None:
-    with pytest.raises(ModelError, match="de.*fr"):
-        generate(1, source=source, target=target)
-    with pytest.raises(ModelError, match="de.*fr"):
-        split(1, 1, 1, source=source, target=target)
-
-
-FIRST_SENTENCES = [
-    "An old sister is laughing now.",
-    "The man never sleeps.",
-    "Our beautiful doctor always closes the car.",
-]
+    assert len(list(islice(generate(10**12), 2))) == 2 and list(generate(0)) == []
