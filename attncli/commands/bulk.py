@@ -23,8 +23,7 @@ from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import bulk_places
 from attncli.terminal import console
-from attncli.terminal.duration import duration
-from attncli.terminal.plurals import counted
+from attncli.terminal.plurals import counted, duration
 from models.base.errors import InputError
 
 if TYPE_CHECKING:
