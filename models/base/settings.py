@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 from models.base.errors import ConfigurationError, unknown_name
 from models.base.registry import is_name as is_registered
-from models.base.registry import missing_packages_hint, package_hint
 from models.base.registry import names as registered_names
+from models.base.registry import package_hint
 from models.base.removed_settings import REMOVED
 
 C = TypeVar("C")
@@ -203,7 +203,7 @@ def within(limits: Limits, value: Any, place: str) -> Any:
             near = difflib.get_close_matches(value, allowed, n=1)
             hint = f"did you mean {near[0]}?" if near else ""
             if limits.registry:
-                hint = package_hint(limits.registry, value) or hint or missing_packages_hint()
+                hint = package_hint(limits.registry, value) or hint
             raise ConfigurationError(
                 f"{place} = {value!r}", f"one of {', '.join(filter(None, allowed))}", hint
             )

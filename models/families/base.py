@@ -81,5 +81,5 @@ class RecurrentCaptioner(EncoderDecoder):
         encoder = ImageEncoder(config)
         decoder = self.decoder_class(target, config, value_size=encoder.value_size)
         size = getattr(config, self.feature_size)
-        tied = target if config.tied and config.embedding == size else None
-        super().__init__(config, encoder, decoder, Output(sizes.target, size, tied))
+        output = Output(sizes.target, size, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)

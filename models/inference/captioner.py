@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from models.base.types import Hypothesis, Memory
 from models.config.tables import BATCH_IMAGES, SearchConfig
+from models.decoders.base import DecoderOutput
 from models.encoders.image import ImageEncoder
-from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
+from models.families.encoder_decoder import EncoderDecoder
 from models.images.opening import to_square, to_tensor
 from models.inference.parts import in_parts
 from models.inference.search.batching import pad, teacher_forcing_batch, windows
@@ -232,9 +233,7 @@ class Captioner(TorchModel):
         return hypothesis._replace(text=hypothesis.text.strip())
 
 
-def copied_share(
-    model: EncoderDecoder, forced: TeacherForcingOutput, target: Tensor
-) -> Tensor | None:
+def copied_share(model: EncoderDecoder, forced: DecoderOutput, target: Tensor) -> Tensor | None:
     """Return the share (B, T) of each target token's probability that was copied, on the CPU."""
     if forced.copying is None:
         return None

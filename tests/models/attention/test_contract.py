@@ -20,7 +20,7 @@ from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory
 from models.bundle import build, load_weights, weights_of
 from models.config.tables import AttentionConfig, ModelConfig
-from models.families.encoder_decoder import TeacherForcingOutput
+from models.decoders.base import DecoderOutput
 from tests.models.mechanisms import (
     BATCH,
     MONOTONIC,
@@ -38,7 +38,7 @@ from tests.models.small import VOCABULARY
 
 @cache
 @torch.no_grad()
-def forced_of(preset: str, config: AttentionConfig) -> TeacherForcingOutput:
+def forced_of(preset: str, config: AttentionConfig) -> DecoderOutput:
     """Return the features and weights of BATCH by `model_of`. Not to be changed."""
     return model_of(preset, config).teacher_force(BATCH, want_weights=True)
 
