@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from models.attention.base import History, Score
 from models.config.tables import AttentionConfig
-from models.numerics.additive_energy import AdditiveEnergy
 from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
+from models.numerics.pair_energy import additive_energy
 
 
 class Additive(Score):
@@ -46,11 +46,9 @@ class Additive(Score):
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""
         if history is None or self.coverage is None:
-            scores: Tensor = AdditiveEnergy.apply(self.query(query), keys, self.energy)  # type: ignore[no-untyped-call]
-            return scores
+            return additive_energy(self.query(query), keys, self.energy)
         total = history.total.unsqueeze(-1)  # (B, T, S, 1)
-        scores = AdditiveEnergy.apply(self.query(query), keys, self.energy, total, self.coverage)  # type: ignore[no-untyped-call]
-        return scores
+        return additive_energy(self.query(query), keys, self.energy, total, self.coverage)
 
 
 def _uniform(*shape: int) -> nn.Parameter:

@@ -18,7 +18,6 @@ from models.base.types import Memory
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import beam_search, best, ended, is_done, possible, search
-from models.numerics.additive_energy import AdditiveEnergy
 from models.numerics.transfer import to_device
 from models.text.tokenizer import FIRST_OUTPUT
 from tests.models.small import TEXT_PRESETS, imaged, reads_images, small_model, sources
@@ -102,13 +101,6 @@ def test_the_host_reads_one_list_per_step(monkeypatch: pytest.MonkeyPatch) -> No
     beam_search(model, memory, [9] * 3, BEAM, SearchConfig())
     at_the_end = 4  # parts of the finished hypotheses
     assert len(read) == 9 + at_the_end
-
-
-def test_additive_scores_of_several_queries_read_no_value() -> None:
-    query, keys = torch.empty(2, 3, 4, device=META), torch.empty(2, 5, 4, device=META)
-    energy = torch.empty(4, device=META)
-    scores: Tensor = AdditiveEnergy.apply(query, keys, energy)  # type: ignore[no-untyped-call]
-    assert scores.shape == (2, 3, 5)
 
 
 def test_a_copy_to_a_gpu_starts_from_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def memory() -> Memory:
 
 def pooling(name: str, **attention: Any) -> Pooling:
     torch.manual_seed(1)
-    settings = AttentionConfig(**{"window_size": 2, "filter_width": 3, "heads": 1, **attention})
+    settings = AttentionConfig(**{"window_size": 2, "heads": 1, **attention})
     made: Pooling = find("pooling", name)(SIZE, ModelConfig(pooling=name, attention=settings))
     with torch.no_grad():
         for parameter in made.parameters():
