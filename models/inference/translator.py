@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,6 +11,8 @@ from torch import Tensor
 from models.base.types import Memory
 from models.bundle import Bundle
 from models.config.tables import SearchConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.backend import Backend
 from models.inference.search.batching import pad
 from models.inference.search.beam import search
 from models.inference.search.constrained import constrained_search, with_phrases
@@ -20,7 +23,39 @@ from models.inference.trained import TorchModel
 from models.layers.packed import packed_weights
 
 
-class Translator(TorchModel, TextTranslator):
+class TorchSearch(TextTranslator):
+    """Text models that torch searches: one, or several together."""
+
+    @property
+    def networks(self) -> list[EncoderDecoder]:
+        """The models that are searched."""
+        raise NotImplementedError
+
+    def memory(self, sources: Sequence[EncodedText]) -> Any:
+        """Return the memory of encoded texts, padded to the longest."""
+        raise NotImplementedError
+
+    def _backend(self, allowed: Sequence[int] | None) -> Backend:
+        """Return what computes each step. allowed: tokens of the outputs; None: all."""
+        raise NotImplementedError
+
+    @torch.inference_mode()
+    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        """Return the best outputs of each source, which contain the phrases of the glossary."""
+        limits = [length_limit(len(each.ids), config) for each in sources]
+        keys, phrases = [each.text for each in sources], self._phrases(sources, config)
+        backend = self._backend(self._allowed(sources))
+        with packed_weights(*self.networks):
+            found = search(backend, self.memory(sources), limits, keys, config)
+
+        def search_again(number: int) -> list[Finished]:
+            memory, backend = self.memory([sources[number]]), self._backend(None)
+            return constrained_search(backend, memory, limits[number], phrases[number], config)
+
+        return with_phrases(found, phrases, search_again)
+
+
+class Translator(TorchModel, TorchSearch):
     """A text model on a device. Its output for a text does not depend on the batch."""
 
     source = "text"
@@ -29,6 +64,11 @@ class Translator(TorchModel, TextTranslator):
         super().__init__(bundle, device)
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
         self.statistical, self.output_tokens = bundle.statistical, bundle.output_tokens
+
+    @property
+    def networks(self) -> list[EncoderDecoder]:
+        """The model alone."""
+        return [self.model]
 
     def images(self, rows: Sequence[str]) -> Tensor | None:
         """Return the features (B, S, V) of images that rows name; None if the model reads none."""
@@ -39,18 +79,5 @@ class Translator(TorchModel, TextTranslator):
         images = self.images([each.text for each in sources])
         return self.model.encode(*pad([each.ids for each in sources], self.device), images)
 
-    @torch.inference_mode()
-    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
-        """Return the best outputs of each source, which contain the phrases of the glossary."""
-        limits = [length_limit(len(each.ids), config) for each in sources]
-        keys = [each.text for each in sources]
-        phrases = self._phrases(sources, config)
-        backend = restricted(self.model, self._allowed(sources))
-        with packed_weights(self.model):
-            found = search(backend, self.memory(sources), limits, keys, config)
-
-        def search_again(number: int) -> list[Finished]:
-            memory = self.memory([sources[number]])
-            return constrained_search(self.model, memory, limits[number], phrases[number], config)
-
-        return with_phrases(found, phrases, search_again)
+    def _backend(self, allowed: Sequence[int] | None) -> Backend:
+        return restricted(self.model, allowed)

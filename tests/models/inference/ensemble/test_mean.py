@@ -129,7 +129,7 @@ def test_another_target_vocabulary_is_refused_with_the_names(
     tokenizer = train(texts, texts, 500, TokenizerConfig())
     model = build(bundle.model.config, sizes_of(tokenizer, bundle.model.config.family))
     save(bundle._replace(model=model, tokenizer=tokenizer), tmp_path)
-    with pytest.raises(ConfigurationError, match="another target vocabulary") as refused:
+    with pytest.raises(ConfigurationError, match="different target vocabularies") as refused:
         load_ensemble([tiny_bundle, tmp_path])
     assert str(tmp_path) in str(refused.value) and "\n" not in str(refused.value)
 
