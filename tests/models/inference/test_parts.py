@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -81,24 +80,3 @@ def test_the_first_error_in_the_order_of_the_inputs_is_raised_after_all_parts() 
     with pytest.raises(ValueError, match=r"^0$"):
         in_parts(fail, MANY, CPU)
     assert len(ended) == 2 and threads_of_torch() == [2, 2]
-
-
-def test_ctrl_c_ends_the_wait_for_the_parts() -> None:
-    finished, start = threading.Event(), time.monotonic()
-
-    def wait(part: Sequence[int]) -> list[int]:
-        finished.wait(60)
-        return list(part)
-
-    def interrupt(*signal_and_frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            in_parts(wait, MANY, CPU)
-    finally:
-        finished.set()
-        signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - start < 30 and threads_of_torch() == [2, 2]
