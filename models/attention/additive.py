@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from models.attention.base import History, Score
 from models.config.tables import AttentionConfig
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 from models.numerics.pair_energy import additive_energy
 
@@ -31,7 +30,7 @@ class Additive(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
-        self.query = DeferredLinear(query_size, size, bias=False)  # W
+        self.query = Linear(query_size, size, bias=False)  # W
         self.key = Linear(key_size, size)  # U
         self.energy = _uniform(size)  # v
         self.needs_history = config.coverage

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from models.attention.base import Score
 from models.config.tables import AttentionConfig
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 from models.numerics.pair_energy import feed_forward_energy
 
@@ -27,7 +26,7 @@ class FeedForwardScore(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
-        self.query = DeferredLinear(query_size, size, bias=False)  # W_1, left half
+        self.query = Linear(query_size, size, bias=False)  # W_1, left half
         self.key = Linear(key_size, size)  # W_1, right half, and b_1
         self.layers = nn.ModuleList([Linear(size, size)])  # W_2, b_2
         self.energy = Linear(size, 1, bias=False)  # v

@@ -21,7 +21,6 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 
@@ -40,7 +39,7 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         size = config.embedding
         self.gate = Linear(config.hidden, 1)  # f_beta
         self.token_gates = Linear(config.embedding, self.recurrence.gate_size)
-        self.context_gates = DeferredLinear(value_size, self.recurrence.gate_size, bias=False)
+        self.context_gates = Linear(value_size, self.recurrence.gate_size, bias=False)
         self.state_out = Linear(config.hidden, size)  # L_h
         self.context_out = Linear(value_size, size, bias=False)  # L_z
 

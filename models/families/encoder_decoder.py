@@ -20,7 +20,6 @@ from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput, joined_steps
 from models.decoders.readers import CopyReader, TokenReader, WithReader
 from models.layers.blocks import Embedding
-from models.numerics.deferred import deferred_gradients
 from models.numerics.linear import linear
 
 
@@ -167,8 +166,7 @@ class EncoderDecoder(nn.Module):
         """
         memory = self.encode_batch(batch) if memory is None else memory
         prepared, state = self.start(memory)
-        with deferred_gradients(self.decoder):
-            forced = self._advance(batch.target_in, state, prepared, want_weights, want_heads)
+        forced = self._advance(batch.target_in, state, prepared, want_weights, want_heads)
         return forced._replace(state=None)
 
     @property
