@@ -38,5 +38,6 @@ class FeedForwardScore(Score):
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""
-        [layer], energy = self.layers, self.energy.weight.squeeze(0)
-        return feed_forward_energy(self.query(query), keys, energy, layer.weight, layer.bias)
+        weight, bias = self.layers.parameters()
+        energy = self.energy.weight.squeeze(0)
+        return feed_forward_energy(self.query(query), keys, energy, weight, bias)

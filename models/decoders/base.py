@@ -99,9 +99,10 @@ def joined_steps(steps: Sequence[DecoderOutput]) -> DecoderOutput:
         return None if parts[0] is None else torch.cat(parts, axis)
 
     copies = [step.copying for step in steps if isinstance(step.copying, JointCopying)]
-    names = ("features", "weights", "log_prob", "entropy", "gates")
-    return steps[-1]._replace(
-        **{name: along(name) for name in names},
+    return DecoderOutput(
+        torch.cat([step.features for step in steps], 1),
+        steps[-1].state,
+        **{name: along(name) for name in ("weights", "log_prob", "entropy", "gates")},
         heads=along("heads", 3),
         copying=copies[0]._replace(scores=torch.cat([one.scores for one in copies], 1)),
     )

@@ -26,8 +26,6 @@ from models.numerics.linear import linear
 class Output(nn.Module):
     """Features to logits: one matrix, which is that of a tied embedding if the sizes are equal."""
 
-    is_linear_map = True  # it computes x W^T + b; see models/layers/packed.py
-
     def __init__(self, vocabulary: int, size: int, tied_to: Embedding | None) -> None:
         super().__init__()
         own = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)

@@ -11,7 +11,6 @@ from torch import Tensor
 from models.base.types import Memory
 from models.bundle import Bundle
 from models.config.tables import SearchConfig
-from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.backend import Backend
 from models.inference.search.batching import pad
 from models.inference.search.beam import search
@@ -20,16 +19,10 @@ from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.search.restricted import restricted
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
-from models.layers.packed import packed_weights
 
 
 class TorchSearch(TextTranslator):
     """Text models that torch searches: one, or several together."""
-
-    @property
-    def networks(self) -> list[EncoderDecoder]:
-        """The models that are searched."""
-        raise NotImplementedError
 
     def memory(self, sources: Sequence[EncodedText]) -> Any:
         """Return the memory of encoded texts, padded to the longest."""
@@ -45,8 +38,7 @@ class TorchSearch(TextTranslator):
         limits = [length_limit(len(each.ids), config) for each in sources]
         keys, phrases = [each.text for each in sources], self._phrases(sources, config)
         backend = self._backend(self._allowed(sources))
-        with packed_weights(*self.networks):
-            found = search(backend, self.memory(sources), limits, keys, config)
+        found = search(backend, self.memory(sources), limits, keys, config)
 
         def search_again(number: int) -> list[Finished]:
             memory, backend = self.memory([sources[number]]), self._backend(None)
@@ -64,11 +56,6 @@ class Translator(TorchModel, TorchSearch):
         super().__init__(bundle, device)
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
         self.statistical, self.output_tokens = bundle.statistical, bundle.output_tokens
-
-    @property
-    def networks(self) -> list[EncoderDecoder]:
-        """The model alone."""
-        return [self.model]
 
     def images(self, rows: Sequence[str]) -> Tensor | None:
         """Return the features (B, S, V) of images that rows name; None if the model reads none."""

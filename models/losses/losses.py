@@ -195,7 +195,7 @@ class AttentionLoss:
         gain = reinforce(forced.log_prob, rewards, batch.target_mask, baseline=known)
         spread = (forced.entropy * batch.target_mask).sum()
         terms = terms - self.config.reinforce * gain - self.config.entropy * spread
-        return terms, BASELINE_DECAY * known + (1 - BASELINE_DECAY) * mean
+        return terms, self.next_baseline(mean, known)
 
     def on_weights(self, weights: Tensor, batch: Batch) -> Tensor | float:
         """Return the penalties on weights (B, T, S), summed over a batch."""
@@ -210,6 +210,11 @@ class AttentionLoss:
         if batch.regions is not None:
             terms = terms + self.config.regions * region_loss(weights, batch.regions)
         return terms
+
+    def next_baseline(self, mean: float, baseline: float | None) -> float:
+        """Return the baseline after a batch whose mean log-likelihood of a token is given."""
+        known = mean if baseline is None else baseline
+        return BASELINE_DECAY * known + (1 - BASELINE_DECAY) * mean
 
 
 def soft_terms(config: AttentionLossConfig) -> dict[str, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from PIL import Image
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.base.types import Memory
 from models.config.tables import SearchConfig
@@ -54,10 +54,6 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
     def image_size(self) -> int:
         """Side of the largest square that a model reads, in pixels."""
         return max(member.image_size for member in self.members)
-
-    def _searched_parts(self) -> Iterator[nn.Module]:
-        for member in self.members:
-            yield from member._searched_parts()
 
     def _search(
         self, images: Sequence[CaptionerInput], config: SearchConfig

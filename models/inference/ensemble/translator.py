@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from models.families.encoder_decoder import EncoderDecoder
 from models.inference.ensemble.mean import (
     EnsembleBackend,
     MemberLengths,
@@ -60,11 +59,6 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TorchSearch):
         """Encode texts with the vocabulary of the first model; each model checks the lengths."""
         return [member._encoded(texts, first=first) for member in self.members][0]
 
-    @property
-    def networks(self) -> list[EncoderDecoder]:
-        """The models, in their order."""
-        return [member.model for member in self.members]
-
     def memory(self, sources: Sequence[EncodedText]) -> OfMembers:
         """Return the memory of texts in each model, encoded with its source vocabulary."""
         of_members = (
@@ -75,4 +69,4 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TorchSearch):
         return OfMembers(tuple(member.memory(encoded) for member, encoded in pairs))
 
     def _backend(self, allowed: Sequence[int] | None) -> EnsembleBackend:
-        return EnsembleBackend(self.networks)
+        return EnsembleBackend([member.model for member in self.members])

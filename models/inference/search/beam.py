@@ -26,8 +26,6 @@ from models.inference.search.sampling import sample
 from models.numerics.transfer import to_device
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
-BLOCK = 64  # values; a multiple of the vector length of every processor
-
 
 def search(
     backend: Backend, memory: HasMask, limits: list[int], keys: list[str], config: SearchConfig
@@ -127,25 +125,8 @@ def best(before: Tensor, log_probs: Tensor, count: int) -> Candidates:
     """
     _, beam, vocabulary = log_probs.shape
     sums = log_probs.add_(before[:, :, None]).flatten(1)  # of whole hypotheses
-    found, places = greatest(sums, min(count, beam * (vocabulary - FIRST_OUTPUT)))
+    found, places = sums.topk(min(count, beam * (vocabulary - FIRST_OUTPUT)))
     return Candidates(found, places // vocabulary, places % vocabulary)
-
-
-def greatest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return the `count` greatest values of each row (B, N) and their places, as torch.topk does.
-
-    They are in the `count` blocks with the greatest maxima, or behind the last block. Their
-    selection takes a third of the time of torch.topk.
-    """
-    whole = values.shape[1] // BLOCK * BLOCK
-    blocks = values[:, :whole].unflatten(1, (-1, BLOCK))  # (B, N / BLOCK, BLOCK)
-    chosen = blocks.amax(2).topk(min(count, blocks.shape[1])).indices  # (B, count)
-    every = torch.arange(values.shape[1], device=values.device)
-    inside = chosen[:, :, None] * BLOCK + every[:BLOCK]
-    behind = every[whole:].expand(len(values), -1)
-    places = torch.cat([inside.flatten(1), behind], 1)
-    found, best_of_these = values.gather(1, places).topk(count)
-    return found, places.gather(1, best_of_these)
 
 
 def only_end(log_probs: Tensor, limited: Tensor) -> Tensor:

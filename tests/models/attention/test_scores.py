@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -55,7 +56,7 @@ def test_a_source_longer_than_location_has_logits_for_is_refused() -> None:
     refused(lambda: score.prepare(torch.randn(1, 6, 4)), "6 slots", "at most 5", "positions")
 
 
-ENERGIES = {
+ENERGIES: dict[str, tuple[Callable[..., Tensor], list[tuple[int, ...]]]] = {
     "additive": (additive_energy, [(2, 3, 4), (2, 5, 4), (4,)]),
     "with features": (additive_energy, [(2, 3, 4), (2, 5, 4), (4,), (2, 3, 5, 2), (4, 2)]),
     "ffn": (feed_forward_energy, [(2, 3, 4), (2, 5, 4), (4,), (4, 4), (4,)]),

@@ -17,7 +17,7 @@ from models.base.settings import limits_of
 from models.base.types import Batch, Memory
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.beam import greatest, is_done, search
+from models.inference.search.beam import is_done, search
 from models.inference.search.hypotheses import Finished, length_penalty
 from models.inference.search.sampling import sample_tokens
 from models.inference.translator import Translator
@@ -316,18 +316,6 @@ def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translat
     for config in (SearchConfig(nbest=0), SearchConfig(method="greedy", nbest=3)):
         with pytest.raises(ModelError, match="search.nbest"):
             tiny_translator.translate(["The dog sleeps."], search=config)
-
-
-@pytest.mark.parametrize("length", [3, 63, 64, 65, 191, 8000])
-def test_the_greatest_values_are_those_of_topk(length: int) -> None:
-    torch.manual_seed(length)
-    values, count = torch.randn(4, length), min(10, length)
-    values[0, 1:] = -torch.inf
-    (found, places), expected = greatest(values, count), values.topk(count)
-    assert torch.equal(found, expected.values)
-    assert torch.equal(places[1:], expected.indices[1:])
-    assert torch.equal(values.gather(1, places), found)
-    assert len(set(places[0].tolist())) == count
 
 
 @one_of_each_family
