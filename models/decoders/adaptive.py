@@ -95,10 +95,12 @@ def check_sentinel(config: ModelConfig) -> None:
     attention = config.attention
     score = find("score", attention.score or RECURRENT_SCORE)
     by_key = score.uses_keys and not (score.sequential or attention.coverage)
-    one_softmax = attention.heads == 1 and not is_monotonic(attention)
-    if not (config.cell == "lstm" and one_softmax and by_key):
-        raise ConfigurationError(
-            "a visual sentinel with another cell or attention",
-            "model.cell=lstm, model.attention.heads=1, model.attention.normalise=softmax, and "
-            "model.attention.score=additive or another of query and key alone",
-        )
+    needed = {
+        "model.cell=lstm": config.cell == "lstm",
+        "model.attention.heads=1": attention.heads == 1,
+        "model.attention.normalise=softmax": not is_monotonic(attention),
+        "model.attention.score=additive, or another of query and key alone": by_key,
+    }
+    for setting, is_set in needed.items():
+        if not is_set:
+            raise ConfigurationError("another setting with a visual sentinel", setting)

@@ -160,16 +160,11 @@ class AttentionLoss:
                 "set train.attention.redundancy=0",
             )
         used = ", ".join(f"train.attention.{name}" for name, on in soft_terms(config).items() if on)
-        if used and not model.decoder.attends:
+        is_hard = any(isinstance(part, Hard) for part in model.modules())
+        if used and (is_hard or not model.decoder.attends):
             raise ConfigurationError(
-                f"{used} for a model without attention",
-                "a family with attention",
-                f"leave out {used}",
-            )
-        if used and any(isinstance(part, Hard) for part in model.modules()):
-            raise ConfigurationError(
-                f"{used} with read 'hard'",
-                "read 'soft', whose weights have a gradient",
+                f"{used} for a model without soft attention",
+                "a family with attention, and read 'soft', whose weights have a gradient",
                 f"leave out {used}",
             )
 

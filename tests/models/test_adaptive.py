@@ -58,15 +58,17 @@ def test_gradients_reach_every_parameter_of_the_decoder() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attention", "cell"),
+    ("attention", "cell", "nearest"),
     [
-        (AttentionConfig(), "gru"),
-        (AttentionConfig(heads=2), "lstm"),
-        (AttentionConfig(score="location"), "lstm"),
-        (AttentionConfig(score="location_aware"), "lstm"),
-        (AttentionConfig(normalise="monotonic"), "lstm"),
+        (AttentionConfig(), "gru", "model.cell=lstm"),
+        (AttentionConfig(heads=2), "lstm", "model.attention.heads=1"),
+        (AttentionConfig(score="location"), "lstm", "model.attention.score=additive"),
+        (AttentionConfig(score="location_aware"), "lstm", "model.attention.score=additive"),
+        (AttentionConfig(normalise="monotonic"), "lstm", "normalise=softmax"),
     ],
 )
-def test_what_has_no_place_for_a_sentinel_is_refused(attention: AttentionConfig, cell: str) -> None:
+def test_what_has_no_place_for_a_sentinel_is_refused_with_the_nearest(
+    attention: AttentionConfig, cell: str, nearest: str
+) -> None:
     config = replace(small_config("adaptive-nano"), attention=attention, cell=cell)
-    refused(lambda: build(config, SIZES), "visual sentinel", "model.cell=lstm", "heads=1")
+    refused(lambda: build(config, SIZES), nearest)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from models.config.tables import SearchConfig
 from models.inference.search.backend import Backend, HasMask
-from models.inference.search.finished import FinishedBatch, Outputs
+from models.inference.search.finished import FinishedBatch, in_order
 from models.inference.search.hypotheses import Finished
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
@@ -69,7 +69,7 @@ def sample(
 
     A sentence whose outputs have all ended leaves the batch, so that the others decode faster.
     """
-    samples, outputs = begin(limits, keys, config, memory.mask.device), Outputs(config)
+    samples, outputs = begin(limits, keys, config, memory.mask.device), []
     prepared, state = backend.start(memory)
     sentences = torch.arange(len(limits), device=memory.mask.device)
     state = state.select(sentences.repeat_interleave(config.nbest))
@@ -80,9 +80,9 @@ def sample(
         going = samples.live.unflatten(0, (-1, config.nbest)).any(1).tolist()
         if all(going):
             continue
-        outputs.add(*finished(samples, [n for n, one in enumerate(going) if not one]))
+        outputs.append(finished(samples, [n for n, one in enumerate(going) if not one]))
         if not any(going):
-            return outputs.in_order()
+            return in_order(outputs, config)
         kept = [n for n, one in enumerate(going) if one]
         state = state.select(samples.select(kept))
         prepared = prepared.select(torch.tensor(kept, device=samples.ids.device))

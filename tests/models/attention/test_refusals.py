@@ -87,7 +87,7 @@ def test_following_the_refusals_of_a_combination_leads_to_one_that_works(
 def test_penalties_that_have_nothing_to_hold_are_refused() -> None:
     see = AttentionLossConfig(coverage="see")
     without = build(small_config("seq2seq-nano"), SIZES)
-    refused(lambda: AttentionLoss(see, without), "without attention")
-    refused(lambda: AttentionLoss(see, hard_model("luong-nano")), "read 'hard'", "soft")
+    refused(lambda: AttentionLoss(see, without), "without soft attention")
+    refused(lambda: AttentionLoss(see, hard_model("luong-nano")), "read 'soft'")
     unknown = AttentionLossConfig(coverage="sea")
     refused(lambda: AttentionLoss(unknown, without), "'sea'", "did you mean see")
