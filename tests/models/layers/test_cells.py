@@ -19,7 +19,7 @@ from models.config.tables import ModelConfig
 from models.encoders.rnn import RnnEncoder
 from models.families.luong import Luong
 from models.families.rnnsearch import RnnSearch
-from models.layers.blocks import Embedding, FeedForward, positions
+from models.layers.blocks import Embedding, positions
 from models.layers.cells import Bridge, GruCell, LstmCell, Recurrence
 from tests.models.mechanisms import EQUAL_SIZES
 from tests.models.small import pairs, small_config, sources
@@ -82,13 +82,6 @@ def test_a_stack_hands_each_layers_output_to_the_next(cell: str) -> None:
         torch.testing.assert_close(after[:, layer], one(x, state[:, layer]))
 
 
-def test_the_first_state_is_tanh_of_a_linear_map() -> None:
-    torch.manual_seed(1)
-    bridge, final = Bridge(6, (3, 2, 4)), torch.randn(5, 6)
-    expected = (final @ bridge.map.weight.T + bridge.map.bias).tanh()
-    torch.testing.assert_close(bridge(final).flatten(1), expected)
-
-
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_the_encoder_ends_in_the_states_at_the_ends(cell: str, bidirectional: bool) -> None:
@@ -144,18 +137,6 @@ def test_positions_are_sines_then_cosines(size: int) -> None:
         assert float(code[t, i]) == pytest.approx(math.sin(angle), abs=1e-5)
         assert float(code[t, half + i]) == pytest.approx(math.cos(angle), abs=1e-5)
     assert (code[:, 2 * half :] == 0).all()
-
-
-def test_the_feed_forward_block_is_two_maps_with_a_relu_between() -> None:
-    torch.manual_seed(1)
-    block, x = FeedForward(4, 6, 0.0), torch.randn(2, 3, 4)
-    inner = (x @ block.inner.weight.T + block.inner.bias).clamp(min=0)
-    torch.testing.assert_close(block(x), inner @ block.outer.weight.T + block.outer.bias)
-
-
-def test_an_embedding_is_a_row_times_its_scale() -> None:
-    embedding = Embedding(7, 3, scale=2.0)
-    torch.testing.assert_close(embedding(torch.tensor([[4]]))[0, 0], 2 * embedding.weight[4])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-from models.base.errors import ModelError
 from models.base.registry import find, names
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import AttentionConfig, ModelConfig
@@ -175,8 +174,3 @@ def test_gradients_reach_every_parameter() -> None:
         made = pooling(name, heads=2).train()
         made(memory()).context.square().sum().backward()
         assert all(p.grad is not None and p.grad.isfinite().all() for p in made.parameters())
-
-
-def test_heads_of_a_pooling_must_divide_its_size() -> None:
-    with pytest.raises(ModelError, match="3 attention heads over a query of 4"):
-        pooling("learned", heads=3)

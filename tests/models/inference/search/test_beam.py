@@ -227,13 +227,6 @@ def test_limits_are_kept_sentence_by_sentence(preset: str, method: str) -> None:
     assert [len(group[0].ids) + 1 for group in found] == limits
 
 
-def test_an_unknown_method_is_refused_in_one_line() -> None:
-    model = small_model("seq2seq-nano")
-    with pytest.raises(ModelError, match="did you mean beam") as refused:
-        outputs(model, [3], 5, SearchConfig(method="baem"))
-    assert "\n" not in str(refused.value)
-
-
 @one_of_each_family
 def test_samples_follow_the_seed_and_the_text(preset: str) -> None:
     model, config = small_model(preset), SearchConfig(method="sample", nbest=5)
@@ -316,15 +309,3 @@ def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translat
     for config in (SearchConfig(nbest=0), SearchConfig(method="greedy", nbest=3)):
         with pytest.raises(ModelError, match="search.nbest"):
             tiny_translator.translate(["The dog sleeps."], search=config)
-
-
-@one_of_each_family
-def test_sentences_that_end_at_different_steps_are_those_of_batches_of_one(preset: str) -> None:
-    model, lengths = biased(preset, {END: 0.5}), [2, 9, 4, 7, 3, 8, 5]
-    memory, config = memory_of(model, *lengths), SearchConfig(beam=3, nbest=3)
-    limits, keys = [3 * length for length in lengths], [str(length) for length in lengths]
-    together = search(model, memory, limits, keys, config)
-    for row, found in enumerate(together):
-        one = memory.select(torch.tensor([row]))
-        [alone] = search(model, one, [limits[row]], [keys[row]], config)
-        agree(found, alone)
