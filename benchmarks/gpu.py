@@ -51,7 +51,6 @@ from models.config.tables import ModelConfig, SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad, pad_pairs
 from models.inference.search.beam import search
-from models.layers.packed import packed_weights
 from models.text.tokenizer import END
 
 PRESETS = ("transformer-tiny", "transformer-base", "rnnsearch-small", "show-attend-tell-soft-small")
@@ -207,10 +206,7 @@ def decoding(name: str, device: torch.device, size: int, sizes: Sizes) -> str:
     for _ in range(2):  # the first one is not counted
         source, mask = (part.to(device) for part in data.source(numbers))
         started = clock(device)
-        with packed_weights(model):
-            found = search(
-                model, model.encode(source, mask), limits, [""] * size, SearchConfig(beam=5)
-            )
+        found = search(model, model.encode(source, mask), limits, [""] * size, SearchConfig(beam=5))
         seconds = clock(device) - started
         tokens = sum(len(best[0].ids) + 1 for best in found)
     return f"| {name} | {size} | {size / seconds:,.1f} | {tokens / seconds:,.0f} |"

@@ -108,15 +108,13 @@ def show(name: str, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
     hints = (registry.package_hint(kind, name) for kind in registry.TABLES)
     if hint := next(filter(None, hints), ""):
         raise UnknownNameError(f"no model or part '{name}'", "", hint)
-    error = unknown_name(
+    raise unknown_name(
         "model or part",
         name,
         names | {entry.name for entry in catalogue()},
         expected=f"a model ({', '.join(sorted(names))}), a folder of one, a preset or a part",
         hint="`attn models` lists all names",
     )
-    hint = "; ".join(filter(None, (error.hint, registry.missing_packages_hint())))
-    raise UnknownNameError(error.found, error.expected, hint)
 
 
 def show_preset(name: str, assignments: Sequence[str] = ()) -> Shown:

@@ -18,8 +18,8 @@ from torch import Tensor
 from models.base.errors import ConfigurationError
 from models.base.types import Batch
 from models.config.tables import AlignConfig
-from models.decoders.base import Decoder
-from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
+from models.decoders.base import Decoder, DecoderOutput
+from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import LossSum
 from models.text.units import Units
 
@@ -87,7 +87,7 @@ def shifted(weights: Tensor, shift: int) -> Tensor:
     return torch.cat([weights[..., 1:, :], weights[..., :1, :] * 0], -2) if shift else weights
 
 
-def scores(model: EncoderDecoder, found: TeacherForcingOutput, batch: Batch) -> Tensor:
+def scores(model: EncoderDecoder, found: DecoderOutput, batch: Batch) -> Tensor:
     """Return the mean log-probability (B,) of each target's tokens."""
     real = batch.target_mask
     nll = LossSum(0.0).of_batch(found, batch, model.output).nll

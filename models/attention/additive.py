@@ -12,9 +12,8 @@ from torch import Tensor, nn
 
 from models.attention.base import History, Score
 from models.config.tables import AttentionConfig
-from models.numerics.additive_energy import AdditiveEnergy
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
+from models.numerics.pair_energy import additive_energy
 
 
 class Additive(Score):
@@ -31,7 +30,7 @@ class Additive(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
-        self.query = DeferredLinear(query_size, size, bias=False)  # W
+        self.query = Linear(query_size, size, bias=False)  # W
         self.key = Linear(key_size, size)  # U
         self.energy = _uniform(size)  # v
         self.needs_history = config.coverage
@@ -46,11 +45,9 @@ class Additive(Score):
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""
         if history is None or self.coverage is None:
-            scores: Tensor = AdditiveEnergy.apply(self.query(query), keys, self.energy)  # type: ignore[no-untyped-call]
-            return scores
+            return additive_energy(self.query(query), keys, self.energy)
         total = history.total.unsqueeze(-1)  # (B, T, S, 1)
-        scores = AdditiveEnergy.apply(self.query(query), keys, self.energy, total, self.coverage)  # type: ignore[no-untyped-call]
-        return scores
+        return additive_energy(self.query(query), keys, self.energy, total, self.coverage)
 
 
 def _uniform(*shape: int) -> nn.Parameter:

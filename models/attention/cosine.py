@@ -12,7 +12,6 @@ from torch.nn.functional import normalize, softplus
 
 from models.attention.base import Score
 from models.config.tables import AttentionConfig
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8
@@ -32,9 +31,7 @@ class Cosine(Score):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         same = query_size == key_size
-        self.query = (
-            nn.Identity() if same else DeferredLinear(query_size, key_size, bias=False)
-        )  # W
+        self.query = nn.Identity() if same else Linear(query_size, key_size, bias=False)  # W
         self.sharpness = Linear(query_size, 1)  # b, c
         nn.init.normal_(self.sharpness.weight, std=0.1 * query_size**-0.5)
         nn.init.constant_(self.sharpness.bias, math.log(math.expm1(FIRST_SHARPNESS)))

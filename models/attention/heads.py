@@ -13,7 +13,6 @@ from models.attention.base import Attention, History, PreparedMemory, grouped, i
 from models.attention.multihead import KeyValue, MultiHead, Visible
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import AttentionConfig
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 
@@ -54,7 +53,7 @@ class Heads(MultiHead):
         key_size: int | None = None,
     ) -> None:
         super().__init__(query_size, value_size, config)
-        self.query = DeferredLinear(query_size, query_size, bias=False)
+        self.query = Linear(query_size, query_size, bias=False)
         value, key = (size // self.count * self.shared for size in (value_size, query_size))
         self.value = Linear(value_size, value, bias=False)
         uses_keys = self.first.score.uses_keys

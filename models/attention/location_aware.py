@@ -11,10 +11,12 @@ from torch import Tensor, nn
 
 from models.attention.additive import Additive
 from models.attention.base import History
-from models.base.errors import ConfigurationError
 from models.config.tables import AttentionConfig
-from models.numerics.additive_energy import AdditiveEnergy
 from models.numerics.linear import Linear
+from models.numerics.pair_energy import additive_energy
+
+FILTERS = 10  # of the convolution
+WIDTH = 15  # of a filter, in slots
 
 
 class LocationAware(Additive):
@@ -22,7 +24,7 @@ class LocationAware(Additive):
 
     score(s, h_i) = v^T tanh(W s + U h_i + M f_i + b);  f = F * weights_{t-1}
     Source: Chorowski, Bahdanau, Serdyuk, Cho, Bengio 2015.
-    Options: size, filters, filter_width, coverage.
+    Options: size, coverage.
     The previous weights are part of the decoder's state; before the first step they are uniform.
     """
 
@@ -31,15 +33,8 @@ class LocationAware(Additive):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         self.needs_history = True
-        filters, width, size = config.filters, config.filter_width, self.energy.shape[0]
-        if filters < 1 or width < 1 or width % 2 == 0:
-            raise ConfigurationError(
-                f"{filters} filters of width {width} for score '{config.score}'",
-                "at least 1 filter, of an odd width",
-                "set model.attention.filters and model.attention.filter_width",
-            )
-        self.convolution = nn.Conv1d(1, filters, width, padding=width // 2, bias=False)  # F
-        self.feature = Linear(filters, size, bias=False)  # M
+        self.convolution = nn.Conv1d(1, FILTERS, WIDTH, padding=WIDTH // 2, bias=False)  # F
+        self.feature = Linear(FILTERS, self.energy.shape[0], bias=False)  # M
 
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""
@@ -49,9 +44,7 @@ class LocationAware(Additive):
         if self.coverage is not None:
             features = torch.cat([features, history.total.unsqueeze(-1)], -1)
             matrix = torch.cat([matrix, self.coverage], 1)
-        mapped = self.query(query)
-        scores: Tensor = AdditiveEnergy.apply(mapped, keys, self.energy, features, matrix)  # type: ignore[no-untyped-call]
-        return scores
+        return additive_energy(self.query(query), keys, self.energy, features, matrix)
 
     def convolved(self, weights: Tensor) -> Tensor:
         """Compute features (B, T, S, F) by convolving weights (B, T, S)."""

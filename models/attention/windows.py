@@ -14,7 +14,6 @@ from torch import Tensor
 
 from models.attention.base import History, Window, WindowOutput
 from models.config.tables import AttentionConfig
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 
@@ -65,7 +64,7 @@ class LocalPredictive(Window):
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, config)
         self.reach = config.window_size
-        self.hidden = DeferredLinear(query_size, query_size, bias=False)  # W
+        self.hidden = Linear(query_size, query_size, bias=False)  # W
         self.place = Linear(query_size, 1, bias=False)  # v
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:

@@ -91,7 +91,7 @@ TABLES: dict[str, dict[str, str]] = {
     "copy": {
         "pointer": "models.decoders.pointer:Pointer",
         "copynet": "models.decoders.copynet:CopyNet",
-        "copynet_selective": "models.decoders.copynet_selective:SelectiveCopyNet",
+        "copynet_selective": "models.decoders.copynet:SelectiveCopyNet",
     },
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
     "image_encoder": {
@@ -146,7 +146,8 @@ def is_name(kind: str, name: str) -> bool:
 @cache
 def package_names(kind: str) -> dict[str, str]:
     """Return names of enabled packages; the zoo's own names take precedence."""
-    enabled, found = _enabled(), _entry_points(kind)
+    enabled = {_normalised(name) for name in os.environ.get(PACKAGES, "").split(",")} - {""}
+    found = _entry_points(kind)
     return {name: place for name, package, place in found if _normalised(package) in enabled}
 
 
@@ -156,26 +157,6 @@ def package_hint(kind: str, name: str) -> str:
         if registered == name and package:
             return f"set {PACKAGES}={package} if you trust that package, to import it"
     return ""
-
-
-def missing_packages_hint() -> str:
-    """Return which packages of ATTN_PACKAGES are not installed, "" if all are."""
-    missing = [package for package in sorted(_enabled()) if not _is_installed(package)]
-    return f"{PACKAGES} names {', '.join(missing)}, not installed here" if missing else ""
-
-
-def _enabled() -> set[str]:
-    """Return the normalised names of the packages that the environment enables."""
-    return {_normalised(name) for name in os.environ.get(PACKAGES, "").split(",")} - {""}
-
-
-def _is_installed(package: str) -> bool:
-    from importlib import metadata
-
-    try:
-        return bool(metadata.distribution(package))
-    except metadata.PackageNotFoundError:
-        return False
 
 
 def _entry_points(kind: str) -> Iterator[tuple[str, str, str]]:
@@ -251,18 +232,12 @@ def _class_tree(module: str, class_name: str) -> ast.ClassDef:
         spec = importlib.util.find_spec(module)
     except ModuleNotFoundError:  # a package above it
         spec = None
-    if spec is None or spec.origin is None:
-        raise _missing(f"no module '{module}'", module, class_name)
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-    for node in tree.body:
+    source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+    for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             return node
-    raise _missing(f"{spec.origin} has no class {class_name}", module, class_name)
-
-
-def _missing(found: str, module: str, class_name: str) -> ConfigurationError:
-    return ConfigurationError(
-        found,
+    raise ConfigurationError(
+        "an entry point without its class",
         f"the registered class {module}:{class_name}",
-        "correct the entry point and install its package again, or leave it out of " + PACKAGES,
+        f"install its package again, or leave it out of {PACKAGES}",
     )

@@ -19,6 +19,7 @@ class RemovedSetting(NamedTuple):
 
 
 AUGMENTATION = "half of the images are mirrored, and crops keep at least 0.8 of the area"
+FILTERS = "score location_aware has 10 filters of 15 slots"
 GRAMMAR = "runs without files translate English to German; name files for other languages"
 EXPECTED = "half of the sentences or images are read by expectation, as in Xu et al. 2015"
 MOMENTS = "Adam has the decays 0.9 and 0.98 of Vaswani et al. 2017"
@@ -38,6 +39,10 @@ REMOVED = {  # by place, as in search.beam; a table of a list has the place of t
     "data.demo_target": RemovedSetting("de", GRAMMAR),
     "links.index": RemovedSetting("", "the first index of links is found from the file"),
     "links.skip_bad": RemovedSetting(False, "links to words that do not exist are an error"),
+    "model.gate": RemovedSetting(True, "a captioner has the gate beta of Xu et al. 2015, 4.2.1"),
+    **{f"model.{name}.depth": RemovedSetting(2, "score ffn has two layers") for name in ATTENTIONS},
+    **{f"model.{name}.filters": RemovedSetting(10, FILTERS) for name in ATTENTIONS},
+    **{f"model.{name}.filter_width": RemovedSetting(15, FILTERS) for name in ATTENTIONS},
     **{f"model.{name}.read_mix": RemovedSetting("sentence", MIX) for name in ATTENTIONS},
     **{f"model.{name}.read_temperature": RemovedSetting(1.0, SAMPLES) for name in ATTENTIONS},
     **{f"model.{name}.read_seed": RemovedSetting(1, SEED) for name in ATTENTIONS},

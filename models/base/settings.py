@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 from models.base.errors import ConfigurationError, unknown_name
 from models.base.registry import is_name as is_registered
-from models.base.registry import missing_packages_hint, package_hint
 from models.base.registry import names as registered_names
+from models.base.registry import package_hint
 from models.base.removed_settings import REMOVED
 
 C = TypeVar("C")
@@ -153,18 +153,17 @@ def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:
     place = f"{where}.{name}" if where else name
     if place in REMOVED:
         return ConfigurationError(f"{place} was removed: {REMOVED[place].reason}")
-    tables = [table for table in fields_of(type(config)) if name in fields_in(config, table)]
+    values = {table: getattr(config, table) for table in fields_of(type(config))}
+    tables = [
+        table
+        for table, value in values.items()
+        if dataclasses.is_dataclass(value) and name in fields_of(type(value))
+    ]
     if where or not tables:
         kind = f"setting in [{where}]" if where else "setting"
         return unknown_name(kind, name, fields_of(type(config)))
     places = " or ".join(f"{table}.{name}" for table in tables)
     return ConfigurationError(f"setting '{name}' without its table", places)
-
-
-def fields_in(config: Any, table: str) -> Iterable[str]:
-    """Return the settings of a table; none if it is a setting itself."""
-    value = getattr(config, table)
-    return fields_of(type(value)) if dataclasses.is_dataclass(value) else ()
 
 
 def overridden(config: C, assignments: Iterable[str]) -> C:
@@ -203,7 +202,7 @@ def within(limits: Limits, value: Any, place: str) -> Any:
             near = difflib.get_close_matches(value, allowed, n=1)
             hint = f"did you mean {near[0]}?" if near else ""
             if limits.registry:
-                hint = package_hint(limits.registry, value) or hint or missing_packages_hint()
+                hint = package_hint(limits.registry, value) or hint
             raise ConfigurationError(
                 f"{place} = {value!r}", f"one of {', '.join(filter(None, allowed))}", hint
             )

@@ -76,7 +76,7 @@ class Memory(NamedTuple):
     final: Tensor | None = None  # (B, F) input of the decoder's first state, if it needs one
     grid: tuple[int, int] | None = None  # rows and columns of an image's cells
     key: Tensor | None = None  # (B,) hash of each input, which seeds the samples of hard attention
-    tokens: TokenMemory | None = None  # read after each decoder step; see decoders/copying.py
+    tokens: TokenMemory | None = None  # read after each decoder step; see decoders/readers.py
     ids: Tensor | None = None  # (B, S) source tokens, if the decoder can copy them
     part: Tensor | None = None  # (B, S) number of the input of each slot, if there are several
 
@@ -95,6 +95,10 @@ class AttentionOutput(NamedTuple):
     history: Any = None  # for the next query, with `.select(rows)`; None if unused
     heads: Tensor | None = None  # (B, T, H, S) weights of each head, if there are several
     position: Tensor | None = None  # (B, T, S) where a monotonic normaliser has stopped
+
+    def select(self, rows: Tensor) -> AttentionOutput:
+        """Return the results of some sentences, in the given order."""
+        return AttentionOutput(*selected(self, rows))
 
     def rows(self) -> AttentionOutput:
         """Flatten B sentences of T queries to B * T rows; the history is in rows already."""

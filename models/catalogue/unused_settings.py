@@ -19,7 +19,7 @@ EVERY = ("heads", "kv_heads", "null_slot")  # with any parts
 
 
 def unused_settings(config: ModelConfig) -> frozenset[str]:
-    """Return the settings and tables without effect, as "model.gate" or "search.max_caption".
+    """Return the settings and tables without effect, as "model.copy" or "search.max_caption".
 
     Nothing of a model whose family states no settings is left out.
     """

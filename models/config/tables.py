@@ -62,17 +62,7 @@ class AttentionConfig:
         "additive, concat, location_aware, ffn: hidden units per head (0: the query's size)",
         at_most=MAX_SIZE,
     )
-    depth: int = option(2, "ffn: number of hidden layers", least=1, at_most=MAX_LAYERS)
     positions: int = option(512, "location: longest source in slots", least=1, at_most=MAX_SLOTS)
-    filters: int = option(
-        10,
-        "location_aware: number of convolution filters over the previous weights",
-        least=1,
-        at_most=4096,
-    )
-    filter_width: int = option(
-        15, "location_aware: width of a filter in slots; an odd number", least=1, at_most=4095
-    )
     window_size: int = option(
         10,
         "local_m, local_p: slots on either side of the window's centre",
@@ -247,9 +237,6 @@ class ModelConfig:
         "flat",
         "several inputs: attention to them; `attn models` lists them",
         registry="combination",
-    )
-    gate: bool = option(
-        True, "captioner: multiply each context by a scalar gate beta (Xu et al. 2015, 4.2.1)"
     )
     pooling: str = option(
         "learned",

@@ -16,8 +16,9 @@ from torch import Tensor
 
 from models.attention.base import Attention, is_monotonic
 from models.base.errors import ConfigurationError
+from models.base.registry import find
 from models.base.types import Memory
-from models.config.tables import ModelConfig
+from models.config.tables import RECURRENT_SCORE, ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,
@@ -25,7 +26,6 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 
@@ -33,42 +33,17 @@ class AdaptiveDecoder(RecurrentDecoder):
     """Attention after the recurrence, to cells and to the visual sentinel."""
 
     def __init__(self, embedding: Embedding, config: ModelConfig, *, value_size: int) -> None:
-        if config.cell != "lstm":
-            raise ConfigurationError(
-                f"model.cell={config.cell} with a visual sentinel, a gate on the memory of an LSTM",
-                "model.cell=lstm",
-            )
-        if config.attention.heads != 1:
-            raise ConfigurationError(
-                f"model.attention.heads={config.attention.heads} with a visual sentinel, which "
-                "shares one softmax with the cells",
-                "model.attention.heads=1",
-                "or family captioner, whose gate suits several heads",
-            )
-        if is_monotonic(config.attention):
-            raise ConfigurationError(
-                f"model.attention.normalise={config.attention.normalise} with a visual sentinel, "
-                "which shares one softmax with the cells",
-                "model.attention.normalise=softmax",
-            )
+        check_sentinel(config)
         size, attention = config.hidden, replace(config.attention, null_slot=True)
         with_null = replace(config, attention=attention)
         super().__init__(embedding, with_null, value_size=size, final_size=value_size)
-        assert isinstance(self.attention, Attention)
-        score = self.attention.score
-        if score.needs_history or not score.uses_keys:
-            raise ConfigurationError(
-                f"model.attention.score={attention.score} with a visual sentinel, which has no "
-                "place among the cells",
-                "model.attention.score=additive, or another of query and key alone",
-            )
         gates = self.recurrence.gate_size + size  # of the LSTM and of the sentinel
         self.cells = Linear(value_size, size)  # W_a
         self.image = Linear(value_size, config.embedding)  # W_b
         self.token_gates = Linear(config.embedding, gates)
         self.image_gates = Linear(config.embedding, gates, bias=False)
-        self.state_gate = DeferredLinear(size, size, bias=False)  # W_h
-        self.sentinel_key = DeferredLinear(size, size, bias=False)  # W_s
+        self.state_gate = Linear(size, size, bias=False)  # W_h
+        self.sentinel_key = Linear(size, size, bias=False)  # W_s
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
         """Compute cells, keys, the first state, and the part of the gates that the image has."""
@@ -110,3 +85,22 @@ class AdaptiveDecoder(RecurrentDecoder):
         both = torch.stack([step.context + step.hidden for step in steps], 1)
         features: Tensor = self.dropout(both)
         return features
+
+
+def check_sentinel(config: ModelConfig) -> None:
+    """Raise ConfigurationError for a cell or an attention that has no place for the sentinel.
+
+    It is a gate on the memory of an LSTM, and shares one softmax with the cells.
+    """
+    attention = config.attention
+    score = find("score", attention.score or RECURRENT_SCORE)
+    by_key = score.uses_keys and not (score.sequential or attention.coverage)
+    needed = {
+        "model.cell=lstm": config.cell == "lstm",
+        "model.attention.heads=1": attention.heads == 1,
+        "model.attention.normalise=softmax": not is_monotonic(attention),
+        "model.attention.score=additive, or another of query and key alone": by_key,
+    }
+    for setting, is_set in needed.items():
+        if not is_set:
+            raise ConfigurationError("another setting with a visual sentinel", setting)

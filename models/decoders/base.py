@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from models.base.types import Memory
+from models.decoders.copying import Copying, JointCopying
 
 
 class Selectable(Protocol):
@@ -35,11 +36,12 @@ class DecoderOutput(NamedTuple):
 
     features: Tensor  # (R, T, D): the output layer's input
     state: Any  # after the last token
-    weights: Tensor | None  # (R, T, S) attention weights, if wanted and there are any
+    weights: Tensor | None = None  # (R, T, S) attention weights, if wanted and there are any
     log_prob: Tensor | None = None  # (R, T) of the sampled slots, in training of hard attention
     entropy: Tensor | None = None  # (R, T) of the distributions they were sampled from
-    gates: Tensor | None = None  # (R, T) factors on the contexts, if the family has them
+    gates: Tensor | None = None  # (R, T) factors on the contexts, if wanted and there are any
     heads: Tensor | None = None  # (R, L, H, T, S) every head's weights in the wanted layers
+    copying: Copying | JointCopying | None = None  # if the memory contains tokens
 
 
 class Decoder(nn.Module, Generic[P, S]):
@@ -87,18 +89,22 @@ class Decoder(nn.Module, Generic[P, S]):
 
 
 def joined_steps(steps: Sequence[DecoderOutput]) -> DecoderOutput:
-    """Return the results of reading consecutive tokens, from those of each, (R, 1, ..)."""
+    """Return the results of reading consecutive tokens, from those of each, (R, 1, ..).
+
+    The steps are those of a model whose reader of tokens feeds back; its copying is joint.
+    """
 
     def along(name: str, axis: int = 1) -> Tensor | None:
         parts = [getattr(step, name) for step in steps]
         return None if parts[0] is None else torch.cat(parts, axis)
 
-    names = ("weights", "log_prob", "entropy", "gates")
+    copies = [step.copying for step in steps if isinstance(step.copying, JointCopying)]
     return DecoderOutput(
         torch.cat([step.features for step in steps], 1),
         steps[-1].state,
-        **{name: along(name) for name in names},
+        **{name: along(name) for name in ("weights", "log_prob", "entropy", "gates")},
         heads=along("heads", 3),
+        copying=copies[0]._replace(scores=torch.cat([one.scores for one in copies], 1)),
     )
 
 

@@ -19,7 +19,6 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 
@@ -33,10 +32,8 @@ class LuongDecoder(RecurrentDecoder):
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
         self.token_gates = Linear(config.embedding, gates)
-        self.feed_gates = (
-            DeferredLinear(self.size, gates, bias=False) if config.input_feeding else None
-        )
-        self.combine = DeferredLinear(value_size + config.hidden, self.size, bias=False)  # W_c
+        self.feed_gates = Linear(self.size, gates, bias=False) if config.input_feeding else None
+        self.combine = Linear(value_size + config.hidden, self.size, bias=False)  # W_c
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
         """Return the first state; the attentional vector starts at zero."""

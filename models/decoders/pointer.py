@@ -8,28 +8,16 @@ With coverage: model.attention.coverage (eq. 11) and train.attention.coverage=se
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 
 from models.base.types import Memory
 from models.decoders.base import DecoderOutput
-from models.decoders.copying import Copying, CopyReader, input_rows
+from models.decoders.copying import Copying
+from models.decoders.readers import CopyReader, SourceTokens, input_rows
 from models.numerics.linear import Linear
 
 SMALLEST = 1e-9  # lower bound of a sum of weights before the division
-
-
-class SourceTokens(NamedTuple):
-    """Source tokens of a memory and its values."""
-
-    ids: Tensor  # (B, S)
-    values: Tensor  # (B, S, V)
-
-    def select(self, rows: Tensor) -> SourceTokens:
-        """Return those of some sentences."""
-        return SourceTokens(self.ids.index_select(0, rows), self.values.index_select(0, rows))
 
 
 class Pointer(CopyReader):
@@ -55,7 +43,7 @@ class Pointer(CopyReader):
     def prepare(self, memory: Memory, embedding: Tensor) -> SourceTokens:
         """Return the source tokens. embedding (Y, D): of the output tokens."""
         assert memory.ids is not None
-        return SourceTokens(memory.ids, memory.values)
+        return SourceTokens(memory.ids, memory.mask, memory.values)
 
     def forward(
         self,

@@ -12,21 +12,11 @@ import torch
 from torch import Tensor
 
 from models.base.registry import find
-from models.base.types import AttentionOutput, Memory, selected
+from models.base.types import AttentionOutput, Memory
 from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.numerics.dropout import Dropout
 from models.pooling.base import Pooling
-
-
-class Pooled(NamedTuple):
-    """Pooled memory of some sentences."""
-
-    found: AttentionOutput
-
-    def select(self, rows: Tensor) -> Pooled:
-        """Return the pooled memory of some sentences, in the given order."""
-        return Pooled(AttentionOutput(*selected(self.found, rows)))
 
 
 class Rows(NamedTuple):
@@ -39,7 +29,7 @@ class Rows(NamedTuple):
         return Rows(self.sentences.index_select(0, rows))
 
 
-class PoolingDecoder(Decoder[Pooled, Rows]):
+class PoolingDecoder(Decoder[AttentionOutput, Rows]):
     """Memory to the features of one label. Target tokens are not read."""
 
     def __init__(self, value_size: int, config: ModelConfig) -> None:
@@ -49,31 +39,32 @@ class PoolingDecoder(Decoder[Pooled, Rows]):
         self.attends = self.pooling.attends
         self.attention_shape = (1, config.attention.heads if self.attends else 1)
 
-    def prepare(self, memory: Memory) -> Pooled:
+    def prepare(self, memory: Memory) -> AttentionOutput:
         """Pool the memory of each sentence."""
-        return Pooled(self.pooling(memory))
+        pooled: AttentionOutput = self.pooling(memory)
+        return pooled
 
     def read_values(self, memory: Memory) -> Tensor | None:
         """Return the values that the pooling weighs, (B, H, S, V); see Decoder."""
         return self.pooling.read_values(memory)
 
-    def start(self, prepared: Pooled) -> Rows:
+    def start(self, prepared: AttentionOutput) -> Rows:
         """Return a row for each sentence."""
-        context = prepared.found.context
+        context = prepared.context
         return Rows(torch.arange(context.shape[0], device=context.device))
 
     def advance(
         self,
         tokens: Tensor,
         state: Rows,
-        prepared: Pooled,
+        prepared: AttentionOutput,
         *,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
         """Return the same features for each of the tokens (R, T); see Decoder."""
         steps = tokens.shape[1]
-        context, weights, log_prob, entropy, _, heads, _ = prepared.select(state.sentences).found
+        context, weights, log_prob, entropy, _, heads, _ = prepared.select(state.sentences)
         each = weights.unsqueeze(2) if heads is None else heads  # (R, 1, H, S)
         return DecoderOutput(
             self.dropout(context).expand(-1, steps, -1),

@@ -20,7 +20,6 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 
@@ -42,7 +41,7 @@ class RnnDecoder(RecurrentDecoder):
         context_size = value_size if attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
         self.token_gates = Linear(config.embedding, gates)
-        self.context_gates = DeferredLinear(context_size, gates, bias=False)
+        self.context_gates = Linear(context_size, gates, bias=False)
         self.token_out = Linear(config.embedding, 2 * readout)
         self.state_out = Linear(config.hidden, 2 * readout, bias=False)
         self.context_out = Linear(context_size, 2 * readout, bias=False)

@@ -21,12 +21,11 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 
 class ShowAttendTellDecoder(RecurrentDecoder):
-    """Attention before the recurrence, an optional gate on the context, and a deep output."""
+    """Attention before the recurrence, a gate on the context, and a deep output."""
 
     def __init__(self, embedding: Embedding, config: ModelConfig, *, value_size: int) -> None:
         if config.readout not in (0, config.embedding):
@@ -38,9 +37,9 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         # the bridge is f_init,h and f_init,c
         super().__init__(embedding, config, value_size=value_size, final_size=value_size)
         size = config.embedding
-        self.gate = Linear(config.hidden, 1) if config.gate else None  # f_beta
+        self.gate = Linear(config.hidden, 1)  # f_beta
         self.token_gates = Linear(config.embedding, self.recurrence.gate_size)
-        self.context_gates = DeferredLinear(value_size, self.recurrence.gate_size, bias=False)
+        self.context_gates = Linear(value_size, self.recurrence.gate_size, bias=False)
         self.state_out = Linear(config.hidden, size)  # L_h
         self.context_out = Linear(value_size, size, bias=False)  # L_z
 
@@ -50,10 +49,8 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         """Read with h_{t-1}, weight the context by its gate, then compute h_t."""
         query = state.hidden  # (R, H)
         read = self.read(query, state, prepared)
-        context, factor = read.context, None
-        if self.gate is not None:
-            factor = self.gate(query).sigmoid()  # (R, 1)
-            context = factor.to(context.dtype) * context
+        factor = self.gate(query).sigmoid()  # (R, 1)
+        context = factor.to(read.context.dtype) * read.context
         recurrent = self.recurrence(gates + self.context_gates(context), state.recurrent)
         after = RecurrentState(recurrent, history=read.history)
         return RecurrentStep(after, after.hidden, context, read, factor)

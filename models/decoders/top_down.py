@@ -21,7 +21,6 @@ from models.decoders.recurrent import (
     RecurrentStep,
 )
 from models.layers.blocks import Embedding
-from models.numerics.deferred import DeferredLinear
 from models.numerics.linear import Linear
 
 LAYERS = 2  # one that attends, one that writes
@@ -41,8 +40,8 @@ class TopDownDecoder(RecurrentDecoder):
         gates = self.recurrence.gate_size
         self.token_gates = Linear(config.embedding, gates)
         self.mean_gates = Linear(value_size, gates, bias=False)
-        self.feed_gates = DeferredLinear(config.hidden, gates, bias=False)
-        self.context_gates = DeferredLinear(value_size, gates, bias=False)
+        self.feed_gates = Linear(config.hidden, gates, bias=False)
+        self.context_gates = Linear(value_size, gates, bias=False)
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
         """Compute the keys, the first state, and the part of the gates that the mean cell has."""

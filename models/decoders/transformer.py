@@ -53,10 +53,6 @@ class TransformerState(NamedTuple):
         """Return some hypotheses, in the given order."""
         return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
-    def pasts(self) -> Sequence[Cache | None]:
-        """Return what each layer has seen, or None before the first token."""
-        return self.layers if self.length else [None] * len(self.layers)
-
 
 class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     """Target prefix and memory to features."""
@@ -111,8 +107,8 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         x = self.dropout(self.position.added(x, state.length))
         shown = [self.shown_layer] if want_weights else []
         seen, found, states, reads = [], {}, [], []
-        for index, (layer, past) in enumerate(zip(self.layers, state.pasts(), strict=True)):
-            wanted = index in shown or index in want_heads
+        for index, (layer, cache) in enumerate(zip(self.layers, state.layers, strict=True)):
+            wanted, past = index in shown or index in want_heads, cache if state.length else None
             x, cached, read = layer(x, past, prepared.layers[index], prepared, wanted)
             seen.append(cached)
             states.append(x)

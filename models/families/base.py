@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from models.base.errors import ConfigurationError
 from models.base.registry import find
-from models.base.settings import limits_of, within
 from models.base.types import VocabularySizes
 from models.config.tables import RECURRENT_SCORE, ModelConfig
 from models.encoders.image import ImageEncoder
@@ -14,8 +13,6 @@ from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers.blocks import Embedding
-
-SETTING = "model.encoder_attention"
 
 
 def embeddings(
@@ -50,14 +47,10 @@ def recurrent_encoder(
 
     attends: True if the decoder has attention, whose score may require slots of the query's size.
     """
-    kinds: dict[str, type[RnnEncoder] | type[IntraEncoder]] = {
-        "none": RnnEncoder,
-        "intra": IntraEncoder,
-    }
-    kind = within(limits_of(ModelConfig, "encoder_attention"), config.encoder_attention, SETTING)
     halved = attends and config.bidirectional and needs_equal_sizes(config)
     hidden = config.hidden // 2 if halved else config.hidden
-    return kinds[kind](embedding, config, hidden)
+    kind = IntraEncoder if config.encoder_attention == "intra" else RnnEncoder
+    return kind(embedding, config, hidden)
 
 
 def needs_equal_sizes(config: ModelConfig) -> bool:
@@ -81,5 +74,5 @@ class RecurrentCaptioner(EncoderDecoder):
         encoder = ImageEncoder(config)
         decoder = self.decoder_class(target, config, value_size=encoder.value_size)
         size = getattr(config, self.feature_size)
-        tied = target if config.tied and config.embedding == size else None
-        super().__init__(config, encoder, decoder, Output(sizes.target, size, tied))
+        output = Output(sizes.target, size, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)

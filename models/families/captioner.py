@@ -15,6 +15,6 @@ class ShowAttendTell(RecurrentCaptioner):
     """
 
     source = "image"
-    settings = ("cell", "readout", "gate", "attention", "image")
+    settings = ("cell", "readout", "attention", "image")
     decoder_class = ShowAttendTellDecoder
     feature_size = "embedding"

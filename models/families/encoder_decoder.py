@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -18,43 +18,19 @@ from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput, joined_steps
-from models.decoders.copying import (
-    Copying,
-    CopyReader,
-    JointCopying,
-    TokenReader,
-    WithState,
-    WithTokens,
-    joined_copies,
-)
+from models.decoders.readers import CopyReader, TokenReader, WithReader
 from models.layers.blocks import Embedding
-from models.numerics.deferred import deferred_gradients
 from models.numerics.linear import linear
 
 
-class TeacherForcingOutput(NamedTuple):
-    """Result of teacher forcing: features and attention of a given target."""
-
-    features: Tensor  # (B, T, D)
-    weights: Tensor | None  # (B, T, S), if wanted
-    log_prob: Tensor | None = None  # (B, T) of the sampled slots, in training of hard attention
-    entropy: Tensor | None = None  # (B, T) of the distributions they were sampled from
-    gates: Tensor | None = (
-        None  # (B, T) factors on the contexts, if the family has them and weights are wanted
-    )
-    heads: Tensor | None = None  # (B, L, H, T, S) every head's weights in the wanted layers
-    copying: Copying | JointCopying | None = None  # if the memory contains tokens
-
-
 class Output(nn.Module):
-    """Features to logits: one matrix, which is the target embedding if they are tied."""
-
-    is_linear_map = True  # it computes x W^T + b; see models/layers/packed.py
+    """Features to logits: one matrix, which is that of a tied embedding if the sizes are equal."""
 
     def __init__(self, vocabulary: int, size: int, tied_to: Embedding | None) -> None:
         super().__init__()
         own = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
-        self.weight = own if tied_to is None else tied_to.weight
+        is_tied = tied_to is not None and tied_to.weight.shape == own.shape
+        self.weight = tied_to.weight if tied_to is not None and is_tied else own
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, features: Tensor) -> Tensor:
@@ -109,16 +85,16 @@ class EncoderDecoder(nn.Module):
         if self.reader is None:
             return prepared, state
         tokens = self.reader.prepare(memory, self.output.weight)
-        return WithTokens(prepared, tokens), WithState(state, self.reader.start(tokens))
+        return WithReader(prepared, tokens), WithReader(state, self.reader.start(tokens))
 
     def step(
         self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
     ) -> DecodingStep:
         """Read one token per row, (R,); return the logits of the next token and the new state."""
-        advanced, copying = self._advance(tokens[:, None], state, prepared, want_weights)
+        advanced = self._advance(tokens[:, None], state, prepared, want_weights)
         logits = self.output(advanced.features[:, 0]).float()  # (R, Y)
-        if copying is not None:
-            logits = copying.mixed(logits[:, None])[:, 0]
+        if advanced.copying is not None:
+            logits = advanced.copying.mixed(logits[:, None])[:, 0]
         weights = None if advanced.weights is None else advanced.weights[:, 0]
         return DecodingStep(logits, advanced.state, weights)
 
@@ -129,45 +105,41 @@ class EncoderDecoder(nn.Module):
         prepared: Any,
         want_weights: bool,
         want_heads: Sequence[int] = (),
-    ) -> tuple[DecoderOutput, Copying | JointCopying | None]:
+    ) -> DecoderOutput:
         """Advance the decoder by tokens (R, T); read the token memory if there is one.
 
         The tokens are read one by one if an input of each step follows from the last step's copies.
         """
-        if self.reader is None:
-            advanced = self.decoder.advance(
+        reader = self.reader
+        if reader is None:
+            return self.decoder.advance(
                 tokens, state, prepared, want_weights=want_weights, want_heads=want_heads
             )
-            return advanced, None
-        own, reads = state.decoder, want_weights or self.reader.needs_weights
-        if self.reader.feeds_back:
+        own, reads = state.decoder, want_weights or reader.needs_weights
+        if reader.feeds_back:
             if tokens.shape[1] > 1:
                 return self._advance_one_by_one(tokens, state, prepared, want_weights, want_heads)
-            own = own._replace(selected=self.reader.selected(tokens, state.reader, prepared.tokens))
+            own = own._replace(selected=reader.selected(tokens, state.reader, prepared.reader))
         advanced = self.decoder.advance(
             tokens, own, prepared.decoder, want_weights=reads, want_heads=want_heads
         )
-        features, copying, read = self.reader(
-            advanced, tokens, state.reader, prepared.tokens, self.output.weight
+        features, copying, read = reader(
+            advanced, tokens, state.reader, prepared.reader, self.output.weight
         )
-        weights = advanced.weights if want_weights else None
-        new = WithState(advanced.state, read)
-        return advanced._replace(features=features, weights=weights, state=new), copying
+        weights, new = advanced.weights if want_weights else None, WithReader(advanced.state, read)
+        return advanced._replace(features=features, weights=weights, state=new, copying=copying)
 
     def _advance_one_by_one(
         self, tokens: Tensor, state: Any, prepared: Any, *wanted: Any
-    ) -> tuple[DecoderOutput, Copying | JointCopying]:
+    ) -> DecoderOutput:
         """Advance the decoder by each of the tokens (R, T); join the results."""
-        steps, copies = [], []
+        steps = []
         for token in tokens.split(1, 1):
-            advanced, copying = self._advance(token, state, prepared, *wanted)
-            assert copying is not None
-            steps.append(advanced)
-            copies.append(copying)
-            state = advanced.state
-        return joined_steps(steps), joined_copies(copies)
+            steps.append(self._advance(token, state, prepared, *wanted))
+            state = steps[-1].state
+        return joined_steps(steps)
 
-    def log_probs(self, forced: TeacherForcingOutput) -> Tensor:
+    def log_probs(self, forced: DecoderOutput) -> Tensor:
         """Return the log-probabilities (B, T, Y) of all tokens after teacher forcing."""
         logits = self.output(forced.features).float()
         return logits.log_softmax(-1) if forced.copying is None else forced.copying.mixed(logits)
@@ -184,7 +156,7 @@ class EncoderDecoder(nn.Module):
         memory: Memory | None = None,
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
-    ) -> TeacherForcingOutput:
+    ) -> DecoderOutput:
         """Compute features, and weights if wanted, for all target positions of a batch at once.
 
         memory: of every target; the default is to encode the batch. want_heads: decoder layers,
@@ -192,19 +164,8 @@ class EncoderDecoder(nn.Module):
         """
         memory = self.encode_batch(batch) if memory is None else memory
         prepared, state = self.start(memory)
-        with deferred_gradients(self.decoder):
-            advanced, copying = self._advance(
-                batch.target_in, state, prepared, want_weights, want_heads
-            )
-        return TeacherForcingOutput(
-            advanced.features,
-            advanced.weights,
-            advanced.log_prob,
-            advanced.entropy,
-            advanced.gates,
-            advanced.heads,
-            copying,
-        )
+        forced = self._advance(batch.target_in, state, prepared, want_weights, want_heads)
+        return forced._replace(state=None)
 
     @property
     def read_mode(self) -> str:

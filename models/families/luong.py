@@ -34,5 +34,5 @@ class Luong(EncoderDecoder):
         decoder = LuongDecoder(
             target, config, value_size=encoder.value_size, final_size=encoder.final_size
         )
-        tied = target if config.tied and decoder.size == config.embedding else None
-        super().__init__(config, encoder, decoder, Output(sizes.target, decoder.size, tied))
+        output = Output(sizes.target, decoder.size, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)

@@ -9,7 +9,6 @@ from models.encoders.image import ImageEncoder
 from models.families.base import embeddings, recurrent_encoder
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.several_inputs import SeveralInputs
-from models.layers.blocks import Embedding
 from models.numerics.linear import Linear
 from models.sources.rows import columns_of
 
@@ -49,5 +48,5 @@ class MultiSource(EncoderDecoder):
             final_size += size
         decoder = RnnDecoder(target, config, value_size=size, final_size=final_size)
         readout = config.readout or config.embedding
-        tied: Embedding | None = target if config.tied and readout == config.embedding else None
-        super().__init__(config, encoder, decoder, Output(sizes.target, readout, tied))
+        output = Output(sizes.target, readout, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)

@@ -38,5 +38,5 @@ class RnnSearch(EncoderDecoder):
             final_size=encoder.hidden,  # <-h_1 is the last part of the encoder's final states
         )
         readout = config.readout or config.embedding
-        tied = target if config.tied and readout == config.embedding else None
-        super().__init__(config, encoder, decoder, Output(sizes.target, readout, tied))
+        output = Output(sizes.target, readout, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)

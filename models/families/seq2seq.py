@@ -30,5 +30,5 @@ class Seq2Seq(EncoderDecoder):
         encoder = recurrent_encoder(source, config, attends=False)
         decoder = FixedContextDecoder(target, config, final_size=encoder.final_size)
         readout = config.readout or config.embedding
-        tied = target if config.tied and readout == config.embedding else None
-        super().__init__(config, encoder, decoder, Output(sizes.target, readout, tied))
+        output = Output(sizes.target, readout, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)

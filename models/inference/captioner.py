@@ -10,12 +10,13 @@ from typing import NamedTuple, cast
 
 import torch
 from PIL import Image
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.base.types import Hypothesis, Memory
 from models.config.tables import BATCH_IMAGES, SearchConfig
+from models.decoders.base import DecoderOutput
 from models.encoders.image import ImageEncoder
-from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
+from models.families.encoder_decoder import EncoderDecoder
 from models.images.opening import to_square, to_tensor
 from models.inference.parts import in_parts
 from models.inference.search.batching import pad, teacher_forcing_batch, windows
@@ -23,7 +24,6 @@ from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
 from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TorchModel
-from models.layers.packed import packed_weights
 from models.text.tokenizer import END, SPACE
 
 NETWORK_BATCH = 8  # images in the image network at once; each thread keeps features of so many
@@ -106,8 +106,9 @@ class Captioner(TorchModel):
         On a processor, torch's threads compute parts of a group at once; see
         models/inference/parts.py.
         """
+        caption = partial(self._caption, config=search or self.search, attention=attention)
         for group in groups:
-            yield self._caption(group, search or self.search, attention) if group else []
+            yield in_parts(caption, group, self.device) if group else []
 
     @torch.no_grad()
     def features(self, images: Sequence[ImageInput]) -> Tensor:
@@ -150,10 +151,6 @@ class Captioner(TorchModel):
             memory = memory._replace(key=torch.tensor(numbers, device=self.device))
         return memory
 
-    def _searched_parts(self) -> Iterator[nn.Module]:
-        """Yield the modules that compute each step of a search."""
-        yield from (self.model.decoder, self.model.output)
-
     def _search(
         self, images: Sequence[CaptionerInput], config: SearchConfig
     ) -> tuple[list[list[Finished]], Memory]:
@@ -166,15 +163,6 @@ class Captioner(TorchModel):
 
     @torch.inference_mode()
     def _caption(
-        self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
-    ) -> list[Caption]:
-        """Return the captions of a group of images."""
-        part = partial(self._caption_part, config=config, attention=attention)
-        with packed_weights(*self._searched_parts()):
-            return in_parts(part, images, self.device)
-
-    @torch.inference_mode()
-    def _caption_part(
         self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         """Return the captions of images that are computed together."""
@@ -232,9 +220,7 @@ class Captioner(TorchModel):
         return hypothesis._replace(text=hypothesis.text.strip())
 
 
-def copied_share(
-    model: EncoderDecoder, forced: TeacherForcingOutput, target: Tensor
-) -> Tensor | None:
+def copied_share(model: EncoderDecoder, forced: DecoderOutput, target: Tensor) -> Tensor | None:
     """Return the share (B, T) of each target token's probability that was copied, on the CPU."""
     if forced.copying is None:
         return None

@@ -20,13 +20,6 @@ from models.text.units import units
 WINDOW = 2000  # texts that are read ahead and batched by length
 
 
-class PooledBatch(NamedTuple):
-    """Probabilities of the labels and weights of the tokens of a batch."""
-
-    probabilities: Tensor  # (B, Y)
-    weights: Tensor  # (B, 1 + H, S): the mean of the heads, and each of several heads
-
-
 class ClassifyOptions(NamedTuple):
     """Options of a classification; see `Classifier.stream`."""
 
@@ -109,15 +102,18 @@ class Classifier(TorchModel):
         nbest, attention, most = options
         for batch in length_batches([*map(len, encoded)], max_tokens=most):
             pooled = self._pooled([encoded[index] for index in batch])
-            for row, index in enumerate(batch):
-                result = Classification(texts[index], self._best(pooled.probabilities[row], nbest))
+            for index, probabilities, weights in zip(batch, *pooled, strict=True):
+                result = Classification(texts[index], self._best(probabilities, nbest))
                 if attention:
-                    result = self._with_weights(result, encoded[index], pooled.weights[row])
+                    result = self._with_weights(result, encoded[index], weights)
                 yield index, result
 
     @torch.inference_mode()
-    def _pooled(self, sources: Sequence[list[int]]) -> PooledBatch:
-        """Return the probabilities and the weights of some texts, given as token ids."""
+    def _pooled(self, sources: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
+        """Return the probabilities (B, Y) and the weights (B, 1 + H, S) of texts as token ids.
+
+        The weights are the mean of the heads, and those of each of several heads.
+        """
         prepared, state = self.model.start(self.model.encode(*pad(sources, self.device)))
         first = torch.full((len(sources),), START, device=self.device)
         step = self.model.step(first, state, prepared, want_weights=True)
@@ -129,7 +125,7 @@ class Classifier(TorchModel):
             ).heads
             assert heads is not None
             rows.append(heads[:, 0, :, 0])  # (B, H, S)
-        return PooledBatch(step.log_probs.exp().cpu(), torch.cat(rows, 1).float().cpu())
+        return step.log_probs.exp().cpu(), torch.cat(rows, 1).float().cpu()
 
     def _best(self, probabilities: Tensor, nbest: int) -> tuple[LabelProbability, ...]:
         top = probabilities.topk(min(nbest, len(self.labels)))

@@ -31,34 +31,19 @@ def in_parts(
     that it needs. All threads together use `torch.get_num_threads()` threads. The calling thread
     computes all inputs if they are few, on a GPU, under autocast, or if torch has one thread.
     """
-    threads = torch.get_num_threads()
-    parts = divided(inputs, number_of_parts(len(inputs), threads, device))
-    if len(parts) == 1:
+    threads, count = torch.get_num_threads(), len(inputs) // FEWEST
+    is_whole = device.type != "cpu" or torch.is_autocast_enabled("cpu")  # autocast is per thread
+    count = 1 if is_whole else min(threads, count)
+    if count <= 1:
         return compute(inputs)
-    share = threads // len(parts)
+    bounds = [len(inputs) * number // count for number in range(count + 1)]
+
+    def computed(start: int, end: int) -> list[R]:
+        torch.set_num_threads(threads // count)  # of this thread
+        return compute(inputs[start:end])
+
     try:
-        results = at_once([partial(_with_threads, share, compute, part) for part in parts])
+        results = at_once([partial(computed, *part) for part in pairwise(bounds)])
     finally:
         torch.set_num_threads(threads)  # a thread's number is the default of later threads
     return list(chain.from_iterable(results))
-
-
-def number_of_parts(inputs: int, threads: int, device: torch.device) -> int:
-    """Return the number of parts of a group of inputs."""
-    if device.type != "cpu" or torch.is_autocast_enabled("cpu"):  # autocast is set per thread
-        return 1
-    return max(1, min(threads, inputs // FEWEST))
-
-
-def divided(inputs: Sequence[T], count: int) -> list[Sequence[T]]:
-    """Return consecutive parts of inputs, whose sizes differ by at most one."""
-    bounds = [len(inputs) * number // count for number in range(count + 1)]
-    return [inputs[start:end] for start, end in pairwise(bounds)]
-
-
-def _with_threads(
-    threads: int, compute: Callable[[Sequence[T]], list[R]], part: Sequence[T]
-) -> list[R]:
-    """Compute a part with a number of torch threads, which torch sets for the calling thread."""
-    torch.set_num_threads(threads)
-    return compute(part)

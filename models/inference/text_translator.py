@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -225,9 +224,8 @@ class TextTranslator(TrainedModel):
         for group in windows(zip(texts, targets, starts, strict=False), window):
             sources = self._encoded([(text, target) for text, target, _ in group], first=done + 1)
             languages = [start for *_, start in group]
-            report = partial(_report, on_batch, done)
             sources = self._in_pivots(sources, languages, config, max_batch_tokens)
-            yield from in_order(self._translated(sources, config, max_batch_tokens, report))
+            yield from in_order(self._translated(sources, config, max_batch_tokens, on_batch, done))
             done += len(group)
 
     def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
@@ -285,28 +283,21 @@ class TextTranslator(TrainedModel):
         config: SearchConfig,
         max_batch_tokens: int,
         on_batch: Callable[[int], None],
+        before: int,
     ) -> Iterator[tuple[int, Translation]]:
-        """Yield the index and the translation of each source, batch by batch."""
+        """Yield the index and the translation of each source, batch by batch.
+
+        before: number of texts that were done before.
+        """
         empty = [index for index, source in enumerate(sources) if not source.ids]
         for index in empty:
             yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
-        done, lengths = len(empty), [len(source.ids) for source in sources]
+        done, lengths = before + len(empty), [len(source.ids) for source in sources]
         batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
-        for found in self._searched(sources, batches, candidate_search(config)):
+        for batch in batches:
+            found = self._search([sources[index] for index in batch], candidate_search(config))
             done += len(found)
             on_batch(done)
-            for index, outputs in found:
+            for index, outputs in zip(batch, found, strict=True):
                 hypotheses = self._hypotheses(outputs, config)
                 yield index, Translation(sources[index].text, hypotheses, sources[index].to)
-
-    def _searched(
-        self, sources: Sequence[EncodedText], batches: list[list[int]], config: SearchConfig
-    ) -> Iterator[list[tuple[int, list[Finished]]]]:
-        """Yield indices of sources and their best outputs; batches: indices of the sources."""
-        for batch in batches:
-            found = self._search([sources[index] for index in batch], config)
-            yield list(zip(batch, found, strict=True))
-
-
-def _report(on_batch: Callable[[int], None], before: int, done: int) -> None:
-    on_batch(before + done)

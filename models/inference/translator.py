@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,16 +11,44 @@ from torch import Tensor
 from models.base.types import Memory
 from models.bundle import Bundle
 from models.config.tables import SearchConfig
+from models.inference.search.backend import Backend
 from models.inference.search.batching import pad
 from models.inference.search.beam import search
 from models.inference.search.constrained import constrained_search, with_phrases
 from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
-from models.layers.packed import packed_weights
 
 
-class Translator(TorchModel, TextTranslator):
+class TorchSearch(TextTranslator):
+    """Text models that torch searches: one, or several together."""
+
+    def memory(self, sources: Sequence[EncodedText]) -> Any:
+        """Return the memory of encoded texts, padded to the longest."""
+        raise NotImplementedError
+
+    def _backend(self) -> Backend:
+        """Return what computes each step."""
+        raise NotImplementedError
+
+    @torch.inference_mode()
+    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        """Return the best outputs of each source, which contain the phrases of the glossary."""
+        limits = [length_limit(len(each.ids), config) for each in sources]
+        keys, phrases = [each.text for each in sources], self._phrases(sources, config)
+        backend = self._backend()
+        found = search(backend, self.memory(sources), limits, keys, config)
+
+        def search_again(number: int) -> list[Finished]:
+            memory = self.memory([sources[number]])
+            return constrained_search(
+                self._backend(), memory, limits[number], phrases[number], config
+            )
+
+        return with_phrases(found, phrases, search_again)
+
+
+class Translator(TorchModel, TorchSearch):
     """A text model on a device. Its output for a text does not depend on the batch."""
 
     source = "text"
@@ -38,17 +67,5 @@ class Translator(TorchModel, TextTranslator):
         images = self.images([each.text for each in sources])
         return self.model.encode(*pad([each.ids for each in sources], self.device), images)
 
-    @torch.inference_mode()
-    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
-        """Return the best outputs of each source, which contain the phrases of the glossary."""
-        limits = [length_limit(len(each.ids), config) for each in sources]
-        keys = [each.text for each in sources]
-        phrases = self._phrases(sources, config)
-        with packed_weights(self.model):
-            found = search(self.model, self.memory(sources), limits, keys, config)
-
-        def search_again(number: int) -> list[Finished]:
-            memory = self.memory([sources[number]])
-            return constrained_search(self.model, memory, limits[number], phrases[number], config)
-
-        return with_phrases(found, phrases, search_again)
+    def _backend(self) -> Backend:
+        return self.model

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
 from models.numerics.dropout import Dropout
 from models.numerics.linear import Linear
-
-FEWEST_POSITIONS = 512  # of a table of position codes
 
 
 class Embedding(nn.Module):
@@ -54,25 +51,9 @@ def positions(start: int, length: int, size: int, device: torch.device) -> Tenso
 
     The sines fill the first half and the cosines the second, as in tensor2tensor.
     """
-    end = start + length
-    if torch.compiler.is_compiling():  # the length is unknown, and a table cannot be kept
-        return position_codes(torch.arange(start, end, device=device), size)
-    count = max(FEWEST_POSITIONS, 1 << (end - 1).bit_length())
-    return position_table(count, size, device)[start:end]
-
-
-@lru_cache(maxsize=8)
-@torch.inference_mode(False)
-def position_table(count: int, size: int, device: torch.device) -> Tensor:
-    """Return the codes of the first `count` positions, (count, size). Not to be changed."""
-    return position_codes(torch.arange(count, device=device), size)
-
-
-def position_codes(places: Tensor, size: int) -> Tensor:
-    """Return the codes (N, size) of positions (N,)."""
     half = size // 2
-    steps = torch.arange(half, device=places.device)
+    steps = torch.arange(half, device=device)
     rates = torch.exp(steps * (-math.log(10000.0) / max(1, half - 1)))
-    angles = places[:, None] * rates
+    angles = torch.arange(start, start + length, device=device)[:, None] * rates
     code = torch.cat([angles.sin(), angles.cos()], 1)
     return nn.functional.pad(code, (0, size - 2 * half))

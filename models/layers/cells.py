@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from models.config.tables import ModelConfig
-from models.numerics.deferred import DeferredLinear
 from models.numerics.dropout import Dropout
 from models.numerics.linear import Linear
 
@@ -24,7 +23,7 @@ class GruCell(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.recurrent = DeferredLinear(hidden, 3 * hidden)
+        self.recurrent = Linear(hidden, 3 * hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
         """Return the next state (R, 1, H) from the input's part of the gates (R, 3H)."""
@@ -43,7 +42,7 @@ class LstmCell(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.recurrent = DeferredLinear(hidden, 4 * hidden)
+        self.recurrent = Linear(hidden, 4 * hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:
         """Return the next state (R, 2, H) from the input's part of the gates (R, 4H)."""
@@ -67,7 +66,7 @@ class Recurrence(nn.Module):
         self.cells = nn.ModuleList(cell(config.hidden) for _ in range(layers))
         self.gate_size = cell.gates * config.hidden
         self.inputs = nn.ModuleList(
-            DeferredLinear(config.hidden, self.gate_size) for _ in range(layers - 1)
+            Linear(config.hidden, self.gate_size) for _ in range(layers - 1)
         )
         self.dropout = Dropout(config.dropout)
         self.state_shape = (layers, 2 if cell is LstmCell else 1, config.hidden)

@@ -22,9 +22,10 @@ from models.base.errors import ConfigurationError
 from models.base.settings import check_limits
 from models.base.types import Batch
 from models.config.tables import AttentionLossConfig
+from models.decoders.base import DecoderOutput
 from models.decoders.copying import mixture_loss
 from models.decoders.pooling import PoolingDecoder
-from models.families.encoder_decoder import EncoderDecoder, Output, TeacherForcingOutput
+from models.families.encoder_decoder import EncoderDecoder, Output
 from models.numerics.linear import linear
 
 BASELINE_DECAY = 0.9  # of the REINFORCE baseline, a moving average (Xu et al. 2015, section 4.1)
@@ -38,7 +39,7 @@ class LossSum:
     def __init__(self, smoothing: float) -> None:
         self.smoothing = smoothing
 
-    def of_batch(self, forced: TeacherForcingOutput, batch: Batch, output: Output) -> BatchLoss:
+    def of_batch(self, forced: DecoderOutput, batch: Batch, output: Output) -> BatchLoss:
         """Return the loss of a batch after teacher forcing."""
         real = batch.target_mask
         features, target = forced.features[real], batch.target_out[real]  # (N, D), (N,)
@@ -111,15 +112,16 @@ class SlicedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, Tensor, Tensor, None]:
         """Return the stored gradients, scaled by that of the loss."""
-        features, weight, bias = ctx.grads.features, ctx.grads.weight, ctx.grads.bias
-        return features * grads[0], None, weight * grads[0], bias * grads[0], None
+        features, weight, bias = (part * grads[0] for part in ctx.grads)
+        return features, None, weight, bias, None
 
 
-class Gradients:
+class Gradients(NamedTuple):
     """Gradients of one call, accumulated slice by slice."""
 
-    def __init__(self, features: Tensor, weight: Tensor, bias: Tensor) -> None:
-        self.features, self.weight, self.bias = features, weight, bias
+    features: Tensor  # (N, D)
+    weight: Tensor  # (Y, D)
+    bias: Tensor  # (Y,)
 
     @classmethod
     def like(cls, features: Tensor, weight: Tensor) -> Gradients:
@@ -132,13 +134,13 @@ class Gradients:
 
     def add(self, start: int, part: Tensor, grad_logits: Tensor, matrix: Tensor) -> None:
         """Add the gradient (n, Y) of one slice's logits."""
-        self.bias += grad_logits.sum(0)
+        self.bias.add_(grad_logits.sum(0))
         grad = grad_logits.to(part.dtype)
         self.features[start : start + len(part)] = grad @ matrix
         if part.dtype == torch.float32:
             self.weight.addmm_(grad.mT, part)
         else:
-            self.weight += grad.mT @ part
+            self.weight.add_(grad.mT @ part)
 
 
 class AttentionLoss:
@@ -158,21 +160,16 @@ class AttentionLoss:
                 "set train.attention.redundancy=0",
             )
         used = ", ".join(f"train.attention.{name}" for name, on in soft_terms(config).items() if on)
-        if used and not model.decoder.attends:
+        is_hard = any(isinstance(part, Hard) for part in model.modules())
+        if used and (is_hard or not model.decoder.attends):
             raise ConfigurationError(
-                f"{used} for a model without attention",
-                "a family with attention",
-                f"leave out {used}",
-            )
-        if used and any(isinstance(part, Hard) for part in model.modules()):
-            raise ConfigurationError(
-                f"{used} with read 'hard'",
-                "read 'soft', whose weights have a gradient",
+                f"{used} for a model without soft attention",
+                "a family with attention, and read 'soft', whose weights have a gradient",
                 f"leave out {used}",
             )
 
     def __call__(
-        self, forced: TeacherForcingOutput, batch: Batch, nll: Tensor, baseline: float | None
+        self, forced: DecoderOutput, batch: Batch, nll: Tensor, baseline: float | None
     ) -> tuple[Tensor | float, float | None]:
         """Return the loss terms, summed over a batch, and the next baseline.
 
@@ -198,12 +195,9 @@ class AttentionLoss:
     def on_weights(self, weights: Tensor, batch: Batch) -> Tensor | float:
         """Return the penalties on weights (B, T, S), summed over a batch."""
         terms: Tensor | float = 0.0
-        if self.config.coverage != "none":
-            cells = (
-                weights.shape[-1] - batch.slots.shape[1]
-            )  # of an image, after the texts of a row
+        if (kind := self.config.coverage) != "none":
+            cells = weights.shape[-1] - batch.slots.shape[1]  # of an image, after texts of a row
             slots = nn.functional.pad(batch.slots, (0, cells), value=True)
-            kind = self.config.coverage
             penalty = coverage_penalty(weights, slots, batch.target_mask, kind=kind)
             terms = self.config.coverage_weight * penalty
         if self.config.peaked:

@@ -1,1 +1,1 @@
-"""Kernels: linear maps, packed weights, dropout, deferred gradients, energies of scores."""
+"""Kernels: linear maps, dropout, energies of scores."""

@@ -22,7 +22,7 @@ from models.base.errors import ConfigurationError
 from models.base.files import check_new_folder, write_new_folder
 from models.base.places import imported
 from models.bundle import Bundle, read
-from models.decoders.copying import TokenReader
+from models.decoders.readers import TokenReader
 from models.encoders.intra import IntraEncoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.ctranslate2.engines import ComputePrecision

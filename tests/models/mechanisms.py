@@ -68,7 +68,6 @@ def combinations(score: str, window: str, preset: str = "") -> Iterator[Attentio
             kv_heads=1 if number % 3 == 2 else 0,
             null_slot=number % 3 == 1 and not moves,
             window_size=2,
-            filter_width=3,
             chunk=2,
         )
 

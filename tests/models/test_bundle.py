@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import shutil
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import torch
 from attncli.embedded.grammar import Pair
 from models import load
 from models.base.errors import ModelError
-from models.base.files import write_bytes, write_folder, write_text
+from models.base.files import write_folder, write_text
 from models.base.types import Batch
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.config.tables import SearchConfig, TokenizerConfig
@@ -196,42 +195,6 @@ def test_nothing_is_unpickled(tiny_bundle: Path, tmp_path: Path) -> None:
 
 def no_room(*_: Any) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_file_that_cannot_be_written_leaves_the_old_one(
-    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "file"
-    write_text(path, "old\n")
-    monkeypatch.setattr(os, call, no_room)
-    with pytest.raises(ModelError, match="No space left on device") as refused:
-        write_bytes(path, b"new")
-    assert "\n" not in str(refused.value) and str(path) in str(refused.value)
-    assert path.read_text() == "old\n" and list(tmp_path.iterdir()) == [path]
-
-
-def test_a_file_is_flushed_before_it_takes_the_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, seen, flush = tmp_path / "file", [], os.fsync
-
-    def watched(file: int) -> None:
-        if stat.S_ISREG(os.fstat(file).st_mode):  # not the folder, which is flushed afterwards
-            seen.append(path.read_bytes())
-        flush(file)
-
-    write_bytes(path, b"old")
-    monkeypatch.setattr(os, "fsync", watched)
-    write_bytes(path, b"new")
-    assert seen == [b"old"] and path.read_bytes() == b"new"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot write") as refused:
-        write_bytes(tmp_path / "none" / "file", b"new")
-    assert "\n" not in str(refused.value)
 
 
 def contents(folder: Path) -> dict[str, str]:

@@ -13,7 +13,8 @@ from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.config.tables import AttentionConfig, AttentionLossConfig
-from models.families.encoder_decoder import EncoderDecoder, TeacherForcingOutput
+from models.decoders.base import DecoderOutput
+from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import AttentionLoss
 from models.text.tokenizer import START
 from tests.models.small import CLASSIFIERS, VOCABULARY, small_config, small_model, sources
@@ -30,7 +31,7 @@ def labelled(source: Tensor, mask: Tensor) -> Batch:
     return Batch(source, mask, torch.full_like(labels, START), labels, labels >= 0)
 
 
-def forced(model: EncoderDecoder, batch: Batch) -> TeacherForcingOutput:
+def forced(model: EncoderDecoder, batch: Batch) -> DecoderOutput:
     with torch.no_grad():
         return model.teacher_force(batch, want_weights=True, want_heads=(0,))
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
 
 from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes
@@ -23,7 +22,7 @@ from models.inference.captioner import Captioner
 from models.inference.search.beam import search
 from models.onnx.export import inputs_of
 from models.text.tokenizer import PAD, Tokenizer
-from tests.models.small import VOCABULARY, pairs, small_config
+from tests.models.small import VOCABULARY, pairs, small_config, steps
 
 FEATURES = 1280  # of the last grid
 LABELLED = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=3)
@@ -63,22 +62,11 @@ def batch() -> Batch:
     return ids._replace(source=torch.rand(3, 4, FEATURES, generator=random))
 
 
-def stepwise(made: EncoderDecoder, given: Batch) -> Tensor:
-    """Return the log-probabilities (B, T, Y), computed token by token."""
-    prepared, state = made.start(made.encode(given.source, given.source_mask))
-    found = []
-    for tokens in given.target_in.unbind(1):
-        step = made.step(tokens, state, prepared)
-        found.append(step.log_probs)
-        state = step.state
-    return torch.stack(found, 1)
-
-
 @torch.no_grad()
 def test_stepwise_equals_teacher_forcing() -> None:
     made, given = model(), batch()
     forced = made.log_probs(made.teacher_force(given))
-    torch.testing.assert_close(stepwise(made, given), forced, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(steps(made, given)[0], forced, atol=1e-4, rtol=1e-4)
 
 
 @torch.no_grad()

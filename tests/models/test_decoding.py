@@ -23,6 +23,7 @@ from tests.models.small import (
     pairs,
     reads_images,
     small_model,
+    steps,
 )
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
@@ -54,20 +55,6 @@ def found_in(model: EncoderDecoder, batch: Batch, config: SearchConfig) -> list[
     memory = model.encode(batch.source, batch.source_mask)
     lengths = batch.source_mask.sum(1).tolist()
     return search(model, memory, [2 * n + 3 for n in lengths], [str(n) for n in lengths], config)
-
-
-def steps(model: EncoderDecoder, batch: Batch) -> tuple[Tensor, Tensor | None]:
-    """Log-probabilities (B, T, Y) and weights (B, T, S) of a target, token by token."""
-    prepared, state = model.start(model.encode(batch.source, batch.source_mask))
-    log_probs: list[Tensor] = []
-    weights: list[Tensor] = []
-    for tokens in batch.target_in.unbind(1):
-        step = model.step(tokens, state, prepared, want_weights=True)
-        state = step.state
-        log_probs.append(step.log_probs)
-        if step.weights is not None:
-            weights.append(step.weights)
-    return torch.stack(log_probs, 1), torch.stack(weights, 1) if weights else None
 
 
 def close(one: Tensor | None, other: Tensor | None) -> None:

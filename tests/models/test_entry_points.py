@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs.models import show
 from models import load
 from models.attention.base import Attention
 from models.base import registry
@@ -94,11 +93,3 @@ def test_an_entry_point_without_its_class_is_reported_in_one_line(
     for use in (registry.describe, registry.find):
         with pytest.raises(ConfigurationError, match=f"expected the registered class {place}"):
             use("score", "half")
-
-
-@pytest.mark.usefixtures("other_package")
-def test_an_unknown_name_says_which_enabled_packages_are_missing() -> None:
-    with pytest.raises(ModelError, match="'nothing'.*; ATTN_PACKAGES names other, not installed"):
-        Attention(4, 4, AttentionConfig(score="nothing"))
-    with pytest.raises(ModelError, match="'dott'; did you mean dot.*; ATTN_PACKAGES names other"):
-        show("dott")

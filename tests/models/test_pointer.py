@@ -17,8 +17,7 @@ from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
 from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
-from models.decoders.copynet import CopyNet
-from models.decoders.copynet_selective import SelectiveCopyNet
+from models.decoders.copynet import CopyNet, SelectiveCopyNet
 from models.decoders.pointer import Pointer
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import LossSum

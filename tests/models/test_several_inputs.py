@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from models.base.errors import ModelError
 from models.base.registry import names
@@ -19,7 +18,7 @@ from models.families.several_inputs import text_numbers
 from models.inference.search.batching import pad_pairs
 from models.sources.rows import columns_of
 from models.text.tokenizer import END
-from tests.models.small import FIRST_WORD, VOCABULARY, small_config
+from tests.models.small import FIRST_WORD, VOCABULARY, small_config, steps
 
 ROWS = [[4, 5, END, 6, END], [7, END, 8, 9, 10, 11, END], [12, 13, 14, END, 15, 16, END]]
 TARGETS = [[5, 6, 7, END], [8, END], [9, 10, 11, 12, 13, END]]
@@ -57,16 +56,6 @@ def batch_of(inputs: tuple[str, ...], numbers: range = range(3)) -> Batch:
         pictures = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1))
         batch = batch._replace(images=pictures[list(numbers)])
     return batch
-
-
-def steps(model: EncoderDecoder, batch: Batch) -> tuple[Tensor, Tensor]:
-    prepared, state = model.start(model.encode_batch(batch))
-    found = []
-    for tokens in batch.target_in.unbind(1):
-        found.append(model.step(tokens, state, prepared, want_weights=True))
-        state = found[-1].state
-    weights = [step.weights for step in found if step.weights is not None]
-    return torch.stack([step.log_probs for step in found], 1), torch.stack(weights, 1)
 
 
 def test_end_marks_divide_a_source_into_texts() -> None:
@@ -111,6 +100,7 @@ def test_step_by_step_equals_all_at_once(
     log_probs, weights = steps(model, batch)
     torch.testing.assert_close(log_probs, model.log_probs(forced), **CLOSE)
     torch.testing.assert_close(weights, forced.weights, **CLOSE)
+    assert weights is not None
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:2]))
 
 

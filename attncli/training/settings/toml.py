@@ -16,7 +16,7 @@ from models.base.settings import fields_of
 def to_toml(config: Any, *, without: Collection[str] = ()) -> str:
     """Return the configuration as TOML; a comment above each setting documents it.
 
-    without: settings and tables that are left out, such as "model.gate" and "model.image".
+    without: settings and tables that are left out, such as "model.copy" and "model.image".
     """
     return "\n".join(_toml_lines(config, "", without))
 

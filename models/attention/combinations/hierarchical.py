@@ -12,7 +12,7 @@ from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import AttentionConfig
-from models.numerics.deferred import DeferredLinear
+from models.numerics.linear import Linear
 
 
 class PreparedMemories(NamedTuple):
@@ -50,14 +50,14 @@ class Hierarchical(Combination):
         self.attentions = nn.ModuleList(
             attention(query_size, value_size, config) for _ in range(count)
         )
-        self.query = DeferredLinear(query_size, query_size)  # W
+        self.query = Linear(query_size, query_size)  # W
         self.keys = nn.ModuleList(  # U
-            DeferredLinear(value_size, query_size, bias=False) for _ in range(count)
+            Linear(value_size, query_size, bias=False) for _ in range(count)
         )
         self.maps = nn.ModuleList(  # U_c
-            DeferredLinear(value_size, value_size, bias=False) for _ in range(count)
+            Linear(value_size, value_size, bias=False) for _ in range(count)
         )
-        self.score = DeferredLinear(query_size, 1, bias=False)  # v
+        self.score = Linear(query_size, 1, bias=False)  # v
 
     def prepare(self, memory: Memory) -> PreparedMemories:
         """Prepare each memory for its attention."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from PIL import Image
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.base.types import Memory
 from models.config.tables import SearchConfig
@@ -13,10 +13,10 @@ from models.encoders.image import equal_features
 from models.inference.captioner import Captioner, CaptionerInput, ImageAttention, ImageInput
 from models.inference.ensemble.mean import (
     EnsembleBackend,
-    MemberMemories,
     MemberReadModes,
-    check_vocabularies,
-    member_names,
+    OfMembers,
+    check_equal,
+    target_tokens,
 )
 from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
@@ -35,8 +35,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
     first_equal: tuple[int, ...]  # of each model, the first one that computes the same features
 
     def __init__(self, members: Sequence[Captioner], names: Sequence[str] = ()) -> None:
-        names = names or member_names(len(members))
-        check_vocabularies([member.tokenizer for member in members], names)
+        check_equal(members, names, "target vocabularies", target_tokens)
         first = members[0]
         self.model, self.device = first.model, first.device
         self.tokenizer, self.search = first.tokenizer, first.search
@@ -56,10 +55,6 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         """Side of the largest square that a model reads, in pixels."""
         return max(member.image_size for member in self.members)
 
-    def _searched_parts(self) -> Iterator[nn.Module]:
-        for member in self.members:
-            yield from member._searched_parts()
-
     def _search(
         self, images: Sequence[CaptionerInput], config: SearchConfig
     ) -> tuple[list[list[Finished]], Memory]:
@@ -74,7 +69,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         ]
         backend = EnsembleBackend([member.model for member in self.members])
         limits = [caption_limit(config)] * len(images)
-        found = search(backend, MemberMemories(tuple(memories)), limits, keys, config)
+        found = search(backend, OfMembers(tuple(memories)), limits, keys, config)
         return found, memories[0]
 
     def _features(self, images: Sequence[Sequence[ImageInput]]) -> list[Tensor]:
@@ -96,10 +91,9 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
 def equal_networks(members: Sequence[Captioner]) -> Iterator[int]:
     """Yield for each model the number of the first one with an equal image network."""
     for number, member in enumerate(members):
-        earlier = enumerate(members[:number])
-        yield next((other for other, one in earlier if same_features(one, member)), number)
-
-
-def same_features(one: Captioner, other: Captioner) -> bool:
-    """Return True if two captioners compute equal features of an image."""
-    return one.device == other.device and equal_features(one.encoder, other.encoder)
+        equal = (
+            other
+            for other, one in enumerate(members[:number])
+            if one.device == member.device and equal_features(one.encoder, member.encoder)
+        )
+        yield next(equal, number)

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from models.base.errors import ConfigurationError
 from models.base.types import Classification, LabelProbability
 from models.inference.classifier import Classifier, ClassifyOptions
-from models.inference.ensemble.mean import MemberLengths, MemberReadModes, member_names
+from models.inference.ensemble.mean import MemberLengths, MemberReadModes, check_equal
 
 
 class EnsembleClassifier(MemberReadModes, MemberLengths, Classifier):
@@ -27,7 +26,7 @@ class EnsembleClassifier(MemberReadModes, MemberLengths, Classifier):
     members: tuple[Classifier, ...]
 
     def __init__(self, members: Sequence[Classifier], names: Sequence[str] = ()) -> None:
-        check_labels(members, names or member_names(len(members)))
+        check_equal(members, names, "labels", lambda member: {*member.labels})
         first = members[0]
         self.model, self.device = first.model, first.device
         self.tokenizer, self.search = first.tokenizer, first.search
@@ -52,15 +51,3 @@ def mean_of(results: Sequence[Classification], nbest: int) -> Classification:
     means = [LabelProbability(label, fmean(p[label] for p in each)) for label in each[0]]
     best = sorted(means, key=lambda one: -one.probability)[:nbest]
     return results[0]._replace(labels=tuple(best))
-
-
-def check_labels(members: Sequence[Classifier], names: Sequence[str]) -> None:
-    """Raise ConfigurationError unless all models predict the same labels. names: of the models."""
-    first = set(members[0].labels)
-    for name, member in zip(names[1:], members[1:], strict=True):
-        if different := sorted(first ^ set(member.labels)):
-            raise ConfigurationError(
-                f"{name} and {names[0]} have different labels, among them {different[0]!r}",
-                "models of the same labels, which an ensemble needs",
-                "give one -m",
-            )

@@ -9,19 +9,20 @@ vocabularies are identical. Source: Sutskever et al. 2014 (ensembles of decoders
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError
-from models.base.types import Memory
 from models.inference.search.backend import Backend
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+M = TypeVar("M")
 
 
 class MemberReadModes:
@@ -67,32 +68,27 @@ class MemberLengths:
         return max(lengths)
 
 
-class MemberMemories(NamedTuple):
-    """The memory of the same sources in each model."""
-
-    parts: tuple[Memory, ...]
-
-    @property
-    def mask(self) -> Tensor:
-        """Mask (B, S) of the first model's slots."""
-        return self.parts[0].mask
-
-
-class MemberStates(NamedTuple):
-    """The state, or the prepared memory, of each model."""
+class OfMembers(NamedTuple):
+    """The memory of the same sources, the prepared memory or the state, of each model."""
 
     parts: tuple[Any, ...]
 
-    def select(self, rows: Tensor) -> MemberStates:
+    @property
+    def mask(self) -> Tensor:
+        """Mask (B, S) of the first model's slots, of memories."""
+        mask: Tensor = self.parts[0].mask
+        return mask
+
+    def select(self, rows: Tensor) -> OfMembers:
         """Return the given rows of every part."""
-        return MemberStates(tuple(part.select(rows) for part in self.parts))
+        return OfMembers(tuple(part.select(rows) for part in self.parts))
 
 
 class EnsembleStep(NamedTuple):
     """Result of one decoding step of all models."""
 
     log_probs: Tensor  # (R, Y)
-    state: MemberStates
+    state: OfMembers
 
 
 class EnsembleBackend:
@@ -101,22 +97,18 @@ class EnsembleBackend:
     def __init__(self, members: Sequence[Backend]) -> None:
         self.members = tuple(members)
 
-    def start(self, memory: MemberMemories) -> tuple[MemberStates, MemberStates]:
+    def start(self, memory: OfMembers) -> tuple[OfMembers, OfMembers]:
         """Return the prepared memories and the states before the first token."""
-        begun = [
-            member.start(part) for member, part in zip(self.members, memory.parts, strict=True)
-        ]
-        return (
-            MemberStates(tuple(prepared for prepared, _ in begun)),
-            MemberStates(tuple(state for _, state in begun)),
-        )
+        pairs = zip(self.members, memory.parts, strict=True)
+        prepared, states = zip(*(member.start(part) for member, part in pairs), strict=True)
+        return OfMembers(prepared), OfMembers(states)
 
-    def step(self, tokens: Tensor, state: MemberStates, prepared: MemberStates) -> EnsembleStep:
+    def step(self, tokens: Tensor, state: OfMembers, prepared: OfMembers) -> EnsembleStep:
         """Return the mean of the probabilities after one more token per row, (R,)."""
         parts = zip(self.members, state.parts, prepared.parts, strict=True)
         steps = [member.step(tokens, own, memory) for member, own, memory in parts]
         mean = mean_log_probs([step.log_probs for step in steps])
-        return EnsembleStep(mean, MemberStates(tuple(step.state for step in steps)))
+        return EnsembleStep(mean, OfMembers(tuple(step.state for step in steps)))
 
 
 def mean_log_probs(log_probs: Sequence[Tensor]) -> Tensor:
@@ -129,25 +121,25 @@ def mean_log_probs(log_probs: Sequence[Tensor]) -> Tensor:
     return greatest + (each - greatest).exp().mean(0).log()
 
 
-def check_vocabularies(tokenizers: Sequence[Tokenizer], names: Sequence[str]) -> None:
-    """Raise ConfigurationError unless all tokenizers have the same target tokens.
+def check_equal(
+    members: Sequence[M], names: Sequence[str], what: str, value_of: Callable[[M], Any]
+) -> None:
+    """Raise ConfigurationError unless a value is equal for all models.
 
-    names: of the models, for the message.
+    names: of the models, for the message; empty if they are unknown. what: the value.
     """
-    first = _target_tokens(tokenizers[0])
-    for name, tokenizer in zip(names[1:], tokenizers[1:], strict=True):
-        if _target_tokens(tokenizer) != first:
+    values = [value_of(member) for member in members]
+    names = names or [f"model {number}" for number in range(1, len(members) + 1)]
+    for name, value in zip(names[1:], values[1:], strict=True):
+        if value != values[0]:
             raise ConfigurationError(
-                f"{name} has another target vocabulary than {names[0]}",
-                "models whose target tokens are identical, which an ensemble needs",
-                "train one with --start-from the other, or give one -m",
+                f"{name} and {names[0]} have different {what}",
+                f"models of the same {what}, which an ensemble needs",
+                "give one -m, or train one with --start-from the other",
             )
 
 
-def member_names(count: int) -> list[str]:
-    """Return names for models of unknown name, for messages."""
-    return [f"model {number}" for number in range(1, count + 1)]
-
-
-def _target_tokens(tokenizer: Tokenizer) -> tuple[str, ...]:
+def target_tokens(member: Any) -> tuple[str, ...]:
+    """Return the tokens of a model's outputs, by id."""
+    tokenizer: Tokenizer = member.tokenizer
     return tokenizer.pieces(range(tokenizer.target.get_piece_size()))

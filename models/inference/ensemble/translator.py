@@ -5,30 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import torch
-
-from models.base.errors import ConfigurationError
-from models.config.tables import SearchConfig
 from models.inference.ensemble.mean import (
     EnsembleBackend,
     MemberLengths,
-    MemberMemories,
     MemberReadModes,
-    check_vocabularies,
-    member_names,
+    OfMembers,
+    check_equal,
+    target_tokens,
 )
-from models.inference.search.beam import search
-from models.inference.search.constrained import constrained_search, with_phrases
-from models.inference.search.hypotheses import Finished, length_limit
-from models.inference.text_translator import EncodedText, TextTranslator
-from models.inference.translator import Translator
-from models.layers.packed import packed_weights
+from models.inference.text_translator import EncodedText
+from models.inference.translator import TorchSearch, Translator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
+class EnsembleTranslator(MemberReadModes, MemberLengths, TorchSearch):
     """Text models with one target vocabulary; search settings are those of the first.
 
     Each model reads a text, or a row of the same inputs, with its own source vocabulary. The
@@ -39,10 +31,9 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
     members: tuple[Translator, ...]
 
     def __init__(self, members: Sequence[Translator], names: Sequence[str] = ()) -> None:
-        names = names or member_names(len(members))
-        _check_inputs(members, names)
-        check_vocabularies([member.tokenizer for member in members], names)
-        _check_languages(members, names)
+        check_equal(members, names, "inputs", lambda member: member.inputs)
+        check_equal(members, names, "target vocabularies", target_tokens)
+        check_equal(members, names, "target languages", lambda member: {*member.languages})
         first = members[0]
         super().__init__(
             first.config, first.tokenizer, first.tokenizer_config, first.search, first.alignment
@@ -68,48 +59,14 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TextTranslator):
         """Encode texts with the vocabulary of the first model; each model checks the lengths."""
         return [member._encoded(texts, first=first) for member in self.members][0]
 
-    @torch.inference_mode()
-    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
-        phrases = self._phrases(sources, config)
-        limits = [length_limit(len(each.ids), config) for each in sources]
-        keys = [each.text for each in sources]
-        backend = EnsembleBackend([member.model for member in self.members])
-        with packed_weights(*(member.model for member in self.members)):
-            found = search(backend, self._memories(sources), limits, keys, config)
-
-        def search_again(number: int) -> list[Finished]:
-            memories = self._memories([sources[number]])
-            return constrained_search(backend, memories, limits[number], phrases[number], config)
-
-        return with_phrases(found, phrases, search_again)
-
-    def _memories(self, sources: Sequence[EncodedText]) -> MemberMemories:
-        return MemberMemories(
-            tuple(member.memory(_encoded_by(member, sources)) for member in self.members)
+    def memory(self, sources: Sequence[EncodedText]) -> OfMembers:
+        """Return the memory of texts in each model, encoded with its source vocabulary."""
+        of_members = (
+            [each._replace(ids=member.encode(each.read, each.to)) for each in sources]
+            for member in self.members
         )
+        pairs = zip(self.members, of_members, strict=True)
+        return OfMembers(tuple(member.memory(encoded) for member, encoded in pairs))
 
-
-def _encoded_by(member: Translator, sources: Sequence[EncodedText]) -> list[EncodedText]:
-    """Return the texts as ids of one model's source vocabulary."""
-    return [each._replace(ids=member.encode(each.read, each.to)) for each in sources]
-
-
-def _check_inputs(members: Sequence[Translator], names: Sequence[str]) -> None:
-    for name, member in zip(names[1:], members[1:], strict=True):
-        if member.inputs != members[0].inputs:
-            first, other = (", ".join(each.inputs) or "text" for each in (members[0], member))
-            raise ConfigurationError(
-                f"{name} reads {other}, {names[0]} {first}",
-                "models with the same inputs, which an ensemble needs",
-                "give one -m",
-            )
-
-
-def _check_languages(members: Sequence[Translator], names: Sequence[str]) -> None:
-    for name, member in zip(names[1:], members[1:], strict=True):
-        if set(member.languages) != set(members[0].languages):
-            raise ConfigurationError(
-                f"{name} has other target languages than {names[0]}",
-                "models with the same --to, which an ensemble needs",
-                "give one -m",
-            )
+    def _backend(self) -> EnsembleBackend:
+        return EnsembleBackend([member.model for member in self.members])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -44,38 +44,33 @@ class FinishedBatch(NamedTuple):
         return FinishedBatch(scores, log_probs, lengths, truncated, ids)
 
 
-@dataclass
-class Outputs:
-    """Outputs of sentences; they stay on the device until `in_order`."""
+Outputs = tuple[list[int], FinishedBatch]  # numbers of sentences, and their hypotheses
 
-    config: SearchConfig
-    parts: list[tuple[list[int], FinishedBatch]] = field(default_factory=list)
 
-    def add(self, sentences: list[int], finished: FinishedBatch) -> None:
-        """Add the hypotheses of some sentences, given their numbers."""
-        self.parts.append((sentences, finished))
+def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finished]]:
+    """Return the best `config.nbest` hypotheses of sentences 0, 1, ..., best first.
 
-    def in_order(self) -> list[list[Finished]]:
-        """Return the best `config.nbest` hypotheses of sentences 0, 1, ..., best first."""
-        found = {}
-        for sentences, finished in self.parts:
-            for sentence, *parts in zip(
-                sentences, *(part.tolist() for part in finished[1:]), strict=True
-            ):
-                found[sentence] = self._best(*parts)
-        return [found[number] for number in range(len(found))]
+    parts: of all sentences; they stay on the device until now.
+    """
+    found = {}
+    for sentences, finished in parts:
+        lists = (part.tolist() for part in finished[1:])
+        for sentence, *hypotheses in zip(sentences, *lists, strict=True):
+            found[sentence] = _best(config, *hypotheses)
+    return [found[number] for number in range(len(found))]
 
-    def _best(
-        self,
-        log_probs: list[float],
-        lengths: list[int],
-        truncated: list[bool],
-        ids: list[list[int]],
-    ) -> list[Finished]:
-        alpha, found = self.config.length_penalty, []
-        for log_prob, length, cut, tokens in zip(log_probs, lengths, truncated, ids, strict=True):
-            if length:
-                score = log_prob / length_penalty(length, alpha)
-                found.append(Finished(tuple(tokens[1:length]), log_prob, score, cut))
-        found.sort(key=lambda one: -one.score)
-        return found[: self.config.nbest]
+
+def _best(
+    config: SearchConfig,
+    log_probs: list[float],
+    lengths: list[int],
+    truncated: list[bool],
+    ids: list[list[int]],
+) -> list[Finished]:
+    """Return the hypotheses of one sentence, best first."""
+    found = []
+    for log_prob, length, cut, tokens in zip(log_probs, lengths, truncated, ids, strict=True):
+        if length:
+            score = log_prob / length_penalty(length, config.length_penalty)
+            found.append(Finished(tuple(tokens[1:length]), log_prob, score, cut))
+    return sorted(found, key=lambda one: -one.score)[: config.nbest]

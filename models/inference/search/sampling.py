@@ -14,11 +14,9 @@ from torch import Tensor
 
 from models.config.tables import SearchConfig
 from models.inference.search.backend import Backend, HasMask
-from models.inference.search.finished import FinishedBatch, Outputs
+from models.inference.search.finished import FinishedBatch, in_order
 from models.inference.search.hypotheses import Finished
 from models.text.tokenizer import END, FIRST_OUTPUT, START
-
-DRAWS = 16  # random numbers of an output that are computed together
 
 
 @dataclass
@@ -28,7 +26,6 @@ class Samples:
     sentences: list[int]  # (B,) index in the batch
     rngs: list[random.Random]  # (R,), R = B * N
     limits: Tensor  # (R,) maximum length in tokens, end mark included
-    uniform: Tensor  # (R, DRAWS) random numbers of the present and the next steps
     ids: Tensor  # (R, t) output so far, start mark first; end marks after its end
     log_probs: Tensor  # (R,) float64
     lengths: Tensor  # (R,) in tokens, end mark included
@@ -41,11 +38,7 @@ class Samples:
 
     def random_numbers(self) -> Tensor:
         """Return a uniform random number for the next token of each row, (R,)."""
-        place = (self.ids.shape[1] - 1) % DRAWS
-        if place == 0:
-            drawn = [[rng.random() for _ in range(DRAWS)] for rng in self.rngs]
-            self.uniform = torch.tensor(drawn, device=self.ids.device)
-        return self.uniform[:, place]
+        return torch.tensor([rng.random() for rng in self.rngs], device=self.ids.device)
 
     def append(self, wanted: Tensor, log_probs: Tensor) -> None:
         """Add the tokens wanted (R,), given all log-probabilities (R, Y); end at the limit."""
@@ -64,7 +57,7 @@ class Samples:
         rows = torch.tensor(kept, device=self.ids.device, dtype=torch.long)
         self.sentences = [self.sentences[n] for n in places]
         self.rngs = [self.rngs[n] for n in kept]
-        for name in ("limits", "uniform", "ids", "log_probs", "lengths", "truncated"):
+        for name in ("limits", "ids", "log_probs", "lengths", "truncated"):
             setattr(self, name, getattr(self, name).index_select(0, rows))
         return rows
 
@@ -76,7 +69,7 @@ def sample(
 
     A sentence whose outputs have all ended leaves the batch, so that the others decode faster.
     """
-    samples, outputs = begin(limits, keys, config, memory.mask.device), Outputs(config)
+    samples, outputs = begin(limits, keys, config, memory.mask.device), []
     prepared, state = backend.start(memory)
     sentences = torch.arange(len(limits), device=memory.mask.device)
     state = state.select(sentences.repeat_interleave(config.nbest))
@@ -87,9 +80,9 @@ def sample(
         going = samples.live.unflatten(0, (-1, config.nbest)).any(1).tolist()
         if all(going):
             continue
-        outputs.add(*finished(samples, [n for n, one in enumerate(going) if not one]))
+        outputs.append(finished(samples, [n for n, one in enumerate(going) if not one]))
         if not any(going):
-            return outputs.in_order()
+            return in_order(outputs, config)
         kept = [n for n, one in enumerate(going) if one]
         state = state.select(samples.select(kept))
         prepared = prepared.select(torch.tensor(kept, device=samples.ids.device))
@@ -105,7 +98,6 @@ def begin(
         sentences=list(range(len(keys))),
         rngs=[random_numbers(key, n, config.seed) for key in keys for n in range(config.nbest)],
         limits=torch.tensor(limits, device=device).repeat_interleave(config.nbest),
-        uniform=torch.zeros(rows, DRAWS, device=device),
         ids=torch.full((rows, 1), START, device=device),
         log_probs=zeros.double(),
         lengths=zeros,

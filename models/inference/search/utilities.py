@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -21,13 +20,6 @@ CHRF_ORDER = 6  # characters of the longest n-grams
 CHRF_BETA = 2.0  # weight of the recall
 BLEU_ORDER = 4  # words of the longest n-grams
 WORD = re.compile(r"\w+|[^\w\s]")
-
-
-class Matches(NamedTuple):
-    """Numbers of n-grams of one order in N texts."""
-
-    common: Matrix  # (N, N) of two texts, each as often as it is in both
-    total: Matrix  # (N,)
 
 
 def chrf(texts: Sequence[str]) -> Matrix:
@@ -69,8 +61,11 @@ def bleu(texts: Sequence[str]) -> Matrix:
 UTILITIES: dict[str, Callable[[Sequence[str]], Matrix]] = {"chrf": chrf, "bleu": bleu}
 
 
-def matches(units: Sequence[Sequence[str]], order: int) -> Matches:
-    """Count the n-grams of one order. units: of each text, its characters or words."""
+def matches(units: Sequence[Sequence[str]], order: int) -> tuple[Matrix, Matrix]:
+    """Return the numbers of common n-grams (N, N) of two texts each, and those of a text (N,).
+
+    units: of each text, its characters or words. Common: each as often as it is in both texts.
+    """
     ngrams = [
         [tuple(text[start : start + order]) for start in range(len(text) - order + 1)]
         for text in units
@@ -81,4 +76,4 @@ def matches(units: Sequence[Sequence[str]], order: int) -> Matches:
         for ngram in own:
             row[places[ngram]] += 1
     common = [numpy.minimum(row, counts).sum(1) for row in counts]  # a row at a time: less memory
-    return Matches(numpy.array(common), counts.sum(1))
+    return numpy.array(common), counts.sum(1)

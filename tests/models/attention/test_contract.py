@@ -20,7 +20,7 @@ from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory
 from models.bundle import build, load_weights, weights_of
 from models.config.tables import AttentionConfig, ModelConfig
-from models.families.encoder_decoder import TeacherForcingOutput
+from models.decoders.base import DecoderOutput
 from tests.models.mechanisms import (
     BATCH,
     MONOTONIC,
@@ -33,12 +33,12 @@ from tests.models.mechanisms import (
     model_of,
     unsharpened,
 )
-from tests.models.small import VOCABULARY
+from tests.models.small import VOCABULARY, steps
 
 
 @cache
 @torch.no_grad()
-def forced_of(preset: str, config: AttentionConfig) -> TeacherForcingOutput:
+def forced_of(preset: str, config: AttentionConfig) -> DecoderOutput:
     """Return the features and weights of BATCH by `model_of`. Not to be changed."""
     return model_of(preset, config).teacher_force(BATCH, want_weights=True)
 
@@ -69,14 +69,10 @@ def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -
     for config in combinations(score, window, preset):
         model = model_of(preset, config)
         forced = forced_of(preset, config)
-        prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
-        expected = model.output(forced.features).log_softmax(-1)
-        for t, tokens in enumerate(BATCH.target_in.unbind(1)):
-            step = model.step(tokens, state, prepared, want_weights=True)
-            state = step.state
-            close(step.log_probs, expected[:, t], config)
-            assert step.weights is not None and forced.weights is not None
-            close(step.weights, forced.weights[:, t], config)
+        log_probs, weights = steps(model, BATCH)
+        close(log_probs, model.output(forced.features).log_softmax(-1), config)
+        assert weights is not None and forced.weights is not None
+        close(weights, forced.weights, config)
 
 
 @each_kind

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.bundle import build
 from models.config.tables import AttentionLossConfig
-from models.families.encoder_decoder import TeacherForcingOutput
+from models.decoders.base import DecoderOutput
 from models.losses.losses import AttentionLoss, coverage_penalty
 from tests.models.mechanisms import BATCH, FAMILIES, SIZES
 from tests.models.small import pairs, small_config, small_model
@@ -56,7 +56,7 @@ def test_attention_is_drawn_to_regions_at_the_steps_that_have_one() -> None:
     weights = torch.full((2, 3, 4), 0.25)
     weights[0, 1] = torch.tensor([0.8, 0.1, 0.1, 0.0])
     loss = AttentionLoss(AttentionLossConfig(regions=2), small_model("rnnsearch-nano"))
-    forced = TeacherForcingOutput(torch.zeros(2, 3, 1), weights)
+    forced = DecoderOutput(torch.zeros(2, 3, 1), None, weights)
     terms, _ = loss(forced, batch._replace(regions=regions), torch.zeros(5), None)
     expected = -(math.log(0.8) + math.log(0.1))
     torch.testing.assert_close(terms, torch.tensor(expected), atol=1e-5, rtol=0)
@@ -67,6 +67,6 @@ def test_the_penalty_on_entropy_counts_real_steps() -> None:
     weights = torch.full((2, 3, 4), 0.25)
     weights[0, 0] = torch.tensor([1.0, 0.0, 0.0, 0.0])
     loss = AttentionLoss(AttentionLossConfig(peaked=0.5), small_model("rnnsearch-nano"))
-    forced = TeacherForcingOutput(torch.zeros(2, 3, 1), weights)
+    forced = DecoderOutput(torch.zeros(2, 3, 1), None, weights)
     terms, _ = loss(forced, batch, torch.zeros(5), None)
     torch.testing.assert_close(terms, torch.tensor(0.5 * 4 * math.log(4)), atol=1e-5, rtol=0)

@@ -29,8 +29,6 @@ PARTS = ("score", "window", "normalise", "read")
         ({"heads": 3}, ["3 attention heads", "16"]),
         ({"heads": 0}, ["0 attention heads"]),
         ({"score": "location", "positions": 100}, ["100 slots", "512", "positions"]),
-        ({"score": "location_aware", "filter_width": 4}, ["width 4", "odd"]),
-        ({"score": "ffn", "depth": 0}, ["depth = 0", "at least 1"]),
         ({"window": "local_p", "window_size": 0}, ["window_size = 0", "at least 1"]),
         ({"window": "local_m", "window_size": 0}, ["window_size = 0", "at least 1"]),
         ({"read": "hard", "read_decode": "best"}, ["'best'", "argmax"]),
@@ -89,7 +87,7 @@ def test_following_the_refusals_of_a_combination_leads_to_one_that_works(
 def test_penalties_that_have_nothing_to_hold_are_refused() -> None:
     see = AttentionLossConfig(coverage="see")
     without = build(small_config("seq2seq-nano"), SIZES)
-    refused(lambda: AttentionLoss(see, without), "without attention")
-    refused(lambda: AttentionLoss(see, hard_model("luong-nano")), "read 'hard'", "soft")
+    refused(lambda: AttentionLoss(see, without), "without soft attention")
+    refused(lambda: AttentionLoss(see, hard_model("luong-nano")), "read 'soft'")
     unknown = AttentionLossConfig(coverage="sea")
     refused(lambda: AttentionLoss(unknown, without), "'sea'", "did you mean see")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -12,8 +13,7 @@ from torch import Tensor
 from models.attention.additive import Additive
 from models.base.registry import find, names
 from models.config.tables import AttentionConfig
-from models.numerics.additive_energy import AdditiveEnergy, _can_factorise
-from models.numerics.ffn_energy import FeedForwardEnergy
+from models.numerics.pair_energy import additive_energy, feed_forward_energy
 from tests.models.attention.formulas import FORMULAS
 from tests.models.mechanisms import BATCH, EQUAL_SIZES, FAMILIES, a_past, model_of, refused
 
@@ -27,7 +27,7 @@ def test_every_score_has_a_formula() -> None:
 def test_a_score_equals_its_formula_in_plain_loops(name: str) -> None:
     torch.manual_seed(1)
     size = 4 if name in EQUAL_SIZES else 3  # of the query
-    score = find("score", name)(size, 4, AttentionConfig(score=name, depth=3, filter_width=3))
+    score = find("score", name)(size, 4, AttentionConfig(score=name))
     query, values, past = torch.randn(2, 3, size), torch.randn(2, 5, 4), a_past()
     recalled = (past,) if score.needs_history else ()
     scores = score(query, score.prepare(values), *recalled)
@@ -55,78 +55,38 @@ def test_a_source_longer_than_location_has_logits_for_is_refused() -> None:
     refused(lambda: score.prepare(torch.randn(1, 6, 4)), "6 slots", "at most 5", "positions")
 
 
-def test_the_chunks_and_the_recomputation_of_ffn_change_nothing(
-    monkeypatch: pytest.MonkeyPatch,
+ENERGIES: dict[str, tuple[Callable[..., Tensor], list[tuple[int, ...]]]] = {
+    "additive": (additive_energy, [(2, 3, 4), (2, 5, 4), (4,)]),
+    "with features": (additive_energy, [(2, 3, 4), (2, 5, 4), (4,), (2, 3, 5, 2), (4, 2)]),
+    "ffn": (feed_forward_energy, [(2, 3, 4), (2, 5, 4), (4,), (4, 4), (4,)]),
+}
+
+
+def plain_energy(name: str, query: Tensor, keys: Tensor, energy: Tensor, *more: Tensor) -> Tensor:
+    """Return the energies by their formula, all pairs at once."""
+    inner = query.unsqueeze(2) + keys.unsqueeze(1)
+    if name == "with features":
+        inner = inner + more[0] @ more[1].mT
+    hidden = inner.tanh()
+    if name == "ffn":
+        hidden = torch.nn.functional.linear(hidden, *more).tanh()
+    return hidden @ energy
+
+
+@pytest.mark.parametrize("elements", [1, 80, 2**18])
+@pytest.mark.parametrize("name", ENERGIES)
+def test_energies_and_gradients_are_those_of_the_formula_in_chunks_of_any_size(
+    name: str, elements: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("models.numerics.pair_energy.CHUNK_ELEMENTS", elements)
     torch.manual_seed(1)
-    score = find("score", "ffn")(3, 4, AttentionConfig(score="ffn", depth=3))
-    query, values = torch.randn(2, 5, 3, requires_grad=True), torch.randn(2, 6, 4)
-    aim, found = torch.randn(2, 5, 6), []
-
-    def add(scores: Tensor) -> None:
-        grads = torch.autograd.grad((scores * aim).sum(), [query, *score.parameters()])
-        found.append((scores, *grads))
-
-    for size in (1, 2**20):
-        monkeypatch.setattr("models.numerics.ffn_energy.CHUNK_ELEMENTS", size)
-        add(score(query, score.prepare(values)))
-    hidden = (score.query(query).unsqueeze(2) + score.prepare(values).unsqueeze(1)).tanh()
-    for layer in score.layers:
-        hidden = layer(hidden).tanh()
-    add(score.energy(hidden).squeeze(-1))
-    for one, other in itertools.pairwise(found):
-        torch.testing.assert_close(one, other)
-
-
-@pytest.mark.parametrize(
-    ("energy", "more"),
-    [
-        (FeedForwardEnergy, [(4, 4), (4,), (4, 4), (4,)]),
-        (AdditiveEnergy, []),
-        (AdditiveEnergy, [(2, 3, 5, 2), (4, 2)]),
-    ],
-    ids=["ffn", "additive", "with features"],
-)
-def test_an_energy_has_the_gradient_of_finite_differences(
-    energy: type[torch.autograd.Function], more: list[tuple[int, ...]]
-) -> None:
-    torch.manual_seed(1)
-    shapes = [(2, 3, 4), (2, 5, 4), (4,), *more]
-    inputs = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
-    assert torch.autograd.gradcheck(energy.apply, inputs)
-
-
-@pytest.mark.parametrize("scale", [1.0, 30.0])  # above 20, exponentials are not factorised
-@pytest.mark.parametrize("queries", [1, 5])
-def test_additive_energy_is_its_formula_in_blocks_of_any_size(
-    scale: float, queries: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    torch.manual_seed(1)
-    shapes = [(3, queries, 4), (3, 6, 4), (4,)]
-    inputs = [scale * torch.randn(s) for s in shapes]
-    inputs = [x.double().requires_grad_() for x in inputs]
-    aim = torch.randn(3, queries, 6).double()
-    query, keys, energy = inputs
-    direct = (query.unsqueeze(2) + keys.unsqueeze(1)).tanh() @ energy
-    expected = (direct, *torch.autograd.grad((direct * aim).sum(), inputs))
-    for size in (1, 50, 2**18):
-        monkeypatch.setattr("models.numerics.additive_energy.BLOCK_ELEMENTS", size)
-        scores = AdditiveEnergy.apply(*inputs)  # type: ignore[no-untyped-call]
-        found = (scores, *torch.autograd.grad((scores * aim).sum(), inputs))
-        torch.testing.assert_close(found, expected)
-
-
-@pytest.mark.parametrize("largest", [5.0, 33.0, 60.0])  # of the queries; above 34 not factorised
-def test_energies_of_large_keys_are_those_of_their_formula(largest: float) -> None:
-    torch.manual_seed(1)
-    query, keys = torch.empty(3, 5, 32).uniform_(-largest, largest), 40 * torch.randn(3, 7, 32)
-    keys[0, :2] = torch.tensor([100.0, -torch.inf])[:, None]  # with every query
-    keys[1, 0, :5], query[1, 0, :5] = -query[1, 0, :5], -query[1, 0, :5]  # tanh is not saturated
-    energy = torch.randn(32)
-    exact = (query[:, :, None].double() + keys[:, None].double()).tanh() @ energy.double()
-    assert _can_factorise(query, keys) == (largest < 60)
-    scores = AdditiveEnergy.apply(query, keys, energy)  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(scores.double(), exact, atol=1e-5, rtol=0)
+    compute, shapes = ENERGIES[name]
+    inputs = [(3 * torch.randn(shape)).double().requires_grad_() for shape in shapes]
+    aim = torch.randn(2, 3, 5).double()
+    scores, expected = compute(*inputs), plain_energy(name, *inputs)
+    torch.testing.assert_close(scores, expected)
+    one, other = (torch.autograd.grad((x * aim).sum(), inputs) for x in (scores, expected))
+    torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("name", ["additive", "ffn"])
@@ -147,7 +107,7 @@ def test_energies_under_autocast_are_those_of_fp32_up_to_rounding(name: str) -> 
 @pytest.mark.parametrize("name", ["additive", "concat", "location_aware"])
 def test_the_coverage_feature_adds_the_sum_of_earlier_weights(name: str) -> None:
     torch.manual_seed(1)
-    config = AttentionConfig(score=name, coverage=True, filter_width=3)
+    config = AttentionConfig(score=name, coverage=True)
     score = find("score", name)(3, 4, config)
     query, values, past = torch.randn(2, 3, 3), torch.randn(2, 5, 4), a_past()
     inner = score.query(query)[:, :, None] + score.key(values)[:, None]

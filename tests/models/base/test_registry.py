@@ -11,9 +11,8 @@ import pytest
 import models
 from models.base.errors import ModelError
 from models.base.registry import TABLES, describe, find, location, names
-from models.base.settings import fields_of
 from models.catalogue.presets import PRESETS, model_config
-from models.config.tables import RECURRENT_SCORE, TRANSFORMER_SCORE, AttentionConfig
+from models.config.tables import RECURRENT_SCORE
 
 ENTRIES = [(kind, name) for kind in TABLES for name in names(kind)]
 UNSOURCED: set[tuple[str, str]] = set()  # variants that come from no paper
@@ -43,12 +42,6 @@ def test_an_unknown_name_is_refused_in_one_line_with_near_ones(kind: str) -> Non
 def test_no_class_has_two_names() -> None:
     places = [place for table in TABLES.values() for place in table.values()]
     assert len(set(places)) == len(places)
-
-
-def test_the_defaults_are_registered() -> None:
-    for kind in ("window", "normalise", "read"):
-        assert fields_of(AttentionConfig)[kind].default in names(kind)
-    assert {RECURRENT_SCORE, TRANSFORMER_SCORE} <= set(names("score"))
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -10,7 +10,7 @@ import torch
 
 from models.base.errors import ModelError
 from models.base.registry import names
-from models.base.settings import fields_of, from_dict, limits_of, to_dict
+from models.base.settings import from_dict, limits_of, to_dict
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
@@ -85,12 +85,12 @@ def test_whole_tables_are_left_out_only_where_they_have_no_effect(family: str) -
 
 def test_options_of_the_chosen_parts_are_shown() -> None:
     config = small_config("rnnsearch-small")
-    for score, shown in (("additive", "size"), ("ffn", "depth"), ("location", "positions")):
+    for score, shown in (("additive", "size"), ("ffn", "size"), ("location", "positions")):
         attention = dataclasses.replace(config.attention, score=score)
         unused = unused_settings(dataclasses.replace(config, attention=attention))
         assert f"model.attention.{shown}" not in unused
         assert "model.attention.read_gradient" in unused
-    assert set(fields_of(ModelConfig)) > {"gate"} and "model.gate" in unused_settings(config)
+    assert "model.input_feeding" in unused_settings(config)
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,11 @@ from PIL import Image
 from torch import Tensor
 
 import models
-from models.attention import hard
 from models.base.errors import ModelError
-from models.base.registry import names
 from models.base.types import Batch, VocabularySizes
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import PRESETS
 from models.config.tables import (
-    AttentionConfig,
-    AttentionLossConfig,
     ModelConfig,
     SearchConfig,
     TokenizerConfig,
@@ -32,9 +28,8 @@ from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
-from models.losses.losses import AttentionLoss, LossSum
 from models.text.tokenizer import Tokenizer
-from tests.models.mechanisms import always_sampled, cannot_move
+from tests.models.mechanisms import always_sampled
 from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, reads_images, small_config
 
 SIZES = VocabularySizes(0, VOCABULARY, False)
@@ -66,13 +61,12 @@ def sigmoid(x: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("gate", [True, False])
-def test_the_decoder_is_the_papers_formula_in_plain_loops(gate: bool) -> None:
-    model = model_of(dataclasses.replace(small_config(SOFT), gate=gate))
+def test_the_decoder_is_the_papers_formula_in_plain_loops() -> None:
+    model = model_of(small_config(SOFT))
     d: Any = model.decoder
     cells = BATCH.source[:1, :4]
     forced = model.teacher_force(BATCH.map(lambda part: part[:1]), want_weights=True)
-    assert forced.weights is not None
+    assert forced.weights is not None and forced.gates is not None
     a = [cells[0, i] for i in range(4)]
     h, c = d.bridge.map(sum(a) / 4).tanh().chunk(2)  # f_init,h and f_init,c
     score, matrix = d.attention.score, d.recurrence.cells[0].recurrent
@@ -80,11 +74,9 @@ def test_the_decoder_is_the_papers_formula_in_plain_loops(gate: bool) -> None:
         e = [score.energy @ (score.query(h) + score.key(cell)).tanh() for cell in a]
         alpha = [float(x.exp()) / sum(float(y.exp()) for y in e) for x in e]
         z = sum(weight * cell for weight, cell in zip(alpha, a, strict=True))
-        if gate:
-            beta = sigmoid(d.gate(h))
-            assert forced.gates is not None
-            torch.testing.assert_close(forced.gates[0, t], beta[0], **CLOSE)
-            z = beta * z
+        beta = sigmoid(d.gate(h))
+        torch.testing.assert_close(forced.gates[0, t], beta[0], **CLOSE)
+        z = beta * z
         y = d.embedding.weight[token]
         keep, write, show, new = (d.token_gates(y) + d.context_gates(z) + matrix(h)).chunk(4)
         c = sigmoid(keep) * c + sigmoid(write) * new.tanh()
@@ -93,51 +85,6 @@ def test_the_decoder_is_the_papers_formula_in_plain_loops(gate: bool) -> None:
             forced.features[0, t], y + d.state_out(h) + d.context_out(z), **CLOSE
         )
         torch.testing.assert_close(forced.weights[0, t, :4], torch.tensor(alpha), **CLOSE)
-    assert (forced.gates is None) != gate
-
-
-def mechanisms() -> list[AttentionConfig]:
-    """Every score with every window, and every normaliser and number of heads with some score."""
-    both = itertools.product(names("score"), names("window"))
-    found = [AttentionConfig(score=score, window=window) for score, window in both]
-    for normalise, heads in itertools.product(names("normalise"), (1, 2)):
-        found.append(AttentionConfig(normalise=normalise, heads=heads))
-    found += [
-        dataclasses.replace(config, read="hard")
-        for config in found
-        if not cannot_move(config.window, config.normalise, "hard")
-    ]
-    return [dataclasses.replace(config, window_size=3, filter_width=3) for config in found]
-
-
-def label(config: AttentionConfig) -> str:
-    return (
-        "-".join(map(str, config))
-        if isinstance(config, tuple)
-        else (f"{config.score}-{config.window}-{config.normalise}-{config.read}-{config.heads}")
-    )
-
-
-every_mechanism = pytest.mark.parametrize("config", mechanisms(), ids=label)
-
-
-def with_attention(config: AttentionConfig) -> ModelConfig:
-    return dataclasses.replace(small_config(SOFT), attention=config, hidden=FEATURES)
-
-
-@torch.no_grad()
-@every_mechanism
-def test_every_mechanism_reads_a_grid_step_by_step_as_at_once(config: AttentionConfig) -> None:
-    model = model_of(with_attention(config))
-    forced = model.teacher_force(BATCH, want_weights=True)
-    assert forced.weights is not None and forced.weights.shape == (3, 6, 7)
-    prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
-    for t, tokens in enumerate(BATCH.target_in.unbind(1)):
-        step = model.step(tokens, state, prepared, want_weights=True)
-        state = step.state
-        expected = model.output(forced.features[:, t]).log_softmax(-1)
-        torch.testing.assert_close(step.log_probs, expected, **CLOSE)
-        torch.testing.assert_close(step.weights, forced.weights[:, t], **CLOSE)
 
 
 def gradients(model: EncoderDecoder, batch: Batch) -> dict[str, Tensor | None]:
@@ -147,13 +94,6 @@ def gradients(model: EncoderDecoder, batch: Batch) -> dict[str, Tensor | None]:
         loss = loss + (forced.log_prob * torch.randn(3, 6)).sum() + forced.entropy.sum()
     loss.backward()
     return {name: parameter.grad for name, parameter in model.named_parameters()}
-
-
-@every_mechanism
-def test_gradients_reach_every_parameter(config: AttentionConfig) -> None:
-    model = model_of(with_attention(config))
-    for name, grad in gradients(model, IMAGES).items():
-        assert grad is not None and grad.abs().sum() > 0, name
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if reads_images(name)])
@@ -177,65 +117,6 @@ def test_what_cannot_work_is_refused_at_construction() -> None:
 
 
 # the losses
-
-
-def test_the_doubly_stochastic_penalty_is_0_if_the_weights_of_every_cell_sum_to_1() -> None:
-    model = model_of(small_config(SOFT))
-    loss = AttentionLossConfig(coverage="doubly_stochastic", coverage_weight=0.5)
-    forced = model.teacher_force(IMAGES, want_weights=True)
-    assert forced.weights is not None
-    penalty, _ = AttentionLoss(loss, model)(forced, IMAGES, torch.ones(3), None)
-    expected = 0.0
-    for row, steps in enumerate((5, 3, 6)):
-        for cell in range(16):
-            looked = sum(float(forced.weights[row, t, cell].detach()) for t in range(steps))
-            expected += (1 - looked) ** 2
-    assert float(torch.as_tensor(penalty).detach()) == pytest.approx(0.5 * expected, rel=1e-4)
-
-
-def test_reinforce_equals_exact_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mean of many draws against the sum over all 9 ways to draw twice among 3 cells."""
-    attention = AttentionConfig(score="general", read="hard")
-    model = model_of(with_attention(attention)).train()
-    few = pairs([3], [2])
-    one = few._replace(source=imaged(few.source))
-    parameters = [p for name, p in model.named_parameters() if "attention" in name]
-    parameters += map(model.get_parameter, ("decoder.gate.weight", "decoder.bridge.map.weight"))
-
-    def flat(loss: Tensor) -> Tensor:
-        return torch.cat([grad.flatten() for grad in torch.autograd.grad(loss, parameters)])
-
-    def many(times: int) -> Batch:
-        return one.map(lambda part: part.expand(times, *part.shape[1:]))
-
-    config = AttentionLossConfig(entropy=0.0)
-    estimator, estimates, baseline = AttentionLoss(config, model), [], -3.0
-    for _ in range(80):
-        batch = many(40)
-        forced = model.teacher_force(batch)
-        features, target = forced.features[batch.target_mask], batch.target_out[batch.target_mask]
-        output = model.output
-        loss, nll = LossSum(0.0).by_token(features, target, output.weight, output.bias)
-        terms, following = estimator(forced, batch, nll, baseline)
-        estimates.append(flat((loss + terms) / 40))
-        assert following is not None
-        baseline = following
-
-    steps = iter(torch.tensor(list(itertools.product(range(3), repeat=2))).unbind(1))
-    monkeypatch.setattr(hard, "sampled", lambda weights, place: next(steps)[:, None])
-    forced = model.teacher_force(many(9))
-    assert forced.log_prob is not None
-    log_probs = model.output(forced.features).log_softmax(-1)
-    said = log_probs.gather(2, many(9).target_out[:, :, None]).sum((1, 2))  # (9,)
-    chances = forced.log_prob.sum(1).exp()
-    torch.testing.assert_close(chances.sum(), torch.tensor(1.0))
-    exact = flat(-(chances * said).sum())
-
-    found = torch.stack(estimates)
-    error = found.std(0) / math.sqrt(len(estimates))
-    z = (found.mean(0) - exact)[error > 1e-9] / error[error > 1e-9]
-    assert len(z) > 300 and float(z.abs().max()) < 5.5 and float(z.square().mean()) < 2.5
-    assert float(exact.norm()) > 3 * float(error.norm()) / math.sqrt(len(error))
 
 
 # a bundle in use

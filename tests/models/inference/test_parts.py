@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ import pytest
 import torch
 
 from models.base.interruptible import at_once
-from models.inference.parts import FEWEST, divided, in_parts, number_of_parts
+from models.inference.parts import FEWEST, in_parts
 
 CPU = torch.device("cpu")
 MANY = list(range(2 * FEWEST + 1))
@@ -34,14 +33,6 @@ def threads_of_torch() -> list[int]:
     return [torch.get_num_threads(), *at_once([torch.get_num_threads])]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 9])
-def test_parts_are_the_inputs_in_order_and_of_equal_sizes(count: int) -> None:
-    parts = divided(MANY, count)
-    assert [one for part in parts for one in part] == MANY
-    sizes = [len(part) for part in parts]
-    assert len(sizes) == count and max(sizes) - min(sizes) <= 1
-
-
 def test_parts_are_computed_in_threads_that_divide_those_of_torch() -> None:
     threads = threading.active_count()
     found = in_parts(places, MANY, CPU)
@@ -62,12 +53,6 @@ def test_one_thread_few_inputs_and_autocast_need_no_other_thread() -> None:
         assert is_here(MANY)
     torch.set_num_threads(1)
     assert is_here(MANY)
-    assert number_of_parts(100, 8, torch.device("cuda")) == 1
-
-
-@pytest.mark.parametrize(("threads", "inputs", "count"), [(8, 32, 8), (8, 13, 3), (3, 100, 3)])
-def test_a_part_has_at_least_a_few_inputs(threads: int, inputs: int, count: int) -> None:
-    assert number_of_parts(inputs, threads, CPU) == count
 
 
 def test_the_first_error_in_the_order_of_the_inputs_is_raised_after_all_parts() -> None:
@@ -81,24 +66,3 @@ def test_the_first_error_in_the_order_of_the_inputs_is_raised_after_all_parts() 
     with pytest.raises(ValueError, match=r"^0$"):
         in_parts(fail, MANY, CPU)
     assert len(ended) == 2 and threads_of_torch() == [2, 2]
-
-
-def test_ctrl_c_ends_the_wait_for_the_parts() -> None:
-    finished, start = threading.Event(), time.monotonic()
-
-    def wait(part: Sequence[int]) -> list[int]:
-        finished.wait(60)
-        return list(part)
-
-    def interrupt(*signal_and_frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            in_parts(wait, MANY, CPU)
-    finally:
-        finished.set()
-        signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - start < 30 and threads_of_torch() == [2, 2]

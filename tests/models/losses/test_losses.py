@@ -64,29 +64,9 @@ def test_it_equals_cross_entropy(smoothing: float, bias: bool) -> None:
     torch.testing.assert_close(nll.sum(), expected(given, 0.0).loss)
     assert not nll.requires_grad
     for ours, theirs in zip(
-        torch.autograd.grad(value, given.learned), reference.grads, strict=True
-    ):
-        torch.testing.assert_close(ours, theirs)
-
-
-def test_its_gradient_is_scaled_by_what_comes_in() -> None:
-    given = inputs()
-    value, _ = LossSum(0.1).by_token(*given)
-    for ours, theirs in zip(
-        torch.autograd.grad(value / 7, given.learned), expected(given, 0.1).grads, strict=True
+        torch.autograd.grad(value / 7, given.learned), reference.grads, strict=True
     ):
         torch.testing.assert_close(ours, theirs / 7)
-
-
-def test_it_has_the_gradient_of_finite_differences() -> None:
-    given = inputs(dtype=torch.float64)
-
-    def smoothed(features: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        value: Tensor = LossSum(0.1).by_token(features, given.target, weight, bias)[0]
-        return value.double()
-
-    # it computes in fp32, so the steps must be long and the comparison lenient
-    assert torch.autograd.gradcheck(smoothed, given.learned, eps=1e-2, atol=5e-3, rtol=5e-3)
 
 
 def test_it_holds_for_logits_far_from_zero() -> None:
@@ -120,10 +100,3 @@ def test_without_gradients_the_value_is_the_same() -> None:
         silent, _ = LossSum(0.1).by_token(*given)
     torch.testing.assert_close(silent, LossSum(0.1).by_token(*given)[0])
     assert not silent.requires_grad
-
-
-def test_without_gradients_none_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = inputs()
-    monkeypatch.setattr(loss.Gradients, "like", lambda *_: pytest.fail("gradients for nothing"))
-    with torch.inference_mode():
-        LossSum(0.1).by_token(*given)

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from models.numerics.dropout import Dropout, random_bytes
+from models.numerics.dropout import Dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])
@@ -45,12 +45,3 @@ def test_dropout_does_nothing_in_evaluation_and_nothing_at_zero() -> None:
     x = torch.randn(100)
     assert Dropout(0.5).eval()(x) is x and Dropout(0.0).train()(x) is x
     assert not torch.equal(Dropout(0.5).train()(x), x)
-
-
-def test_random_bytes_are_uniform_in_every_place() -> None:
-    torch.manual_seed(1)
-    draws = random_bytes(8 * 50_000).view(-1, 8).long()
-    for bit in range(8):
-        shares = ((draws >> bit) & 1).float().mean(0)
-        torch.testing.assert_close(shares, torch.full((8,), 0.5), atol=0.012, rtol=0)
-    assert len(random_bytes(3)) == 3

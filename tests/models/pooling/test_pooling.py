@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
-from models.base.errors import ModelError
 from models.base.registry import find, names
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import AttentionConfig, ModelConfig
@@ -38,7 +36,7 @@ def memory() -> Memory:
 
 def pooling(name: str, **attention: Any) -> Pooling:
     torch.manual_seed(1)
-    settings = AttentionConfig(**{"window_size": 2, "filter_width": 3, "heads": 1, **attention})
+    settings = AttentionConfig(**{"window_size": 2, "heads": 1, **attention})
     made: Pooling = find("pooling", name)(SIZE, ModelConfig(pooling=name, attention=settings))
     with torch.no_grad():
         for parameter in made.parameters():
@@ -106,16 +104,6 @@ def test_a_pooling_equals_its_formula_in_plain_loops(name: str, score: str) -> N
             slots, final = texts.values[row, :length].tolist(), texts.final[row].tolist()
             wanted = BY_LOOPS[name](made, slots, final, score)
             torch.testing.assert_close(found[row, 0], torch.tensor(wanted), atol=1e-4, rtol=1e-4)
-
-
-def test_the_bilstm_with_attention_is_a_product_a_softmax_and_a_sum() -> None:
-    texts = memory()
-    assert texts.final is not None
-    found = pooling("final", score="dot")(texts)
-    query = texts.final[:, -SIZE:].unsqueeze(2)  # (B, V, 1)
-    scores = torch.bmm(texts.values, query).squeeze(2).masked_fill(~texts.mask, -torch.inf)
-    context = torch.bmm(texts.values.transpose(1, 2), scores.softmax(1).unsqueeze(2)).squeeze(2)
-    torch.testing.assert_close(found.context[:, 0], context)
 
 
 def settings() -> list[dict[str, Any]]:
@@ -186,28 +174,3 @@ def test_gradients_reach_every_parameter() -> None:
         made = pooling(name, heads=2).train()
         made(memory()).context.square().sum().backward()
         assert all(p.grad is not None and p.grad.isfinite().all() for p in made.parameters())
-
-
-def test_the_penalty_is_zero_for_heads_that_read_one_slot_each() -> None:
-    from models.losses.losses import redundancy
-
-    assert redundancy(torch.eye(3)[None, :2]) == 0
-    same = torch.tensor([[[1.0, 0.0], [1.0, 0.0]], [[0.5, 0.5], [0.0, 1.0]]])
-    looped = 0.0
-    for rows in same.tolist():
-        for i, one in enumerate(rows):
-            for j, other in enumerate(rows):
-                looped += (sum(a * b for a, b in zip(one, other, strict=True)) - (i == j)) ** 2
-    assert float(redundancy(same)) == pytest.approx(looped)
-
-
-def test_heads_of_a_pooling_must_divide_its_size() -> None:
-    with pytest.raises(ModelError, match="3 attention heads over a query of 4"):
-        pooling("learned", heads=3)
-
-
-def test_a_pooling_has_as_many_features_as_it_says() -> None:
-    for name in POOLINGS:
-        made = pooling(name, heads=2)
-        context: Tensor = made(memory()).context
-        assert context.shape == (len(LENGTHS), 1, made.pooled_size)

@@ -29,6 +29,7 @@ SEARCHES = [
     SearchConfig(nbest=3),
     SearchConfig(method="greedy"),
     SearchConfig(method="sample", nbest=2),
+    SearchConfig(mbr="chrf", candidates=6),
 ]
 
 
@@ -58,7 +59,7 @@ def test_the_mean_is_of_probabilities_and_exact_for_equal_ones() -> None:
         assert torch.equal(mean_log_probs([one] * count), one)
 
 
-@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.method)
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: f"{search.method}-{search.mbr}")
 @pytest.mark.parametrize("preset", ["transformer-nano", "rnnsearch-nano", "seq2seq", "luong-small"])
 def test_an_ensemble_of_a_model_with_itself_equals_the_model(
     preset: str, search: SearchConfig, tiny_tokenizer: Tokenizer
@@ -68,7 +69,7 @@ def test_an_ensemble_of_a_model_with_itself_equals_the_model(
     assert twice.translate(TEXTS, search=search) == alone.translate(TEXTS, search=search)
 
 
-@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.method)
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: f"{search.method}-{search.mbr}")
 @pytest.mark.parametrize("decode", ["", "argmax", "sample", "expected"])
 def test_a_captioner_with_itself_equals_the_captioner(
     decode: str, search: SearchConfig, soft_captioner: Path, hard_captioner: Path
@@ -129,7 +130,7 @@ def test_another_target_vocabulary_is_refused_with_the_names(
     tokenizer = train(texts, texts, 500, TokenizerConfig())
     model = build(bundle.model.config, sizes_of(tokenizer, bundle.model.config.family))
     save(bundle._replace(model=model, tokenizer=tokenizer), tmp_path)
-    with pytest.raises(ConfigurationError, match="another target vocabulary") as refused:
+    with pytest.raises(ConfigurationError, match="different target vocabularies") as refused:
         load_ensemble([tiny_bundle, tmp_path])
     assert str(tmp_path) in str(refused.value) and "\n" not in str(refused.value)
 

@@ -15,7 +15,6 @@ from models.catalogue.installed import BOX
 from models.config.tables import SearchConfig
 from models.inference.captioner import Captioner
 from models.inference.ensemble.captioner import EnsembleCaptioner
-from models.inference.ensemble.translator import EnsembleTranslator
 from models.inference.search.minimum_bayes_risk import (
     by_expected_similarity,
     candidate_search,
@@ -94,16 +93,6 @@ def test_the_outputs_are_candidates_of_the_search(
         assert found.hypotheses == by_expected_similarity(candidates.hypotheses, MBR)
 
 
-def test_one_candidate_of_a_beam_is_the_usual_output(
-    tiny_translator: Translator, tiny_pairs: list[Pair]
-) -> None:
-    texts = [pair.source for pair in tiny_pairs[:8]]
-    single = dataclasses.replace(MBR, candidates=1)
-    usual = tiny_translator.translate(texts, search=SearchConfig())
-    found = tiny_translator.translate(texts, search=single)
-    assert [one.text for one in found] == [one.text for one in usual]
-
-
 def same(one: list[Translation], other: list[Translation]) -> None:
     for a, b in zip(one, other, strict=True):
         assert [h.text for h in a.hypotheses] == [h.text for h in b.hypotheses]
@@ -119,14 +108,6 @@ def test_a_text_has_the_same_output_alone_and_in_a_batch(
     texts = [pair.source for pair in tiny_pairs[:12]]
     together = tiny_translator.translate(texts, search=search)
     same(together, [tiny_translator.translate([t], search=search)[0] for t in texts])
-
-
-def test_an_ensemble_of_one_model_twice_has_its_output(
-    tiny_translator: Translator, tiny_pairs: list[Pair]
-) -> None:
-    texts = [pair.source for pair in tiny_pairs[:6]]
-    ensemble = EnsembleTranslator([tiny_translator, tiny_translator])
-    same(ensemble.translate(texts, search=MBR), tiny_translator.translate(texts, search=MBR))
 
 
 def test_ctranslate2_has_the_outputs_of_torch() -> None:
