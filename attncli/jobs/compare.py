@@ -159,7 +159,8 @@ def claimed(runs: Sequence[Planned]) -> None:
             known[key] = fingerprints(config.data, config.model, config.start_from)
         with locked(run.folder):
             folder = RunFolder(run.folder)
-            claim(folder, with_stored_choices(folder, config), known[key])
+            train = with_stored_choices(folder, config.preset, config.train)
+            claim(folder, replace(config, train=train), known[key])
 
 
 def share_data(run: Planned, runs: Sequence[Planned]) -> None:

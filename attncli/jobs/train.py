@@ -86,8 +86,8 @@ def lead(
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
     folder, home = RunFolder(path), torch.device(device)
     with locked(path):
-        config = with_stored_choices(folder, config)
-        config = replace(config, train=divided(config.train, meeting.rank.size))
+        train = with_stored_choices(folder, config.preset, config.train)
+        config = replace(config, train=divided(train, meeting.rank.size))
         claim(folder, config, fingerprints(config.data, config.model, config.start_from))
         finished = finished_run(folder)
         if finished and not can_continue(folder, config.train):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,10 +13,8 @@ from attncli.commands.train.run import memory_advice
 from attncli.commands.train.stop import Stop, stopping
 from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job
-from attncli.jobs.compared import compared_source
-from attncli.jobs.compared.base import ComparedFiles, Sets
+from attncli.jobs.compared.base import Sets
 from attncli.jobs.measure import Planned
-from attncli.jobs.variants import Variant
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS
@@ -25,7 +22,6 @@ from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
 from attncli.terminal.plurals import counted
 from attncli.training.events import Interrupted, RunEvent
-from attncli.training.settings.config import RunConfig
 from models.base.files import write_text
 
 
@@ -34,25 +30,6 @@ class Work(NamedTuple):
 
     runs: list[Planned]
     sets: Sets
-
-
-def prepare(
-    variants: Sequence[Variant],
-    base: RunConfig,
-    files: ComparedFiles,
-    *,
-    seeds: int,
-    output: Path,
-    folder: Path,
-) -> Work:
-    """Return the planned runs; check everything that can be checked before the first run.
-
-    base: the run that the variants change. folder: for data that are not named files.
-    """
-    job.check_all(variants)
-    kind = compared_source(base.model.family)
-    data, sets = kind.prepare(base.data, base.train.seed, files, folder)
-    return Work(job.plan(variants, data, seeds, output), sets)
 
 
 def show_remaining(work: Work, best: int, output: Path) -> None:

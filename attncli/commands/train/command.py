@@ -42,7 +42,7 @@ from attncli.terminal import console
 from attncli.training.distributed.launch import launch
 from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished
-from attncli.training.run.command_line import ImageOptions, LabelFiles, settings
+from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import training_source
@@ -91,7 +91,7 @@ def train(
     if rank.number:  # process 0 reads all other options
         compute_shards(rank, OpenOptions(device, threads))
         return
-    dev, pictures, texts = split_dev(dev or [], ImageOptions(images, captions), LabelFiles(labels))
+    dev, inputs = split_dev(dev or [], InputFiles(images, captions, labels=labels))
     own, files = run_folder(files or [])
     if dev and not files:
         message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
@@ -104,8 +104,7 @@ def train(
         preset,
         set or [],
         start=start_from,
-        images=pictures,
-        labels=texts,
+        inputs=inputs,
         corpora=corpora,
         dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
     )

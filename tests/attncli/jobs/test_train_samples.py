@@ -9,7 +9,7 @@ import torch
 
 from attncli.data.training_samples import SampledEvaluation, ShownExample
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.training.run.command_line import LabelFiles, settings
+from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.run.samples import (
     KEPT,
     LETTERS,
@@ -115,9 +115,9 @@ def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> Non
 
 
 def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
-    table = LabelFiles(write_toy(tmp_path / "labels.tsv", 60), None)
+    table = InputFiles(labels=write_toy(tmp_path / "labels.tsv", 60))
     tiny = [s for s in SMALL if not s.startswith(("model.decoder", "search"))]
-    config = settings([], preset="bilstm-attention-nano", assignments=tiny, labels=table)
+    config = settings([], preset="bilstm-attention-nano", assignments=tiny, inputs=table)
     run(config, tmp_path / "run")
     [*_, last] = read_evaluations(tmp_path / "run" / "samples")
     first, *others = last.samples

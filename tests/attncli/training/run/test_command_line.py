@@ -13,7 +13,7 @@ from attncli.commands.train.command import default_folder
 from attncli.commands.train.files import spread
 from attncli.commands.train.run import memory_advice
 from attncli.commands.train.stop import Stop, stopping
-from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.run.configuration import run_config
 from attncli.training.run.validation import check_buildable
 from attncli.training.settings.changes import differences
@@ -128,6 +128,20 @@ def test_differences_name_both_values_and_no_paths() -> None:
     assert differences(one, dataclasses.replace(one, preset="x")) == []
 
 
+def test_a_file_of_regions_becomes_absolute_and_may_move(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = ["data.images=a", "data.captions=b", "data.regions=c", "train.attention.regions=1"]
+    found = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "b").write_text("a.png\ta dog\n")
+        monkeypatch.chdir(tmp_path / name)
+        found.append(settings([], [], "show-attend-tell-soft-nano", changes))
+        assert found[-1].data.regions == str(tmp_path / name / "c")
+    assert differences(*found) == []
+
+
 # which files are dev files
 
 
@@ -212,12 +226,12 @@ def test_a_run_without_a_name_is_called_after_its_data() -> None:
 def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path) -> None:
     captions = tmp_path / "captions.tsv"
     captions.write_text("a.png\ta dog\n")
-    images = ImageOptions(tmp_path, captions, captions)
+    images = InputFiles(tmp_path, captions, captions)
     network = [f"model.image.encoder={encoder}", "model.image.weights=none"]
-    config = settings([], [], None, network, images=images)
+    config = settings([], [], None, network, inputs=images)
     assert config.model.image.encoder == encoder and config.model.image.grid == ""
     check_buildable(config)
-    given = settings([], [], None, [*network, "model.image.grid=x"], images=images)
+    given = settings([], [], None, [*network, "model.image.grid=x"], inputs=images)
     assert given.model.image.grid == "x"
 
 
