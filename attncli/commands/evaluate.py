@@ -150,7 +150,7 @@ def evaluate(
         options=OpenOptions(
             device,
             threads,
-            tables.attention.read_decode or None,
+            tables.attention.read_decode,
             given.of("search"),
             to,
             source_language,

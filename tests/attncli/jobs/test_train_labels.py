@@ -134,7 +134,7 @@ def test_labels_choose_a_classifier_and_are_refused_by_other_models(tmp_path: Pa
     files = InputFiles(labels=write_toy(tmp_path / "a.tsv", 10))
     assert settings([], inputs=files).preset == "bilstm-attention-small"
     for preset in ("transformer-nano", "show-attend-tell-soft-nano"):
-        with pytest.raises(ModelError, match="texts"):
+        with pytest.raises(ModelError, match="data.labels for preset"):
             settings([], preset=preset, inputs=files)
         with pytest.raises(ModelError, match="accuracy"):
             settings([], preset=preset, assignments=["train.metric=accuracy"])
