@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from attncli.jobs.compared.base import Sets
 from attncli.jobs.measure import Planned, measure, measured
-from attncli.jobs.train import StopRequested, fingerprints, reporter, train
+from attncli.jobs.train import StopRequested, fingerprints, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores
 from attncli.training.events import Interrupted, RunEvent
@@ -96,9 +96,8 @@ def compare(
                     progress=progress,
                     stop_requested=stop_requested,
                 )
-                report = reporter(progress, stop_requested)
                 shown = stoppable(progress, stop_requested)
-                row = measure(run, sets, device=device, progress=shown, report=report)
+                row = measure(run, sets, device=device, progress=shown)
             except ModelError as error:
                 yield Failed(run, error)
                 continue

@@ -15,7 +15,7 @@ from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.shards import divided
 from attncli.training.distributed.stepper import share_state
-from attncli.training.distributed.world import ALONE, ProcessLost, World
+from attncli.training.distributed.world import ProcessLost, World
 from attncli.training.events import (
     Ended,
     Evaluated,
@@ -217,7 +217,7 @@ def log_scores(run: Run, event: Evaluated) -> None:
     run.log.write("dev", {**record, "gained": event.gained, "seconds": seconds})
 
 
-def reporter(progress: Progress, stop_requested: StopRequested, world: World = ALONE) -> Report:
+def reporter(progress: Progress, stop_requested: StopRequested, world: World) -> Report:
     """Return the callback of evaluations: it shows progress, and raises Interrupted on request."""
 
     def report(share: float) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from attncli.commands.compare.settings import TEST, TRAIN, base_config
-from attncli.commands.train.files import DEV, check_run_folder, split_dev, spread
+from attncli.commands.train.files import DEV, TrainCommand, check_run_folder, split_dev
 from attncli.commands.train.options import Captions, Images, Labels, Set, StartFrom
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
@@ -17,7 +17,6 @@ from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.variants import variants, with_grid
-from attncli.options.help_page import HelpPage
 from attncli.options.shared import Device, Threads
 from attncli.render.comparison import WRITERS
 from attncli.training.run.command_line import InputFiles
@@ -94,12 +93,10 @@ DryRun = Annotated[
 ]
 
 
-class CompareCommand(HelpPage):
+class CompareCommand(TrainCommand):
     """A command whose ``--train``, ``--dev`` and ``--test`` take all values that follow."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments with one option before each of its values."""
-        return super().parse_args(ctx, spread(args, (TRAIN, DEV, TEST)))
+    spread = (TRAIN, DEV, TEST)
 
 
 def compare(
@@ -158,17 +155,17 @@ def compare(
     found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
     # imports torch
-    from attncli.commands.compare.run import Work, run, show_remaining
+    from attncli.commands.compare.run import run, show_remaining
     from attncli.jobs.compare import check_all, plan
 
     check_all(found)
     with tempfile.TemporaryDirectory() as scratch:  # for data of a dry run that no file has
         folder = Path(scratch) if dry_run else output
         data, sets = kind.prepare(base.data, base.train.seed, files, folder)
-        work = Work(plan(found, data, seeds, output), sets)
+        runs = plan(found, data, seeds, output)
         if dry_run:
-            return show_remaining(work, best, output)
-    rows, failed = run(work, best, output, where)
+            return show_remaining(runs, sets, best, output)
+    rows, failed = run(runs, sets, best, output, where)
     write_stdout(WRITERS["txt"](rows))
     if failed:
         raise typer.Exit(1)

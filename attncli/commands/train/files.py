@@ -19,10 +19,12 @@ ARGUMENTS = "attn.arguments"  # of the context: the arguments as they were given
 class TrainCommand(HelpPage):
     """A command whose ``--dev`` takes all values that follow."""
 
+    spread: tuple[str, ...] = (DEV,)  # options that take all values that follow
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments with one ``--dev`` before each of its values."""
+        """Parse the arguments with one such option before each of its values."""
         ctx.meta[ARGUMENTS] = list(args)
-        return super().parse_args(ctx, spread(args))
+        return super().parse_args(ctx, spread(args, self.spread))
 
 
 def run_folder(files: list[Path]) -> tuple[Path | None, list[Path]]:

@@ -11,7 +11,7 @@ from attncli.training.run.configuration import image_settings, run_config
 from attncli.training.run.encoder_choice import encoder_assignments
 from attncli.training.settings.config import FILES, DataConfig, RunConfig
 from attncli.training.settings.corpora import CorpusConfig, directions_of, languages_of
-from attncli.training.settings.toml import from_toml
+from attncli.training.settings.toml import read_toml
 from attncli.training.sources import training_source, training_sources
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ModelError, unknown_name
@@ -152,12 +152,7 @@ def _tables(files: list[Path]) -> dict[str, Any]:
         return {}
     if len(files) > 1:
         raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
-    try:
-        text = files[0].read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"cannot read {files[0]} ({reason})", "a TOML file") from None
-    return from_toml(text, str(files[0]))
+    return read_toml(files[0])
 
 
 def _table(values: dict[str, Any], name: str) -> dict[str, Any]:

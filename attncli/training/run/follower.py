@@ -10,10 +10,9 @@ import torch
 
 from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.order import END, UPDATE
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper, share_state
-from attncli.training.distributed.world import ProcessGroup, ProcessLost
+from attncli.training.distributed.world import END, UPDATE, ProcessGroup, ProcessLost
 from attncli.training.interfaces import Data, UpdateBatch
 from attncli.training.run.run import completed, fresh_state
 from attncli.training.sources import training_source

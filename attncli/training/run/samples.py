@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -83,9 +84,6 @@ def _as_line(evaluation: SampledEvaluation) -> str:
     return json.dumps({**evaluation._asdict(), "samples": samples}, ensure_ascii=False) + "\n"
 
 
-def _from_record(record: dict[str, object]) -> SampledEvaluation:
-    samples = record["samples"]
-    if not isinstance(samples, list) or not isinstance(record["step"], int):
-        raise TypeError("not a record of samples")
-    found = tuple(ShownExample(**sample) for sample in samples)
-    return SampledEvaluation(record["step"], str(record["score"]), found)
+def _from_record(record: dict[str, Any]) -> SampledEvaluation:
+    samples = tuple(ShownExample(**sample) for sample in record["samples"])
+    return SampledEvaluation(int(record["step"]), record["score"], samples)

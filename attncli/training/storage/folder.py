@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from attncli.training.settings.changes import differences
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.settings.toml import from_toml, to_toml
+from attncli.training.settings.toml import read_toml, to_toml
 from attncli.training.storage.lock import NAME as LOCK
 from models.base.errors import ModelError
 from models.base.files import is_leftover, remove_leftovers, write_errors, write_text
@@ -159,12 +159,7 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
 
 def read_config(folder: RunFolder) -> RunConfig:
     """Return the configuration that a run was started with."""
-    name = str(folder.config)
-    try:
-        text = folder.config.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"cannot read {name} ({error})", "a run's configuration") from None
-    values = from_toml(text, name)
+    values = read_toml(folder.config)
     if isinstance(train := values.get("train"), dict):
         train.setdefault("sort", "both_sides")  # of versions that did not store it
     return from_dict(RunConfig, values)

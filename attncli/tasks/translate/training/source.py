@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from attncli.training.settings.corpora import check_corpora, with_absolute_paths
 from attncli.training.settings.preparation import preparation
@@ -30,7 +30,14 @@ class TextTraining(TrainingSource):
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
     example_input = "echo 'A dog runs.' | attn translate"
-    unfit_data = ("images", "captions", "dev_captions", "regions", "labels", "dev_labels")
+    unfit_data: ClassVar[tuple[str, ...]] = (
+        "images",
+        "captions",
+        "dev_captions",
+        "regions",
+        "labels",
+        "dev_labels",
+    )
 
     def dev_option(self, data: DataConfig) -> str:
         """Return the option that names dev pairs; those of corpora have languages."""
