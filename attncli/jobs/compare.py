@@ -20,7 +20,7 @@ from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores
 from attncli.training.events import Interrupted, RunEvent
 from attncli.training.interfaces import Progress
-from attncli.training.run.validation import check_buildable
+from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.config import DataConfig
 from attncli.training.storage.folder import RunFolder, claim, with_stored_choices
 from attncli.training.storage.lock import locked

@@ -30,12 +30,11 @@ from attncli.training.loop.fit import Evaluate, fit
 from attncli.training.loop.log_means import add_update, interval_record
 from attncli.training.run import estimate
 from attncli.training.run.final_model import draw_curves, finish
-from attncli.training.run.initial_model import weights_hash
+from attncli.training.run.initial_model import check_buildable, weights_hash
 from attncli.training.run.raised_limits import can_continue
 from attncli.training.run.run import Run, open_run, started
 from attncli.training.run.samples import save_samples
 from attncli.training.run.snapshots import save_checkpoint, save_evaluated
-from attncli.training.run.validation import check_buildable
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.counters import finished_run

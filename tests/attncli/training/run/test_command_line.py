@@ -15,7 +15,7 @@ from attncli.commands.train.run import memory_advice
 from attncli.commands.train.stop import Stop, stopping
 from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.run.configuration import run_config
-from attncli.training.run.validation import check_buildable
+from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.changes import differences
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.schedule import learning_rate
