@@ -12,10 +12,8 @@ from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.run.samples import (
     KEPT,
-    LETTERS,
     add_evaluation,
     read_evaluations,
-    shortened,
 )
 from models.bundle import Bundle
 from tests.attncli.labels import write_toy
@@ -96,11 +94,6 @@ def test_texts_are_escaped_and_the_newest_evaluation_is_first(tmp_path: Path) ->
     page = (tmp_path / "index.html").read_text("utf-8")
     assert "<script" not in page and "&lt;script&gt;" in page and "&lt;run&gt;" in page
     assert page.index("update 6") < page.index("update 5")
-
-
-def test_long_texts_are_cut() -> None:
-    cut = shortened(ShownExample("a" * 5000, "b", "c", image="d" * 5000))
-    assert len(cut.source) == LETTERS + 3 and cut.reference == "b" and len(cut.image) == 5000
 
 
 def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> None:
