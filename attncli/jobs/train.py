@@ -16,15 +16,7 @@ from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.shards import divided
 from attncli.training.distributed.stepper import share_state
 from attncli.training.distributed.world import ProcessLost, World
-from attncli.training.events import (
-    Ended,
-    Evaluated,
-    Event,
-    Interrupted,
-    RunEvent,
-    Scores,
-    Stepped,
-)
+from attncli.training.events import Ended, Evaluated, Event, Interrupted, RunEvent, Scores, Stepped
 from attncli.training.interfaces import Progress, Report
 from attncli.training.loop.fit import Evaluate, fit
 from attncli.training.loop.log_means import add_update, interval_record

@@ -10,7 +10,7 @@ import typer
 
 from attncli.commands.compare.settings import TEST, TRAIN, base_config
 from attncli.commands.train.files import DEV, TrainCommand, check_run_folder, split_dev
-from attncli.commands.train.options import Captions, Images, Labels, Set, StartFrom
+from attncli.commands.train.options import Captions, Images, Labels, Preset, Set, StartFrom
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.compared import compared_source
@@ -70,14 +70,6 @@ Best = Annotated[
     typer.Option(
         min=0,
         help="Run further seeds for this many variants only, the best on the dev set (0: all).",
-    ),
-]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        "-p",
-        help="Preset that a variant modifies. Default: a small one for the data.",
     ),
 ]
 Grid = Annotated[

@@ -10,7 +10,6 @@ record. Of more than KEPT evaluations every second one is removed, so the folder
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +47,13 @@ def save_samples(run: Run, event: Evaluated) -> None:
 def add_evaluation(folder: Path, name: str, evaluation: SampledEvaluation) -> None:
     """Add an evaluation to the records of a folder, and write the page. name: of the run."""
     earlier = [each for each in read_evaluations(folder) if each.step < evaluation.step]
-    kept = thinned([*earlier, evaluation])
+    kept = [*earlier, evaluation]
+    if len(kept) > KEPT:
+        kept = kept[::-2][::-1]  # every second one, the newest among them
     with write_errors(folder):
         folder.mkdir(exist_ok=True)
     write_text(folder / "samples.jsonl", "".join(map(_as_line, kept)))
     write_text(folder / "index.html", samples_page(name, kept, STYLE))
-
-
-def thinned(evaluations: Sequence[SampledEvaluation]) -> Sequence[SampledEvaluation]:
-    """Return the evaluations; every second one, the newest among them, if there are too many."""
-    return evaluations if len(evaluations) <= KEPT else evaluations[::-2][::-1]
 
 
 def read_evaluations(folder: Path) -> list[SampledEvaluation]:
@@ -71,12 +67,10 @@ def read_evaluations(folder: Path) -> list[SampledEvaluation]:
 
 def shortened(sample: ShownExample) -> ShownExample:
     """Return a sample whose texts are cut to LETTERS letters."""
-    source, reference, output = map(_cut, sample[:3])
+    source, reference, output = (
+        f"{text[:LETTERS]}..." if len(text) > LETTERS else text for text in sample[:3]
+    )
     return sample._replace(source=source, reference=reference, output=output)
-
-
-def _cut(text: str) -> str:
-    return f"{text[:LETTERS]}..." if len(text) > LETTERS else text
 
 
 def _as_line(evaluation: SampledEvaluation) -> str:

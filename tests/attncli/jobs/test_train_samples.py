@@ -18,7 +18,7 @@ from attncli.training.run.samples import (
 from models.bundle import Bundle
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import (
-    SMALL,
+    TINY,
     Texts,
     outcome,
     run,
@@ -109,8 +109,7 @@ def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> Non
 
 def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
     table = InputFiles(labels=write_toy(tmp_path / "labels.tsv", 60))
-    tiny = [s for s in SMALL if not s.startswith(("model.decoder", "search"))]
-    config = settings([], preset="bilstm-attention-nano", assignments=tiny, inputs=table)
+    config = settings([], preset="bilstm-attention-nano", assignments=TINY, inputs=table)
     run(config, tmp_path / "run")
     [*_, last] = read_evaluations(tmp_path / "run" / "samples")
     first, *others = last.samples
