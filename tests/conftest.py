@@ -21,7 +21,7 @@ from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
 from attncli.training.run import final_model
-from attncli.training.run.command_line import LabelFiles, settings
+from attncli.training.run.command_line import InputFiles, settings
 from models import load_translator
 from models.base.types import Batch
 from models.bundle import Bundle, build, save, sizes_of
@@ -159,7 +159,7 @@ def toy_classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [],
         preset="bilstm-attention-nano",
         assignments=[*sizes, *budget, "train.precision=fp32", "train.patience=3"],
-        labels=LabelFiles(table),
+        inputs=InputFiles(labels=table),
     )
     for _ in train_model(config, folder / "run", device="cpu", progress=lambda *progress: None):
         pass

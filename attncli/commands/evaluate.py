@@ -10,13 +10,7 @@ import typer
 
 from attncli.data.streams import check_output, write_stdout
 from attncli.jobs.loading import OpenOptions
-from attncli.options.evaluation import (
-    Json,
-    Models,
-    Save,
-    check_save,
-    folders_of,
-)
+from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Beam, Device, From, Threads, To, check_search
 from attncli.options.tables import HardAttention, TextBatches
@@ -150,7 +144,7 @@ def evaluate(
         options=OpenOptions(
             device,
             threads,
-            tables.attention.read_decode or None,
+            tables.attention.read_decode,
             given.of("search"),
             to,
             source_language,

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from attncli.jobs.compared.base import Sets
 from attncli.jobs.measure import Planned, measure, measured
-from attncli.jobs.train import StopRequested, fingerprints, reporter, train
+from attncli.jobs.train import StopRequested, fingerprints, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores
 from attncli.training.events import Interrupted, RunEvent
 from attncli.training.interfaces import Progress
-from attncli.training.run.validation import check_buildable
+from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.config import DataConfig
 from attncli.training.storage.folder import RunFolder, claim, with_stored_choices
 from attncli.training.storage.lock import locked
@@ -96,9 +96,8 @@ def compare(
                     progress=progress,
                     stop_requested=stop_requested,
                 )
-                report = reporter(progress, stop_requested)
                 shown = stoppable(progress, stop_requested)
-                row = measure(run, sets, device=device, progress=shown, report=report)
+                row = measure(run, sets, device=device, progress=shown)
             except ModelError as error:
                 yield Failed(run, error)
                 continue
@@ -159,7 +158,8 @@ def claimed(runs: Sequence[Planned]) -> None:
             known[key] = fingerprints(config.data, config.model, config.start_from)
         with locked(run.folder):
             folder = RunFolder(run.folder)
-            claim(folder, with_stored_choices(folder, config), known[key])
+            train = with_stored_choices(folder, config.preset, config.train)
+            claim(folder, replace(config, train=train), known[key])
 
 
 def share_data(run: Planned, runs: Sequence[Planned]) -> None:

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.prepared_folder import check_folder
+from attncli.training.storage.tensor_file import read_tensors
 from models import bundle as bundles
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_folder
@@ -98,21 +101,16 @@ def verify(folder: Path) -> str:
     The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
-    from attncli.training.storage.verify import verify_run
-
     bundles.read(folder)
     digests = read_digests(folder)
     check_digests(folder, [name for name in digests if "/" not in name])
-    verify_run(folder)
+    run = RunFolder(folder)
+    if run.data.is_dir():
+        check_folder(run.data)
+    for file in (run.checkpoint, run.previous, *sorted(run.snapshots.glob("*"))):
+        if file.exists():
+            read_tensors(file)
     return "" if digests else "no digests"
-
-
-def feature_caches() -> list[Path]:
-    """Return the caches of image features in the user's cache folder."""
-    from attncli.data.images.features import cache_folder  # imports numpy
-
-    folder = cache_folder() / "features"
-    return sorted(path.parent for path in folder.glob("*/about.json"))
 
 
 def listed() -> Iterator[Listed]:

@@ -40,7 +40,7 @@ class OpenOptions:
 
     device: str = "auto"  # auto, cpu, cuda or mps
     threads: int = 0  # processor threads; 0: torch decides
-    read_mode: str | None = None  # argmax, sample or expected; None: as saved with the model
+    read_mode: str = ""  # argmax, sample or expected; "": as saved with the model
     search: Mapping[str, Any] = field(default_factory=dict)  # replace the saved ones
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked
@@ -124,7 +124,7 @@ def open_reverse(path: Path, options: OpenOptions) -> Translator:
             "choose it with --from",
         )
     turned = (options.source, options.to) if languages else ("", "")
-    return open_translator(path, replace(options, read_mode=None, to=turned[0], source=turned[1]))
+    return open_translator(path, replace(options, read_mode="", to=turned[0], source=turned[1]))
 
 
 def languages_of(path: Path) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import Sets, Trained
 from attncli.scoring.comparison import RunScores, from_record
-from attncli.training.interfaces import Progress, Report
+from attncli.training.interfaces import Progress
 from attncli.training.settings.config import RunConfig
 from attncli.training.storage.counters import read_progress
 from attncli.training.storage.folder import RunFolder
@@ -53,14 +53,14 @@ def measured(folder: Path, sets: Sets) -> RunScores | None:
         ) from None
 
 
-def measure(
-    run: Planned, sets: Sets, *, device: str, progress: Progress, report: Report
-) -> RunScores:
+def measure(run: Planned, sets: Sets, *, device: str, progress: Progress) -> RunScores:
     """Return the row of a finished run, and write it to the run folder."""
     state = read_progress(RunFolder(run.folder))
     assert state is not None, "a finished run"
     model = load(run.folder, device=device)
-    trained = Trained(model, state.kept, run.config, progress, report)
+    trained = Trained(
+        model, state.kept, run.config, progress, lambda share: progress("evaluating", share, 1)
+    )
     scores = compared_source(run.config.model.family).scores(trained, sets)
     row = RunScores(
         variant=run.variant,

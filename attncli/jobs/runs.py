@@ -13,12 +13,7 @@ from attncli.documents.registry import uncompressed
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources import training_source
 from attncli.training.sources.base import TrainingSource
-from attncli.training.storage.counters import (
-    Counters,
-    finished_run,
-    read_progress,
-    write_finished,
-)
+from attncli.training.storage.counters import Counters, finished_run, read_progress, write_finished
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.storage.lock import NAME as LOCK
 from attncli.training.storage.lock import locked

@@ -15,27 +15,18 @@ from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.shards import divided
 from attncli.training.distributed.stepper import share_state
-from attncli.training.distributed.world import ALONE, ProcessLost, World
-from attncli.training.events import (
-    Ended,
-    Evaluated,
-    Event,
-    Interrupted,
-    RunEvent,
-    Scores,
-    Stepped,
-)
+from attncli.training.distributed.world import ProcessLost, World
+from attncli.training.events import Ended, Evaluated, Event, Interrupted, RunEvent, Scores, Stepped
 from attncli.training.interfaces import Progress, Report
 from attncli.training.loop.fit import Evaluate, fit
 from attncli.training.loop.log_means import add_update, interval_record
 from attncli.training.run import estimate
 from attncli.training.run.final_model import draw_curves, finish
-from attncli.training.run.initial_model import weights_hash
+from attncli.training.run.initial_model import check_buildable, weights_hash
 from attncli.training.run.raised_limits import can_continue
 from attncli.training.run.run import Run, open_run, started
 from attncli.training.run.samples import save_samples
 from attncli.training.run.snapshots import save_checkpoint, save_evaluated
-from attncli.training.run.validation import check_buildable
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.counters import finished_run
@@ -86,8 +77,8 @@ def lead(
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
     folder, home = RunFolder(path), torch.device(device)
     with locked(path):
-        config = with_stored_choices(folder, config)
-        config = replace(config, train=divided(config.train, meeting.rank.size))
+        train = with_stored_choices(folder, config.preset, config.train)
+        config = replace(config, train=divided(train, meeting.rank.size))
         claim(folder, config, fingerprints(config.data, config.model, config.start_from))
         finished = finished_run(folder)
         if finished and not can_continue(folder, config.train):
@@ -217,7 +208,7 @@ def log_scores(run: Run, event: Evaluated) -> None:
     run.log.write("dev", {**record, "gained": event.gained, "seconds": seconds})
 
 
-def reporter(progress: Progress, stop_requested: StopRequested, world: World = ALONE) -> Report:
+def reporter(progress: Progress, stop_requested: StopRequested, world: World) -> Report:
     """Return the callback of evaluations: it shows progress, and raises Interrupted on request."""
 
     def report(share: float) -> None:

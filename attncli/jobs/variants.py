@@ -156,7 +156,8 @@ def setting(part: str, family: str) -> tuple[str, str]:
 
 def _named(name: str, family: str) -> tuple[str, str]:
     """Return the setting and the value for the name of a part of a model."""
-    own = {kind: names_of(kind) for kind in PLACES if family_reads(family, kind)}
+    read = registry.settings_of(family)
+    own = {kind: names_of(kind) for kind, place in PLACES.items() if place.split(".")[1] in read}
     for kind, names in own.items():
         if name in names:
             return PLACES[kind], name
@@ -168,11 +169,6 @@ def _named(name: str, family: str) -> tuple[str, str]:
 def names_of(kind: str) -> list[str]:
     """Return the names of a kind that are variants by themselves."""
     return [name for name in registry.names(kind) if name != "torchvision"]  # a group of networks
-
-
-def family_reads(family: str, kind: str) -> bool:
-    """Return True if a family reads the setting whose values are the names of a kind."""
-    return PLACES[kind].split(".")[1] in registry.settings_of(family)
 
 
 def _place(key: str, family: str) -> str:

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from attncli.commands.compare.settings import TEST, TRAIN, base_config
-from attncli.commands.train.files import DEV, check_run_folder, split_dev, spread
-from attncli.commands.train.options import (
-    Captions,
-    Images,
-    Labels,
-    Set,
-    StartFrom,
-)
+from attncli.commands.train.files import DEV, TrainCommand, check_run_folder, split_dev
+from attncli.commands.train.options import Captions, Images, Labels, Preset, Set, StartFrom
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.compared import compared_source
 from attncli.jobs.compared.base import ComparedFiles
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.variants import variants, with_grid
-from attncli.options.help_page import HelpPage
 from attncli.options.shared import Device, Threads
 from attncli.render.comparison import WRITERS
-from attncli.training.run.command_line import ImageOptions, LabelFiles
+from attncli.training.run.command_line import InputFiles
 
 Names = Annotated[
     list[str] | None,
@@ -80,14 +72,6 @@ Best = Annotated[
         help="Run further seeds for this many variants only, the best on the dev set (0: all).",
     ),
 ]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        "-p",
-        help="Preset that a variant modifies. Default: a small one for the data.",
-    ),
-]
 Grid = Annotated[
     list[str] | None,
     typer.Option(
@@ -101,12 +85,10 @@ DryRun = Annotated[
 ]
 
 
-class CompareCommand(HelpPage):
+class CompareCommand(TrainCommand):
     """A command whose ``--train``, ``--dev`` and ``--test`` take all values that follow."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments with one option before each of its values."""
-        return super().parse_args(ctx, spread(args, (TRAIN, DEV, TEST)))
+    spread = (TRAIN, DEV, TEST)
 
 
 def compare(
@@ -155,26 +137,27 @@ def compare(
       attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
       attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
     """
-    of_pairs, pictures, texts = split_dev(
-        dev or [], ImageOptions(images, captions), LabelFiles(labels)
-    )
-    files = ComparedFiles(train or (), of_pairs, test or (), gold, gold_index, pictures, texts)
+    of_pairs, inputs = split_dev(dev or [], InputFiles(images, captions, labels=labels))
+    files = ComparedFiles(train or (), of_pairs, test or (), gold, gold_index, inputs)
     base = base_config(files, preset, set or [], start_from)
-    check_files(files.inputs)
+    check_files(files.paths)
     check_run_folder(output)
-    usual = () if grid else compared_source(base.model.family).variants
-    chosen = with_grid(names or usual, grid or [])
+    kind = compared_source(base.model.family)
+    chosen = with_grid(names or (() if grid else kind.variants), grid or [])
     found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
     # imports torch
-    from attncli.commands.compare.run import prepare, run, show_remaining
+    from attncli.commands.compare.run import run, show_remaining
+    from attncli.jobs.compare import check_all, plan
 
-    planned = partial(prepare, found, base, files, seeds=seeds, output=output)
-    if dry_run:
-        with tempfile.TemporaryDirectory() as folder:
-            return show_remaining(planned(folder=Path(folder)), best, output)
-    work = planned(folder=output)
-    rows, failed = run(work, best, output, where)
+    check_all(found)
+    with tempfile.TemporaryDirectory() as scratch:  # for data of a dry run that no file has
+        folder = Path(scratch) if dry_run else output
+        data, sets = kind.prepare(base.data, base.train.seed, files, folder)
+        runs = plan(found, data, seeds, output)
+        if dry_run:
+            return show_remaining(runs, sets, best, output)
+    rows, failed = run(runs, sets, best, output, where)
     write_stdout(WRITERS["txt"](rows))
     if failed:
         raise typer.Exit(1)

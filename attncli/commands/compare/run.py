@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import typer
 
@@ -14,10 +12,8 @@ from attncli.commands.train.run import memory_advice
 from attncli.commands.train.stop import Stop, stopping
 from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job
-from attncli.jobs.compared import compared_source
-from attncli.jobs.compared.base import ComparedFiles, Sets
+from attncli.jobs.compared.base import Sets
 from attncli.jobs.measure import Planned
-from attncli.jobs.variants import Variant
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS
@@ -25,53 +21,26 @@ from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
 from attncli.terminal.plurals import counted
 from attncli.training.events import Interrupted, RunEvent
-from attncli.training.settings.config import RunConfig
 from models.base.files import write_text
 
 
-class Work(NamedTuple):
-    """The runs of a comparison and what they are measured on."""
-
-    runs: list[Planned]
-    sets: Sets
-
-
-def prepare(
-    variants: Sequence[Variant],
-    base: RunConfig,
-    files: ComparedFiles,
-    *,
-    seeds: int,
-    output: Path,
-    folder: Path,
-) -> Work:
-    """Return the planned runs; check everything that can be checked before the first run.
-
-    base: the run that the variants change. folder: for data that are not named files.
-    """
-    job.check_all(variants)
-    kind = compared_source(base.model.family)
-    data, sets = kind.prepare(base.data, base.train.seed, files, folder)
-    return Work(job.plan(variants, data, seeds, output), sets)
-
-
-def show_remaining(work: Work, best: int, output: Path) -> None:
+def show_remaining(runs: list[Planned], sets: Sets, best: int, output: Path) -> None:
     """Write the number of runs of each variant that are not measured yet.
 
     A variant that may be among the best has "1 to 3" runs. If all runs are measured, name the file
     of the results instead.
     """
-    left = job.missing(work.runs, work.sets, best)
+    left = job.missing(runs, sets, best)
     if not left:
         results = output / "comparison.txt"
         where = results if results.exists() else "the same command without --dry-run writes them"
-        count = job.planned_count(work.runs, best)
+        count = job.planned_count(runs, best)
         return console.say(f"finished before: {counted(count, 'run')}; results: {where}")
     undecided = best > 0 and any(run.first for run in left)
     all_runs = Counter(run.variant for run in left)
     sure = Counter(run.variant for run in left if run.first) if undecided else all_runs
     table = [["variant", "runs"]]
-    for variant in dict.fromkeys(run.variant for run in work.runs):
+    for variant in dict.fromkeys(run.variant for run in runs):
         numbers = dict.fromkeys([sure[variant], all_runs[variant]])
         if variant in all_runs:
             table.append([variant, " to ".join(map(str, numbers))])
@@ -84,15 +53,17 @@ def show_remaining(work: Work, best: int, output: Path) -> None:
         )
 
 
-def run(work: Work, best: int, output: Path, device: str) -> tuple[list[RunScores], int]:
+def run(
+    runs: list[Planned], sets: Sets, best: int, output: Path, device: str
+) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
     rows: list[RunScores] = []
     failed = 0
-    config = work.runs[0].config.train
+    config = runs[0].config.train
     with stopping() as stop, Display(config) as display, memory_advice(config):
         events = job.compare(
-            work.runs,
-            work.sets,
+            runs,
+            sets,
             best=best,
             device=device,
             progress=display.progress,

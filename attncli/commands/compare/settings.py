@@ -42,8 +42,7 @@ def base_config(
         preset or (None if has_tables or start else usual),
         [*defaults, *assigned],
         start=start,
-        images=files.images,
-        labels=files.labels,
+        inputs=files.inputs,
     )
 
 
@@ -73,7 +72,7 @@ def check_options(files: ComparedFiles) -> None:
         raise _refused(
             f"{counted(len(pairs), 'file')}; variants are named before the options", TRAIN
         )
-    given = {TRAIN: files.train, CAPTIONS: files.images.captions, LABELS: files.labels.labels}
+    given = {TRAIN: files.train, CAPTIONS: files.inputs.captions, LABELS: files.inputs.labels}
     data = [option for option, value in given.items() if value]
     if len(data) > 1:
         raise _refused(f"cannot be combined with {data[0]}", data[1])

@@ -12,6 +12,7 @@ from attncli.data.streams import write_stdout
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, listed
 from attncli.jobs.models import Entry, Shown
+from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption
 from attncli.render.columns import columns, size, wrapped
 from attncli.render.json import as_json
@@ -23,7 +24,13 @@ from models.catalogue.presets import PRESETS, model_config
 from models.storage.about import Facts
 
 RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
-
+EXAMPLES = {  # other presets, by the kind of the parts that they use
+    "image_encoder": "show-attend-tell-soft",
+    "pooling": "bilstm-attention-small",
+    "combination": "multi-source-small -s model.inputs=source,draft",
+    "position": "transformer-tiny",
+    "mixing": "transformer-tiny",
+}
 KINDS = {name.replace(" ", "-"): kind for kind, name in zoo.KINDS.items()}
 
 Name = Annotated[
@@ -153,26 +160,14 @@ def _part(entry: Entry) -> str:
 
 def _usage(entry: Entry) -> str:
     """Return a command line that uses a part, or the presets of a family."""
-    match entry.kind:
-        case "family":
-            names = [name for name in PRESETS if model_config(name).family == entry.name]
-            return f"presets: {', '.join(names)}"
-        case "image_encoder":
-            name = "resnet50" if entry.name == "torchvision" else entry.name
-            return f"attn train --preset show-attend-tell-soft -s model.image.encoder={name}"
-        case "pooling":
-            return f"attn train --preset bilstm-attention-small -s model.pooling={entry.name}"
-        case "combination":
-            inputs = "model.inputs=source,draft"
-            kind = f"model.combination={entry.name}"
-            return f"attn train --preset multi-source-small -s {inputs} -s {kind}"
-        case "position" | "mixing":
-            return f"attn train --preset transformer-tiny -s model.{entry.kind}={entry.name}"
-        case "copy":
-            return f"attn train --preset {RECURRENT} -s model.copy={entry.name}"
-        case "source":
-            return "attn models lists the presets"
-    return f"attn train --preset {RECURRENT} -s model.attention.{entry.kind}={entry.name}"
+    if entry.kind == "family":
+        names = [name for name in PRESETS if model_config(name).family == entry.name]
+        return f"presets: {', '.join(names)}"
+    if entry.kind == "source":
+        return "attn models lists the presets"
+    setting = PLACES.get(entry.kind, f"model.{entry.kind}")
+    name = "resnet50" if entry.name == "torchvision" else entry.name
+    return f"attn train --preset {EXAMPLES.get(entry.kind, RECURRENT)} -s {setting}={name}"
 
 
 def _about(entry: Entry) -> list[str]:

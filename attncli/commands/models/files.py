@@ -167,12 +167,13 @@ def verify(
       attn models verify everyday
       attn models verify
     """
-    from attncli.data.images.features import verify_cache  # imports numpy
+    from attncli.data.images.features import cache_folder, verify_cache  # imports numpy
 
     folders = [find_model(model)] if model else [found.folder for found in installed()]
     checks: list[tuple[Path, Callable[[Path], str | None]]] = [(f, models.verify) for f in folders]
     if model is None:
-        checks += [(folder, verify_cache) for folder in models.feature_caches()]
+        caches = sorted((cache_folder() / "features").glob("*/about.json"))
+        checks += [(path.parent, verify_cache) for path in caches]
     failed = 0
     for folder, check in checks:
         try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from attncli.commands.train import options
 from attncli.commands.train.display import Display
 from attncli.commands.train.files import (
     ARGUMENTS,
@@ -16,22 +17,6 @@ from attncli.commands.train.files import (
     check_run_folder,
     run_folder,
     split_dev,
-)
-from attncli.commands.train.options import (
-    Captions,
-    Corpora,
-    Dev,
-    DevCorpora,
-    DryRun,
-    Files,
-    Images,
-    Labels,
-    Output,
-    Preset,
-    Processes,
-    Set,
-    StartFrom,
-    TaggedCorpora,
 )
 from attncli.commands.train.processes import compute_shards, open_device
 from attncli.commands.train.run import memory_advice, train_shown
@@ -42,7 +27,7 @@ from attncli.terminal import console
 from attncli.training.distributed.launch import launch
 from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished
-from attncli.training.run.command_line import ImageOptions, LabelFiles, settings
+from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import training_source
@@ -53,23 +38,23 @@ from models.catalogue.unused_settings import without_effect
 
 def train(
     context: typer.Context,
-    files: Files = None,
+    files: options.Files = None,
     *,
-    dev: Dev = None,
-    corpus: Corpora = None,
-    tagged_corpus: TaggedCorpora = None,
-    dev_corpus: DevCorpora = None,
-    images: Images = None,
-    captions: Captions = None,
-    labels: Labels = None,
-    output: Output = None,
-    preset: Preset = None,
-    start_from: StartFrom = None,
-    dry_run: DryRun = False,
-    processes: Processes = 1,
+    dev: options.Dev = None,
+    corpus: options.Corpora = None,
+    tagged_corpus: options.TaggedCorpora = None,
+    dev_corpus: options.DevCorpora = None,
+    images: options.Images = None,
+    captions: options.Captions = None,
+    labels: options.Labels = None,
+    output: options.Output = None,
+    preset: options.Preset = None,
+    start_from: options.StartFrom = None,
+    dry_run: options.DryRun = False,
+    processes: options.Processes = 1,
     device: Device = "auto",
     threads: Threads = 0,
-    set: Set = None,
+    set: options.Set = None,
 ) -> None:
     """Train a model on sentence pairs, images or labelled texts.
 
@@ -91,7 +76,7 @@ def train(
     if rank.number:  # process 0 reads all other options
         compute_shards(rank, OpenOptions(device, threads))
         return
-    dev, pictures, texts = split_dev(dev or [], ImageOptions(images, captions), LabelFiles(labels))
+    dev, inputs = split_dev(dev or [], InputFiles(images, captions, labels=labels))
     own, files = run_folder(files or [])
     if dev and not files:
         message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
@@ -104,8 +89,7 @@ def train(
         preset,
         set or [],
         start=start_from,
-        images=pictures,
-        labels=texts,
+        inputs=inputs,
         corpora=corpora,
         dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
     )

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from attncli.options.help_page import HelpPage
-from attncli.training.run.command_line import ImageOptions, LabelFiles
+from attncli.training.run.command_line import InputFiles
 from models.base.errors import ModelError
 
 DEV = "--dev"
@@ -19,10 +19,12 @@ ARGUMENTS = "attn.arguments"  # of the context: the arguments as they were given
 class TrainCommand(HelpPage):
     """A command whose ``--dev`` takes all values that follow."""
 
+    spread: tuple[str, ...] = (DEV,)  # options that take all values that follow
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments with one ``--dev`` before each of its values."""
+        """Parse the arguments with one such option before each of its values."""
         ctx.meta[ARGUMENTS] = list(args)
-        return super().parse_args(ctx, spread(args))
+        return super().parse_args(ctx, spread(args, self.spread))
 
 
 def run_folder(files: list[Path]) -> tuple[Path | None, list[Path]]:
@@ -59,14 +61,11 @@ def check_run_folder(path: Path | None) -> None:
         raise ModelError(f"{path} is a file", "a new folder, or that of the run")
 
 
-def split_dev(
-    dev: list[Path], images: ImageOptions, labels: LabelFiles
-) -> tuple[list[Path], ImageOptions, LabelFiles]:
-    """Return the dev files of sentence pairs, and the options with those of another kind."""
-    if not dev or not (images.captions or labels.labels):
-        return dev, images, labels
+def split_dev(dev: list[Path], inputs: InputFiles) -> tuple[list[Path], InputFiles]:
+    """Return the dev files of sentence pairs, and the inputs with a dev file of another kind."""
+    if not dev or not (inputs.captions or inputs.labels):
+        return dev, inputs
     if len(dev) > 1:
         raise typer.BadParameter(f"one file, found {len(dev)}", param_hint=f"'{DEV}'")
-    if images.captions:
-        return [], images._replace(dev_captions=dev[0]), labels
-    return [], images, labels._replace(dev_labels=dev[0])
+    kind = "dev_captions" if inputs.captions else "dev_labels"
+    return [], inputs._replace(**{kind: dev[0]})

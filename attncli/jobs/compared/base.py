@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.scoring.comparison import QualityScore
-from attncli.training.run.command_line import ImageOptions, LabelFiles
+from attncli.training.run.command_line import InputFiles
 from models.base.places import imported
 
 if TYPE_CHECKING:
@@ -26,20 +26,18 @@ class ComparedFiles(NamedTuple):
     test: Sequence[Path] = ()
     gold: Path | None = None  # links of the test set, or of the dev set if there is none
     gold_index: Literal["0", "1"] | None = None
-    images: ImageOptions = ImageOptions()
-    labels: LabelFiles = LabelFiles()
+    inputs: InputFiles = InputFiles()
 
     @property
-    def inputs(self) -> list[Path]:
+    def paths(self) -> list[Path]:
         """Return the files and folders that are read."""
-        images = (self.images.images, self.images.captions, self.images.dev_captions)
-        others = (self.gold, *self.labels, *images)
-        return [*self.train, *self.dev, *self.test, *(path for path in others if path)]
+        return [*self.train, *self.dev, *self.test, *filter(None, (self.gold, *self.inputs))]
 
     @property
     def name_data(self) -> bool:
         """Return True if there are files to train on."""
-        return bool(self.train or self.labels.labels or self.images.images or self.images.captions)
+        inputs = self.inputs
+        return bool(self.train or inputs.labels or inputs.images or inputs.captions)
 
 
 class Sets(NamedTuple):

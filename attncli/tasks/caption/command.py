@@ -138,7 +138,7 @@ def caption_settings(
 
 def caption_options(given: GivenSettings[CaptionTables], device: str, threads: int) -> OpenOptions:
     """Return how the models are opened."""
-    read_mode = given.tables.attention.read_decode or None
+    read_mode = given.tables.attention.read_decode
     return OpenOptions(device, threads, read_mode, given.of("search"), messages=console)
 
 

@@ -85,7 +85,7 @@ def captions(
         options=OpenOptions(
             device,
             threads,
-            given.tables.attention.read_decode or None,
+            given.tables.attention.read_decode,
             given.of("search"),
             messages=console,
         ),

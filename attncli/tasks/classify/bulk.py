@@ -41,7 +41,7 @@ class ClassifyTask(LineTask[ClassifiedLine]):
     def __init__(self, job: BulkJob) -> None:
         settings = settings_of(ClassifySettings, job.settings)
         tables = read_settings(ClassifyTables, settings.set).tables
-        options = OpenOptions(job.device, job.threads, tables.attention.read_decode or None)
+        options = OpenOptions(job.device, job.threads, tables.attention.read_decode)
         self.layout = RowLayout(settings.format, settings.nbest > 1, settings.scores)
         self._classify = partial(
             classify_lines,

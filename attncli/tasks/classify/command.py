@@ -89,7 +89,7 @@ def classify(
     check_texts(text or [], "classify")
     tables = read_settings(ClassifyTables, set).tables
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)
-    read_mode = tables.attention.read_decode or None
+    read_mode = tables.attention.read_decode
     options = OpenOptions(device, threads, read_mode, messages=console)
     with open_source(text, input) as stream:
         classifier = loading.open_classifier(model, options)

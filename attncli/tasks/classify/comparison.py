@@ -35,7 +35,7 @@ class ComparedLabels(ComparedSource):
 
     def is_named(self, files: ComparedFiles) -> bool:
         """Return True if labelled texts are given."""
-        return any(files.labels)
+        return bool(files.inputs.labels)
 
     def prepare(
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path

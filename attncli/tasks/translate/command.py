@@ -200,7 +200,7 @@ def translate_options(
     return OpenOptions(
         device,
         threads,
-        given.tables.attention.read_decode or None,
+        given.tables.attention.read_decode,
         given.of("search"),
         to,
         "" if source == AUTO else source,

@@ -76,7 +76,7 @@ def _needs_torch(work: TranslateWork, document: Document | None, aligned: bool) 
 
 def line_languages(translator: TextTranslator, options: OpenOptions) -> LineLanguages:
     """Return the recogniser of the language of lines: the shipped language identifier."""
-    classifier = loading.open_classifier(None, replace(options, read_mode=None))
+    classifier = loading.open_classifier(None, replace(options, read_mode=""))
     return LineLanguages(classifier, translator.to)
 
 

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import torch
 
-from attncli.training.distributed.order import EVALUATE, ROUND, Order
-from attncli.training.distributed.world import World
+from attncli.training.distributed.world import EVALUATE, ROUND, Order, World
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig

@@ -11,15 +11,29 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from attncli.training.distributed.order import END, WAIT, Order
 from attncli.training.distributed.rank import Rank
 from models.base.errors import ResourceError
+
+END, UPDATE, WAIT = 0, 1, 2  # kinds of orders
+EVALUATE, ROUND = 3, 4  # begin an evaluation; compute its next round
+
+
+class Order(NamedTuple):
+    """What process 0 tells the others to do next; the fields after `kind` describe an update."""
+
+    kind: int
+    step: int = 0  # number of the update, from 1
+    epoch: int = 0
+    batch: int = 0  # of the update, in the plan of the epoch
+    rate: float = 0.0  # learning rate
+    baseline: float | None = None  # hard attention: REINFORCE baseline
+    by_reward: bool = False  # self-critical training
 
 
 class ProcessLost(ResourceError):

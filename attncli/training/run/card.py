@@ -6,8 +6,6 @@ from pathlib import Path
 
 from attncli.training.run.run import Run
 from attncli.training.sources import training_source
-from attncli.training.storage.counters import Counters
-from models.storage.about import About
 
 
 def card(run: Run, weights: str) -> str:
@@ -32,9 +30,3 @@ def card(run: Run, weights: str) -> str:
         "## Scores\n\n"
         f"- Best dev score ({config.train.metric}): {best}\n"
     )
-
-
-def about(languages: tuple[str, ...], metric: str, counters: Counters) -> About:
-    """Return the facts for `attn models`: best dev score, and the languages if they are known."""
-    score = "" if counters.best is None else f"{metric} {counters.best:.2f} (dev)"
-    return About(languages=languages, score=score)

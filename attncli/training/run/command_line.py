@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from attncli.training.run.configuration import image_settings, run_config
 from attncli.training.run.encoder_choice import encoder_assignments
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import FILES, DataConfig, RunConfig
 from attncli.training.settings.corpora import CorpusConfig, directions_of, languages_of
-from attncli.training.settings.toml import from_toml
+from attncli.training.settings.toml import read_toml
 from attncli.training.sources import training_source, training_sources
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ModelError, unknown_name
@@ -24,17 +24,12 @@ from models.storage.settings import read_settings
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
 
 
-class ImageOptions(NamedTuple):
-    """Options of the command line for captioners; None or "" if not given."""
+class InputFiles(NamedTuple):
+    """Captioned images or labelled texts given on the command line; None if not given."""
 
     images: Path | None = None
     captions: Path | None = None
     dev_captions: Path | None = None
-
-
-class LabelFiles(NamedTuple):
-    """Files of labelled texts given on the command line; None if not given."""
-
     labels: Path | None = None
     dev_labels: Path | None = None
 
@@ -46,8 +41,7 @@ def settings(
     assignments: Iterable[str] = (),
     *,
     start: Path | None = None,
-    images: ImageOptions = ImageOptions(),  # noqa: B008  # it cannot change
-    labels: LabelFiles = LabelFiles(),  # noqa: B008
+    inputs: InputFiles = InputFiles(),  # noqa: B008  # it cannot change
     corpora: Sequence[CorpusConfig] = (),
     dev_corpora: Sequence[CorpusConfig] = (),
 ) -> RunConfig:
@@ -61,7 +55,9 @@ def settings(
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = {
-        **_files(files, dev, images._asdict() | labels._asdict()),
+        "train": [str(path) for path in files if path.suffix != ".toml"],
+        "dev": [str(path) for path in dev],
+        **{name: str(path) for name, path in inputs._asdict().items() if path},
         "corpora": [to_dict(corpus) for corpus in corpora],
         "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
     }
@@ -74,21 +70,9 @@ def settings(
     values["train"] = _with_time_limit(_table(values, "train"), assignments)
     values["preset"] = chosen = _preset(values, preset, assignments)
     brought = encoder_assignments(image_settings(chosen, values), assignments)
-    config = run_config(chosen, values, [*brought, *assignments])
-    config = absolute(config)
+    config = absolute(run_config(chosen, values, [*brought, *assignments]))
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
-
-
-def _files(
-    files: Sequence[Path], dev: Sequence[Path], single: Mapping[str, Path | None]
-) -> dict[str, Any]:
-    """Return the files given on the command line as settings of the data."""
-    return {
-        "train": [str(path) for path in files if path.suffix != ".toml"],
-        "dev": [str(path) for path in dev],
-        **{name: str(path or "") for name, path in single.items()},
-    }
 
 
 def _with_time_limit(table: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
@@ -168,12 +152,7 @@ def _tables(files: list[Path]) -> dict[str, Any]:
         return {}
     if len(files) > 1:
         raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
-    try:
-        text = files[0].read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"cannot read {files[0]} ({reason})", "a TOML file") from None
-    return from_toml(text, str(files[0]))
+    return read_toml(files[0])
 
 
 def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
@@ -208,8 +187,7 @@ def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) 
 def absolute(config: RunConfig) -> RunConfig:
     """Return the settings with absolute paths, and with what the named files imply."""
     data, image = config.data, config.model.image
-    single = (*ImageOptions._fields, *LabelFiles._fields, "features")
-    paths = {name: _absolute(getattr(data, name)) for name in single}
+    paths = {name: _absolute(getattr(data, name)) for name in (*FILES, "features")}
     train, dev = (tuple(map(_absolute, files)) for files in (data.train, data.dev))
     data = merged(replace(data, train=train, dev=dev), paths)
     if image.weights not in ("DEFAULT", "none"):

@@ -10,13 +10,11 @@ import torch
 
 from attncli.training.distributed.evaluation import DividedEvaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.order import END, UPDATE
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper, share_state
-from attncli.training.distributed.world import ProcessGroup, ProcessLost
+from attncli.training.distributed.world import END, UPDATE, ProcessGroup, ProcessLost
 from attncli.training.interfaces import Data, UpdateBatch
 from attncli.training.run.run import completed, fresh_state
-from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.updates import hardware
@@ -69,24 +67,27 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
         return
     share_state(state, world)
     stepper = ShardedStepper(state, config.train, dtype, world)
-    obey(stepper, data, config, world)
+    bundle = Bundle(state.model, data.prepared.tokenizer, config.tokenizer, config.search)
+    obey(stepper, data, bundle, world)
 
 
-def obey(stepper: ShardedStepper, data: Data, config: RunConfig, world: ProcessGroup) -> None:
-    """Compute this process's part of updates and evaluations, until process 0 ends the run."""
-    prepared, state = data.prepared, stepper.state
+def obey(stepper: ShardedStepper, data: Data, bundle: Bundle, world: ProcessGroup) -> None:
+    """Compute this process's part of updates and evaluations, until process 0 ends the run.
+
+    bundle: the model in training, with its search.
+    """
+    prepared, state, config = data.prepared, stepper.state, stepper.config
     epoch: Epoch | None = None
     while (order := world.receive()).kind != END:
         if order.kind == UPDATE:
             if epoch is None or epoch.number != order.epoch:
-                epoch = start_epoch(state.model, prepared.examples, config.train, order.epoch)
+                epoch = start_epoch(state.model, prepared.examples, config, order.epoch)
             reward_loss = prepared.reward_loss if order.by_reward else None
             numbers = epoch.plan[order.batch]
             stepper.execute(order, UpdateBatch(epoch.examples, numbers, reward_loss))
             continue
         assert data.dev is not None
-        with state.evaluated() as model:
-            bundle = Bundle(model, prepared.tokenizer, config.tokenizer, config.search)
-            rounds = DividedEvaluation(bundle, data.dev, config.train).rounds(world)
+        with state.evaluated():
+            rounds = DividedEvaluation(bundle, data.dev, config).rounds(world)
             if any(world.receive().kind == END for _ in rounds):
                 return

@@ -15,7 +15,9 @@ import torch
 from torch import nn
 
 from attncli.training.interfaces import Progress
-from models.base.errors import ModelError
+from attncli.training.loggers import check_loggers
+from attncli.training.settings.config import RunConfig
+from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_bytes
 from models.base.interruptible import interruptible
 from models.base.settings import from_dict
@@ -24,8 +26,11 @@ from models.bundle import build, fill_from, read_settings
 from models.config.tables import ModelConfig, TokenizerConfig
 from models.encoders.image import ImageEncoder, pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
+from models.losses.losses import AttentionLoss
 from models.text.labels import read_tokenizer
 from models.text.tokenizer import Tokenizer
+
+TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 
 
 def write_vocabulary(
@@ -43,6 +48,19 @@ def write_vocabulary(
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
     return tokenizer
+
+
+def check_buildable(config: RunConfig) -> None:
+    """Raise the ModelError that building the model and loss would raise; allocate no weights."""
+    train = config.train
+    if train.schedule == "linear" and not train.minutes and not train.steps:
+        raise ConfigurationError("train.schedule=linear", "train.minutes or train.steps with it")
+    check_loggers(train.loggers)
+    with torch.device("meta"):
+        model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
+    AttentionLoss(train.attention, model)
+    if config.start_from:
+        check_initial_model(config.start_from, config.model, config.tokenizer)
 
 
 def check_initial_model(start_from: str, config: ModelConfig, tokenizer: TokenizerConfig) -> None:

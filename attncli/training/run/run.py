@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -13,7 +14,6 @@ from attncli.training.loggers import open_loggers
 from attncli.training.loggers.base import LoggedRun
 from attncli.training.run.initial_model import load_initial_weights
 from attncli.training.run.raised_limits import reopen
-from attncli.training.run.word_aligner import WordAligner, word_aligner
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.counters import first_intact
@@ -22,10 +22,19 @@ from attncli.training.storage.log import Log
 from attncli.training.storage.state import State, restore
 from attncli.training.updates.hardware import DTYPES
 from attncli.version import __version__
-from models.base.settings import to_dict
-from models.bundle import Bundle, build, sizes_of
+from models.base.settings import from_dict, to_dict
+from models.bundle import Bundle, build, read_settings, sizes_of
+from models.config.tables import AlignConfig
 from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
+from models.storage.statistical import StatisticalTables, read_statistical
+
+
+class WordAligner(NamedTuple):
+    """The parts of a bundle that align words, other than weights."""
+
+    settings: AlignConfig = AlignConfig()
+    statistical: StatisticalTables | None = None
 
 
 class Run(NamedTuple):
@@ -69,6 +78,20 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     log = Log(folder.log, counters.log_bytes, loggers)
     aligner = word_aligner(config.start_from)
     return Run(folder, config, data, state, dtype, log, aligner, is_auto, warning)
+
+
+def word_aligner(start_from: str) -> WordAligner:
+    """Return the aligner of an initial model made by `attn align train`; else the defaults.
+
+    The statistical aligner depends on words alone, and the alignment layer is part of the weights,
+    so a run that starts from such a model keeps both, and their settings.
+    """
+    folder = Path(start_from)
+    statistical = read_statistical(folder) if start_from else None
+    if statistical is None:
+        return WordAligner()
+    stored = read_settings(folder).get("alignment", {})
+    return WordAligner(from_dict(AlignConfig, stored, where="alignment"), statistical)
 
 
 def completed(config: RunConfig, data: Data) -> RunConfig:

@@ -10,8 +10,8 @@ record. Of more than KEPT evaluations every second one is removed, so the folder
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -47,16 +47,13 @@ def save_samples(run: Run, event: Evaluated) -> None:
 def add_evaluation(folder: Path, name: str, evaluation: SampledEvaluation) -> None:
     """Add an evaluation to the records of a folder, and write the page. name: of the run."""
     earlier = [each for each in read_evaluations(folder) if each.step < evaluation.step]
-    kept = thinned([*earlier, evaluation])
+    kept = [*earlier, evaluation]
+    if len(kept) > KEPT:
+        kept = kept[::-2][::-1]  # every second one, the newest among them
     with write_errors(folder):
         folder.mkdir(exist_ok=True)
     write_text(folder / "samples.jsonl", "".join(map(_as_line, kept)))
     write_text(folder / "index.html", samples_page(name, kept, STYLE))
-
-
-def thinned(evaluations: Sequence[SampledEvaluation]) -> Sequence[SampledEvaluation]:
-    """Return the evaluations; every second one, the newest among them, if there are too many."""
-    return evaluations if len(evaluations) <= KEPT else evaluations[::-2][::-1]
 
 
 def read_evaluations(folder: Path) -> list[SampledEvaluation]:
@@ -70,12 +67,10 @@ def read_evaluations(folder: Path) -> list[SampledEvaluation]:
 
 def shortened(sample: ShownExample) -> ShownExample:
     """Return a sample whose texts are cut to LETTERS letters."""
-    source, reference, output = map(_cut, sample[:3])
+    source, reference, output = (
+        f"{text[:LETTERS]}..." if len(text) > LETTERS else text for text in sample[:3]
+    )
     return sample._replace(source=source, reference=reference, output=output)
-
-
-def _cut(text: str) -> str:
-    return f"{text[:LETTERS]}..." if len(text) > LETTERS else text
 
 
 def _as_line(evaluation: SampledEvaluation) -> str:
@@ -83,9 +78,6 @@ def _as_line(evaluation: SampledEvaluation) -> str:
     return json.dumps({**evaluation._asdict(), "samples": samples}, ensure_ascii=False) + "\n"
 
 
-def _from_record(record: dict[str, object]) -> SampledEvaluation:
-    samples = record["samples"]
-    if not isinstance(samples, list) or not isinstance(record["step"], int):
-        raise TypeError("not a record of samples")
-    found = tuple(ShownExample(**sample) for sample in samples)
-    return SampledEvaluation(record["step"], str(record["score"]), found)
+def _from_record(record: dict[str, Any]) -> SampledEvaluation:
+    samples = tuple(ShownExample(**sample) for sample in record["samples"])
+    return SampledEvaluation(int(record["step"]), record["score"], samples)

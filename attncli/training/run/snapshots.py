@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attncli.training.events import Evaluated
-from attncli.training.run.card import about, card
+from attncli.training.run.card import card
 from attncli.training.run.run import Run
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.state import content
@@ -11,6 +11,7 @@ from attncli.training.storage.tensor_file import to_bytes
 from models.base.files import write_bytes, write_errors
 from models.bundle import save as save_bundle
 from models.families.encoder_decoder import EncoderDecoder
+from models.storage.about import About
 
 
 def save_checkpoint(run: Run) -> None:
@@ -57,10 +58,7 @@ def save_weights(run: Run, description: str) -> None:
 
 def save_model(run: Run, model: EncoderDecoder, description: str) -> None:
     """Write a model as the bundle of the run folder."""
-    config, counters = run.config, run.state.counters
-    save_bundle(
-        run.bundle(model),
-        run.folder.path,
-        card=card(run, description),
-        about=about(config.tokenizer.languages, config.train.metric, counters).to_dict(),
-    )
+    best, languages = run.state.counters.best, run.config.tokenizer.languages
+    score = "" if best is None else f"{run.config.train.metric} {best:.2f} (dev)"
+    about = About(languages=languages, score=score).to_dict()
+    save_bundle(run.bundle(model), run.folder.path, card=card(run, description), about=about)

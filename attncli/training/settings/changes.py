@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from attncli.training.settings.config import RunConfig
+import math
+
+from attncli.training.settings.config import FILES, RunConfig
 from models.base.settings import flat, to_dict
 
-PATHS = (  # the content of the files is compared instead
-    *("train", "dev", "corpora", "dev_corpora", "images", "captions", "dev_captions", "features"),
-    *("labels", "dev_labels"),
-)
+PATHS = ("train", "dev", "corpora", "dev_corpora", "features")  # contents are compared instead
 HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
 UNCHECKED = {
     *("preset", "start_from"),
-    *(f"data.{name}" for name in PATHS),
+    *(f"data.{name}" for name in (*PATHS, *FILES)),
     *(f"train.{name}" for name in HARMLESS),
 }
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
@@ -29,9 +28,5 @@ def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) ->
         f"{place} was {before[place]!r}, now {value!r}"
         for place, value in flat(to_dict(new)).items()
         if value != before[place] and place not in UNCHECKED
-        if not (may_continue and place in LIMITS and _is_raised(before[place], value))
+        if not (may_continue and place in LIMITS and 0 < before[place] < (value or math.inf))
     ]
-
-
-def _is_raised(old: float, new: float) -> bool:
-    return old != 0 and (new == 0 or new > old)

@@ -21,6 +21,7 @@ from models.config.tables import (
 )
 
 MAX_SHARDS = 4096  # of an update
+FILES = ("images", "captions", "dev_captions", "regions", "labels", "dev_labels")  # of [data]
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,7 @@ class DataConfig:
         """The files and folders that a run reads."""
         corpora = (*self.corpora, *self.dev_corpora)
         texts = [*self.train, *self.dev, *(path for corpus in corpora for path in corpus.files)]
-        images = [self.images, self.captions, self.dev_captions]
-        others = [*images, self.regions, self.labels, self.dev_labels]
-        return tuple(path for path in (*texts, *others) if path)
+        return tuple(filter(None, [*texts, *(getattr(self, name) for name in FILES)]))
 
     @property
     def is_given(self) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from models.base.errors import ConfigurationError
+from models.base.errors import ConfigurationError, ModelError
 from models.base.parsing import parse_toml
 from models.base.removed_settings import updated
 from models.base.settings import fields_of
@@ -40,6 +41,16 @@ def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable
         yield tomli_w.dumps({name: plain}).strip()
     for place, table in tables:
         yield from _toml_lines(table, place, without)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file; see `from_toml`. ModelError if it cannot be read."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"cannot read {path} ({reason})", "a TOML file") from None
+    return from_toml(text, str(path))
 
 
 def from_toml(text: str, name: str) -> dict[str, Any]:

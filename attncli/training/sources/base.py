@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from models.base.types import VocabularySizes
     from models.config.tables import ModelConfig, SearchConfig, TokenizerConfig
 
-CAPTION_SETTINGS = ("encoder_from", "self_critical_from")  # of [train], for captioners only
-LABEL_METRICS = ("accuracy", "macro_f1")  # of classifiers
-
 
 class TrainingSource:
     """One kind of input in training: its checks, its data and its description."""
@@ -28,10 +24,13 @@ class TrainingSource:
     embedded: ClassVar[str]  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
     example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`
+    unfit_data: ClassVar[tuple[str, ...]] = ()  # settings of [data] that only other kinds have
+    unfit_train: ClassVar[tuple[str, ...]] = ("encoder_from", "self_critical_from")  # of [train]
+    metrics: ClassVar[tuple[str, ...]] = ("bleu", "exact", "error_rate", "rouge_l")  # besides loss
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if the settings name training files of this kind."""
-        return False
+        return bool(self.files(data))
 
     def dev_option(self, data: DataConfig) -> str:
         """Return the option of `attn train` that names a dev set for these data."""
@@ -52,6 +51,15 @@ class TrainingSource:
 
         named: preset and family, for messages.
         """
+        unfit = {f"data.{name}": getattr(data, name) for name in self.unfit_data}
+        unfit |= {f"train.{name}": getattr(train, name) for name in self.unfit_train}
+        for name, value in unfit.items():
+            if value:
+                raise ModelError(f"{name} for {named}", f"{self.unit} alone, or another preset")
+        if train.metric not in ("auto", "loss", *self.metrics):
+            raise ModelError(
+                f"train.metric={train.metric} for {named}", f"{', '.join(self.metrics)} or loss"
+            )
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of the content of each input file, by name."""
@@ -75,16 +83,3 @@ class TrainingSource:
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the vocabulary sizes of a model as text."""
         return f"{sizes.target:,} tokens"
-
-
-def refuse_settings(
-    unfit: Mapping[str, object], train: TrainConfig, named: str, expected: str
-) -> None:
-    """Raise ModelError for the first setting with a value, or for a setting of captioners.
-
-    unfit: values by name. named: see `TrainingSource.check`. expected: the data that fit.
-    """
-    captions = {f"train.{name}": getattr(train, name) for name in CAPTION_SETTINGS}
-    for name, value in {**unfit, **captions}.items():
-        if value:
-            raise ModelError(f"{name} for {named}", f"{expected} alone, or another preset")

@@ -22,18 +22,10 @@ def fit_limits(search: SearchConfig, sources: np.ndarray, targets: np.ndarray) -
     sources, targets (N,): lengths in tokens. The limits are never below the default ones. Settings
     that differ from their defaults were set by the user, and are returned unchanged.
     """
-    return fit_output_length(fit_whole_texts(search, sources), sources, targets)
-
-
-def fit_whole_texts(search: SearchConfig, sources: np.ndarray) -> SearchConfig:
-    """Return search settings that do not split texts as long as the usual training source.
-
-    A model of long sources, such as a summariser, has to read a text as a whole.
-    """
     default = SearchConfig.split_above
-    if search.split_above != default or float(np.median(sources)) <= default:
-        return search
-    return replace(search, split_above=int(sources.max()))
+    if search.split_above == default and float(np.median(sources)) > default:
+        search = replace(search, split_above=int(sources.max()))  # a summariser reads whole texts
+    return fit_output_length(search, sources, targets)
 
 
 def fit_output_length(

@@ -68,7 +68,7 @@ def read_progress(folder: RunFolder) -> Counters | None:
 
     Raises DamagedError if finished.json or all checkpoints are damaged.
     """
-    if not folder.checkpoint.exists() and folder.finished.exists():
+    if folder.is_pruned:
         with intact(folder.finished):
             return parse_counters(folder.finished.read_text("utf-8"))
     return first_intact(folder, read_counters)[0]

@@ -27,13 +27,13 @@ from typing import NamedTuple
 
 from attncli.training.settings.changes import differences
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.settings.toml import from_toml, to_toml
+from attncli.training.settings.toml import read_toml, to_toml
 from attncli.training.storage.lock import NAME as LOCK
 from models.base.errors import ModelError
 from models.base.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.base.parsing import parse_json
 from models.base.settings import from_dict, merged
-from models.catalogue.presets import preset
+from models.catalogue.presets import preset as find_preset
 
 STORED_CHOICES = ("sort", "metric", "precision", "shards")  # of [train]
 START = "start"  # the initial model among the hashes of a run's inputs
@@ -75,6 +75,11 @@ class RunFolder(NamedTuple):
         return self.path / "finished.json"
 
     @property
+    def is_pruned(self) -> bool:
+        """Return True if `attn runs prune` removed the checkpoint of a finished run."""
+        return self.finished.exists() and not self.checkpoint.exists()
+
+    @property
     def previous(self) -> Path:
         """The checkpoint before the last one."""
         return self.path / "checkpoint.previous.safetensors"
@@ -99,8 +104,8 @@ class RunFolder(NamedTuple):
         return self.snapshots / f"{step}.safetensors"
 
 
-def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
-    """Return the settings of a run with the choices that it was started with.
+def with_stored_choices(folder: RunFolder, preset: str, train: TrainConfig) -> TrainConfig:
+    """Return the settings of [train] with the choices that the run was started with.
 
     The defaults of batch order and metric have changed; a run of an earlier version continues with
     its own. The precision was chosen when the run started, if train.precision is auto. A run of
@@ -108,14 +113,14 @@ def with_stored_choices(folder: RunFolder, config: RunConfig) -> RunConfig:
     optimiser in version 0.1.0; a run continues with the recipe of its time.
     """
     if not folder.has_begun:
-        return config
-    stored, train = read_config(folder), config.train
+        return train
+    stored = read_config(folder)
     train = _with_stored(train, stored.train, STORED_CHOICES, TrainConfig())
-    recipe = preset(config.preset).train
+    recipe = find_preset(preset).train
     usual = merged(TrainConfig(), recipe)
-    if config.preset == stored.preset and stored.train.optimiser != usual.optimiser:
+    if preset == stored.preset and stored.train.optimiser != usual.optimiser:
         train = _with_stored(train, stored.train, recipe, usual)
-    return replace(config, train=train)
+    return train
 
 
 def _with_stored(
@@ -129,15 +134,16 @@ def _with_stored(
 def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
     """Start a run in the folder, or check that the folder belongs to this run.
 
-    config: see `with_stored_choices`. Raise a ModelError that lists the differences if the folder
-    holds a run of another configuration or of other data. Until its data are prepared, a run can
-    still change its settings; afterwards its limits can be raised, and settings can change that do
-    not affect the weights.
+    config: its [train] is that of `with_stored_choices`. Raise a ModelError that lists the
+    differences if the folder holds a run of another configuration or of other data. Until its data
+    are prepared, a run can still change its settings; afterwards its limits can be raised, and
+    settings can change that do not affect the weights.
     """
     with write_errors(folder.path):
         there = {path.name for path in folder.path.iterdir() if not is_leftover(path)}
     if folder.has_begun:
-        _check_same(folder, config, fingerprint)
+        changed = differences(config, read_config(folder), may_continue=not folder.is_pruned)
+        _check_same(folder, changed, fingerprint)
     elif not {"config.toml", "inputs.json"} <= there and there - {"inputs.json", LOCK}:
         raise ModelError(
             f"{folder.path} contains files but no run", "a new or empty folder", "choose another -o"
@@ -153,12 +159,7 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
 
 def read_config(folder: RunFolder) -> RunConfig:
     """Return the configuration that a run was started with."""
-    name = str(folder.config)
-    try:
-        text = folder.config.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"cannot read {name} ({error})", "a run's configuration") from None
-    values = from_toml(text, name)
+    values = read_toml(folder.config)
     if isinstance(train := values.get("train"), dict):
         train.setdefault("sort", "both_sides")  # of versions that did not store it
     return from_dict(RunConfig, values)
@@ -171,17 +172,16 @@ def store_train(folder: RunFolder, train: TrainConfig) -> None:
         write_text(folder.config, to_toml(replace(stored, train=train)))
 
 
-def _check_same(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
+def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, str]) -> None:
     """Raise ModelError for changed settings or data, or raised limits of a pruned run."""
-    inputs, stored = _read_inputs(folder), read_config(folder)
-    is_pruned = folder.finished.exists() and not folder.checkpoint.exists()
-    found = differences(config, stored, may_continue=not is_pruned) + [
+    inputs = _read_inputs(folder)
+    found = changed + [
         "the initial model has changed" if part == START else f"the {part} data have changed"
         for part in dict.fromkeys([*fingerprint, *inputs.keys() & {START}])
         if inputs.get(part) != fingerprint.get(part)
     ]
     if found:
-        pruned = " (pruned, so its limits cannot be raised)" if is_pruned else ""
+        pruned = " (pruned, so its limits cannot be raised)" if folder.is_pruned else ""
         raise ModelError(
             f"{folder.path} holds another run{pruned}: {', '.join(found)}",
             "the same data and configuration",

@@ -12,9 +12,9 @@ from attncli.shell import app
 from attncli.training.run.configuration import run_config
 from models.base.errors import ModelError
 from tests.attncli.labels import write_toy
-from tests.attncli.training.small import SMALL
+from tests.attncli.training.small import TINY
 
-TINY = [w for s in SMALL if not s.startswith(("model.decoder", "search")) for w in ("-s", s)]
+SETTINGS = [word for setting in TINY for word in ("-s", setting)]
 
 
 def test_poolings_are_compared_by_accuracy(
@@ -22,7 +22,7 @@ def test_poolings_are_compared_by_accuracy(
 ) -> None:
     table, test = write_toy(tmp_path / "a.tsv", 90), write_toy(tmp_path / "b.tsv", 20, seed=3)
     out, chosen = tmp_path / "out", ["mean", "final,general", "--seeds", "2"]
-    command = ["models", "compare", *chosen, "-o", str(out), "--threads", "1", *TINY]
+    command = ["models", "compare", *chosen, "-o", str(out), "--threads", "1", *SETTINGS]
     command += ["--labels", str(table), "--test", str(test)]
     assert app.run(command) == 0
     shown = capfd.readouterr().out

@@ -226,9 +226,9 @@ def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
 @pytest.mark.parametrize(
     "changes, said",
     [
-        ({"preset": "rnnsearch-nano"}, "images or captions for preset rnnsearch-nano"),
+        ({"preset": "rnnsearch-nano"}, "data.images for preset rnnsearch-nano"),
         ({"images": ""}, "data.captions without data.images; expected both; give --images too"),
-        ({"train": ["a.tsv"]}, "texts .a.tsv. for preset show-attend-tell-soft-nano"),
+        ({"train": ["a.tsv"]}, "data.train for preset show-attend-tell-soft-nano"),
     ],
 )
 def test_settings_that_do_not_go_together(

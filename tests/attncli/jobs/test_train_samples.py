@@ -9,18 +9,16 @@ import torch
 
 from attncli.data.training_samples import SampledEvaluation, ShownExample
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.training.run.command_line import LabelFiles, settings
+from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.run.samples import (
     KEPT,
-    LETTERS,
     add_evaluation,
     read_evaluations,
-    shortened,
 )
 from models.bundle import Bundle
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import (
-    SMALL,
+    TINY,
     Texts,
     outcome,
     run,
@@ -98,11 +96,6 @@ def test_texts_are_escaped_and_the_newest_evaluation_is_first(tmp_path: Path) ->
     assert page.index("update 6") < page.index("update 5")
 
 
-def test_long_texts_are_cut() -> None:
-    cut = shortened(ShownExample("a" * 5000, "b", "c", image="d" * 5000))
-    assert len(cut.source) == LETTERS + 3 and cut.reference == "b" and len(cut.image) == 5000
-
-
 def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> None:
     files = write_images(tmp_path)
     config = captioner_config(files, f"data.features={tmp_path / 'features'}", "train.steps=5")
@@ -115,9 +108,8 @@ def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> Non
 
 
 def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
-    table = LabelFiles(write_toy(tmp_path / "labels.tsv", 60), None)
-    tiny = [s for s in SMALL if not s.startswith(("model.decoder", "search"))]
-    config = settings([], preset="bilstm-attention-nano", assignments=tiny, labels=table)
+    table = InputFiles(labels=write_toy(tmp_path / "labels.tsv", 60))
+    config = settings([], preset="bilstm-attention-nano", assignments=TINY, inputs=table)
     run(config, tmp_path / "run")
     [*_, last] = read_evaluations(tmp_path / "run" / "samples")
     first, *others = last.samples

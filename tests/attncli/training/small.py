@@ -26,6 +26,7 @@ SMALL = (
     *("train.steps=14", "train.evaluate_every=5", "search.method=greedy", "search.max_extra=3"),
     *("search.max_ratio=0.5", "tokenizer.size=330", "train.bleu_tokenizer=char"),
 )
+TINY = tuple(s for s in SMALL if not s.startswith(("model.decoder", "search")))  # of classifiers
 
 
 class Texts(NamedTuple):

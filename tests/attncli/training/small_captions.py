@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from PIL import Image, ImageDraw
 
-from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.settings.config import RunConfig
 
 COLOURS = ("red", "green", "blue", "yellow", "black")
@@ -68,6 +68,6 @@ def small_config(
     files: Files, *changes: str, preset: str = "show-attend-tell-soft-nano"
 ) -> RunConfig:
     """Return the settings of a minute run; its cache lies beside the images."""
-    images = ImageOptions(files.images, files.train, files.dev)
+    images = InputFiles(files.images, files.train, files.dev)
     where = f"data.features={files.train.parent / 'features'}"
-    return settings([], [], preset, [*SMALL, where, *changes], images=images)
+    return settings([], [], preset, [*SMALL, where, *changes], inputs=images)

@@ -19,7 +19,7 @@ from attncli.training.run.command_line import settings, with_languages
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.settings.toml import from_toml, to_toml
-from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import read_log
 from models import load_translator
 from models.base.errors import ModelError
@@ -113,8 +113,6 @@ def test_config_toml_repeats_the_run(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text(text)
     assert settings([file]) == config
-    run(config_of(tmp_path, "train.steps=2"), tmp_path / "run")
-    assert read_config(RunFolder(tmp_path / "run")).data.corpora == config.data.corpora
 
 
 def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 
 from attncli.tasks.caption.training import features as image_features
 from attncli.training.events import Interrupted
-from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.run.run import open_run
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
@@ -147,9 +147,9 @@ def test_a_captioner_continues_with_what_its_image_network_learned(
     style = "data.caption_style=plain"
     tuned = small_captioner(files, *PRETRAINED, style, "train.encoder_from=1", "train.epochs=1")
     run(tuned, tmp_path / "first")
-    images = ImageOptions(files.images, files.train, files.dev)
+    images = InputFiles(files.images, files.train, files.dev)
     where = f"data.features={tmp_path / 'features'}"
-    config = settings([], [], None, [*FEW, where], start=tmp_path / "first", images=images)
+    config = settings([], [], None, [*FEW, where], start=tmp_path / "first", inputs=images)
     assert config.data.caption_style == "plain"
     first = read(tmp_path / "first").model.encoder
     assert isinstance(first, ImageEncoder)

@@ -36,7 +36,7 @@ class ComparedImages(ComparedSource):
 
     def is_named(self, files: ComparedFiles) -> bool:
         """Return True if images, captions or an image network are given."""
-        return any(files.images)
+        return bool(files.inputs.images or files.inputs.captions)
 
     def prepare(
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path

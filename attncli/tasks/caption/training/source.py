@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attncli.data.text.corpus import fingerprint
 from attncli.training.run.encoder_choice import names_shipped_network
-from attncli.training.sources.base import LABEL_METRICS, TrainingSource
+from attncli.training.sources.base import TrainingSource
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
@@ -26,6 +26,12 @@ class ImageTraining(TrainingSource):
     embedded = "embedded scenes"
     default_preset = "show-attend-tell-soft-small"
     example_input = "attn caption IMAGE"
+    unfit_data = (
+        *("train", "dev", "corpora", "dev_corpora", "labels", "dev_labels"),
+        *("noise", "concatenate"),
+    )
+    unfit_train = ("subword_sampling", "r_drop")
+    metrics = (*TrainingSource.metrics, "cider")
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if images or a file of captions are named."""
@@ -46,25 +52,12 @@ class ImageTraining(TrainingSource):
     def check(
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
-        """Refuse sentence pairs, images without captions, and captions without images."""
-        corpora = (path for corpus in data.corpora for path in corpus.files)
-        files = [*data.train, *data.dev, *corpora, *filter(None, [data.labels, data.dev_labels])]
-        if files or train.metric in LABEL_METRICS:
-            found = f"texts ({Path(files[0]).name})" if files else f"metric {train.metric}"
-            raise ModelError(
-                f"{found} for {named}",
-                "images and captions",
-                "give --images and --captions, or choose a preset for texts",
-            )
+        """Refuse texts, images without captions, and captions without images."""
+        super().check(data, train, tokenizer, named)
         if bool(data.images) != bool(data.captions):
             found, missing = ("images", "captions") if data.images else ("captions", "images")
             raise ModelError(
                 f"data.{found} without data.{missing}", "both", f"give --{missing} too"
-            )
-        if data.noise or data.concatenate or train.subword_sampling or train.r_drop:
-            raise ModelError(
-                f"data.noise, data.concatenate, train.subword_sampling or train.r_drop for {named}",
-                "0: these are for sentence pairs",
             )
         if bool(data.regions) != bool(train.attention.regions):
             raise ModelError("one of data.regions and train.attention.regions", "both")

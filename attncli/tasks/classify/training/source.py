@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.training.settings.preparation import preparation
-from attncli.training.sources.base import LABEL_METRICS, TrainingSource, refuse_settings
+from attncli.training.sources.base import TrainingSource
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
@@ -25,10 +25,12 @@ class LabelTraining(TrainingSource):
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
     example_input = "echo 'A dog runs.' | attn classify"
-
-    def has_data(self, data: DataConfig) -> bool:
-        """Return True if a file of labelled texts is named."""
-        return bool(data.labels)
+    unfit_data = (
+        *("train", "dev", "corpora", "dev_corpora", "noise", "concatenate"),
+        *("images", "captions", "dev_captions", "regions"),
+    )
+    unfit_train = ("subword_sampling", *TrainingSource.unfit_train)
+    metrics = ("accuracy", "macro_f1")
 
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the labelled texts."""
@@ -38,22 +40,11 @@ class LabelTraining(TrainingSource):
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
         """Refuse other data, and settings that have no effect on labels."""
-        others = data.train or data.dev or data.corpora or data.images or data.captions
-        unfit = {
-            "sentence pairs or images": others,
-            "data.noise": data.noise,
-            "data.concatenate": data.concatenate,
-            "train.subword_sampling": train.subword_sampling,
-            "train.attention.coverage": train.attention.coverage != "none",
-        }
-        refuse_settings(unfit, train, named, "labelled texts")
+        super().check(data, train, tokenizer, named)
+        if train.attention.coverage != "none":
+            raise ModelError(f"train.attention.coverage for {named}", "none")
         if data.dev_labels and not data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
-        if train.metric not in ("auto", "loss", *LABEL_METRICS):
-            raise ModelError(
-                f"train.metric = {train.metric!r} for {named}",
-                f"{', '.join(LABEL_METRICS)} or loss",
-            )
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of the content of both tables."""

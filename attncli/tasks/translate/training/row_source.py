@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.tasks.translate.training.source import OTHER_METRICS, TextTraining
+from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.settings.preparation import preparation
-from attncli.training.sources.base import refuse_settings
 from models.base.errors import ModelError
 from models.sources.rows import columns_of
 
@@ -25,6 +24,11 @@ class RowTraining(TextTraining):
     embedded = "no data"
     default_preset = "multi-source-small"
     example_input = "attn translate -i TABLE"
+    unfit_data = (
+        *("corpora", "dev_corpora", "noise", "concatenate"),
+        *("captions", "dev_captions", "regions", "labels", "dev_labels"),
+    )
+    unfit_train = ("subword_sampling", *TextTraining.unfit_train)
 
     def has_data(self, data: DataConfig) -> bool:
         """Return False, because the option that names a table of rows also names sentence pairs."""
@@ -33,18 +37,8 @@ class RowTraining(TextTraining):
     def check(
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
-        """Refuse settings of texts with one source, and of captioners."""
-        unfit = {
-            "corpora": data.corpora or data.dev_corpora,
-            "captions": data.captions or data.dev_captions,
-            "labelled texts": data.labels or data.dev_labels,
-            "data.noise": data.noise,
-            "data.concatenate": data.concatenate,
-            "train.subword_sampling": train.subword_sampling,
-            "data.regions": data.regions,
-            f"train.metric={train.metric}": train.metric in OTHER_METRICS,
-        }
-        refuse_settings(unfit, train, named, "a table of rows")
+        """Refuse settings of texts with one source, and several tables."""
+        super().check(data, train, tokenizer, named)
         if len(data.train) > 1:
             raise ModelError(f"{len(data.train)} training files for {named}", "one table of rows")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from attncli.training.settings.corpora import check_corpora, with_absolute_paths
 from attncli.training.settings.preparation import preparation
-from attncli.training.sources.base import LABEL_METRICS, TrainingSource, refuse_settings
+from attncli.training.sources.base import TrainingSource
 from attncli.training.sources.output_length import fit_limits
 from models.base.errors import ModelError
 from models.text.tokenizer import check_joint
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from models.base.types import VocabularySizes
     from models.config.tables import SearchConfig, TokenizerConfig
 
-OTHER_METRICS = ("cider", *LABEL_METRICS)  # not of sentence pairs
-
 
 class TextTraining(TrainingSource):
     """Sentence pairs: line-aligned files or a table, or the embedded grammar."""
@@ -32,10 +30,14 @@ class TextTraining(TrainingSource):
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
     example_input = "echo 'A dog runs.' | attn translate"
-
-    def has_data(self, data: DataConfig) -> bool:
-        """Return True if training files are named."""
-        return bool(data.train or data.corpora)
+    unfit_data: ClassVar[tuple[str, ...]] = (
+        "images",
+        "captions",
+        "dev_captions",
+        "regions",
+        "labels",
+        "dev_labels",
+    )
 
     def dev_option(self, data: DataConfig) -> str:
         """Return the option that names dev pairs; those of corpora have languages."""
@@ -56,13 +58,8 @@ class TextTraining(TrainingSource):
     def check(
         self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
     ) -> None:
-        """Refuse images, settings of captioners, and incomplete sets of files."""
-        unfit = {
-            "images or captions": data.images or data.captions or data.dev_captions,
-            "labelled texts": data.labels or data.dev_labels,
-            f"train.metric={train.metric}": train.metric in OTHER_METRICS,
-        }
-        refuse_settings(unfit, train, named, "sentence pairs")
+        """Refuse settings of other kinds, and incomplete sets of files."""
+        super().check(data, train, tokenizer, named)
         check_files(data)
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)

@@ -12,7 +12,7 @@ import pytest
 from attncli.jobs.models import catalogue
 from attncli.shell import app
 from attncli.training.run.configuration import run_config
-from attncli.training.run.validation import check_buildable
+from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.toml import from_toml
 from models import build
 from models.base import registry

@@ -242,27 +242,6 @@ def test_a_lower_loss_or_error_rate_is_better(metric: str) -> None:
     assert (counters.best, counters.best_step, counters.waits) == (-20.0, 20, 1)
 
 
-@pytest.mark.parametrize(
-    "step, batch, every, evaluated, expected",
-    [
-        (0, 0, 0, 0, False),  # nothing was learned yet
-        (5, 5, 0, 0, False),
-        (9, 10, 0, 0, True),  # the end of an epoch
-        (9, 10, 0, 9, False),  # which was evaluated before the run was stopped
-        (9, 10, 4, 8, False),
-        (8, 3, 4, 4, True),
-        (8, 3, 4, 8, False),
-        (50, 3, 4, 48, True),  # the end of the run
-    ],
-)
-def test_when_weights_are_evaluated(
-    step: int, batch: int, every: int, evaluated: int, expected: bool
-) -> None:
-    counters = Counters(step=step, batch=batch, evaluated=evaluated)
-    config = TrainConfig(evaluate_every=every, steps=50)
-    assert due(counters, 10, config) is expected
-
-
 def test_the_last_epoch_is_evaluated_whatever_the_interval() -> None:
     config = TrainConfig(evaluate_every=1000, epochs=3)
     assert due(Counters(step=30, batch=10, epoch=2), 10, config)

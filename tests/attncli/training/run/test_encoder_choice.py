@@ -9,9 +9,9 @@ import torch
 
 from attncli.jobs.train import train
 from attncli.tasks.caption.training import data as image_data
-from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.run.encoder_choice import start_advice
-from attncli.training.run.validation import check_buildable
+from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
 from models.catalogue.installed import BOX, DEFAULTS
@@ -26,9 +26,9 @@ with_photos = pytest.mark.skipif(not SHIPPED.exists(), reason="photos is not in 
 
 
 def chosen(files: Files, preset: str, encoder: str = "", *changes: str) -> RunConfig:
-    images = ImageOptions(files.images, files.train)
+    images = InputFiles(files.images, files.train)
     network = [f"model.image.encoder={encoder}"] if encoder else []
-    return settings([], [], preset, [*network, *changes], images=images)
+    return settings([], [], preset, [*network, *changes], inputs=images)
 
 
 @with_photos
