@@ -15,7 +15,7 @@ from attncli.jobs.loading import OpenOptions, row_inputs
 from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
-from attncli.options.pictures import Picture, check_drawing
+from attncli.options.pictures import check_drawing
 from attncli.options.settings import GivenSettings, SetOption, read_settings
 from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, check_search
 from attncli.render.rows import RowFormat
@@ -29,9 +29,9 @@ from attncli.tasks.translate.document_run import (
 from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.output.writers import TranslationLayout
 from attncli.tasks.translate.run import (
-    ShownLines,
     TranslateWork,
     line_languages,
+    line_writer,
     open_translator,
     translation_of_lines,
     with_attention,
@@ -152,8 +152,8 @@ def translate(
         remote = remote_translator(server, source or AUTO, to, html=choice is not None)
         with open_source(text, input) as stream:
             read = read_input(stream, choice) if choice else stream
-            plain = ShownLines(TranslationLayout(format), Picture(drawing))
-            complete = write_translations(remote.lines, read, output, plain, console)
+            writer = line_writer(TranslationLayout(format), drawing)
+            complete = write_translations(remote.lines, read, output, writer, console)
         raise typer.Exit(not complete)
     options = translate_options(given, source, to=to, device=device, threads=threads)
     work = TranslateWork(
@@ -168,8 +168,8 @@ def translate(
             run = with_attention(run, work, translator, given.of("align"), heads=drawing.heads)
         several = translator.search.nbest > 1
         layout = TranslationLayout(format, several, scores, translator.read_mode, align)
-        shown = ShownLines(layout, Picture(drawing), current_screen() if show else None)
-        complete = write_translations(run, document or stream, output, shown, console)
+        writer = line_writer(layout, drawing, current_screen() if show else None)
+        complete = write_translations(run, document or stream, output, writer, console)
     if languages and languages.summary:
         console.say(languages.summary)
     raise typer.Exit(not complete)
