@@ -40,7 +40,7 @@ class OpenOptions:
 
     device: str = "auto"  # auto, cpu, cuda or mps
     threads: int = 0  # processor threads; 0: torch decides
-    read_mode: str | None = None  # argmax, sample or expected; None: as saved with the model
+    read_mode: str | None = None  # argmax, sample or expected; None or "": as saved
     search: Mapping[str, Any] = field(default_factory=dict)  # replace the saved ones
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked

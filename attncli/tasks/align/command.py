@@ -167,5 +167,5 @@ def align_options(
     tables: AlignTables, source: str, *, to: str, device: str, threads: int
 ) -> OpenOptions:
     """Return how the models are opened. source, to: languages, or empty."""
-    read_mode = tables.attention.read_decode or None
+    read_mode = tables.attention.read_decode
     return OpenOptions(device, threads, read_mode, to=to, source=source, messages=console)

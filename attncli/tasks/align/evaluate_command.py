@@ -77,7 +77,7 @@ def alignments(
         options=OpenOptions(
             device,
             threads,
-            tables.attention.read_decode or None,
+            tables.attention.read_decode,
             to=to,
             source=source_language,
             mixed=len(folders) > 1,

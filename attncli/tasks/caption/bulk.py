@@ -11,7 +11,8 @@ from attncli.bulk.tasks import RecordResult
 from attncli.data.images.named import ImageFile
 from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
-from attncli.tasks.caption.command import caption_options, caption_settings
+from attncli.options.shared import search_settings
+from attncli.tasks.caption.command import caption_options
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, rendered
@@ -43,7 +44,8 @@ class CaptionTask:
         """Return the settings; refuse one page for all images."""
         if settings["format"] == "html":
             raise ConfigurationError("--format html, which is one document", "text, tsv or jsonl")
-        return caption_settings(settings["set"], beam=settings["beam"], nbest=settings["nbest"])
+        set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
+        return search_settings(CaptionTables, set, beam, nbest)
 
     def record(self, value: str | bytes, number: int) -> ImageFile:
         """Return an image by its path or its bytes."""

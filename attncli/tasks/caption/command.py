@@ -21,8 +21,8 @@ from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
-from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import Beam, Device, Models, Nbest, Threads, check_search
+from attncli.options.settings import GivenSettings, SetOption
+from attncli.options.shared import Beam, Device, Models, Nbest, Threads, search_settings
 from attncli.tasks.caption.files import Draw, Sidecars, open_attention
 from attncli.tasks.caption.images import CaptionStatistics, caption_images
 from attncli.tasks.caption.settings import CaptionTables
@@ -95,7 +95,7 @@ def caption(
       attn caption -m runs/cap --picture maps.html photos/*.jpg
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
-    given = caption_settings(set, beam=beam, nbest=nbest)
+    given = search_settings(CaptionTables, set, beam, nbest)
     tables = given.tables
     names = images or []
     _check(names, tables, format, sidecar=sidecar, show=show)
@@ -126,19 +126,9 @@ def caption(
         raise typer.Exit(1)
 
 
-def caption_settings(
-    assignments: Sequence[str] | None, *, beam: int | None = None, nbest: int | None = None
-) -> GivenSettings[CaptionTables]:
-    """Return the settings of `attn caption`; raise an error for a search without result."""
-    options = {"search.beam": beam, "search.nbest": nbest}
-    given = read_settings(CaptionTables, assignments, options)
-    check_search(given.tables.search)
-    return given
-
-
 def caption_options(given: GivenSettings[CaptionTables], device: str, threads: int) -> OpenOptions:
     """Return how the models are opened."""
-    read_mode = given.tables.attention.read_decode or None
+    read_mode = given.tables.attention.read_decode
     return OpenOptions(device, threads, read_mode, given.of("search"), messages=console)
 
 

@@ -78,8 +78,7 @@ def classify(
     check_texts(text or [], "classify")
     tables = read_settings(ClassifyTables, set).tables
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)
-    read_mode = tables.attention.read_decode or None
-    options = OpenOptions(device, threads, read_mode, messages=console)
+    options = OpenOptions(device, threads, tables.attention.read_decode, messages=console)
     with open_source(text, input) as stream:
         run = partial(
             classify_lines,

@@ -70,9 +70,7 @@ def labels(
         models=model or [],
         hypotheses=hypotheses or [],
         save=save,
-        options=OpenOptions(
-            device, threads, tables.attention.read_decode or None, messages=console
-        ),
+        options=OpenOptions(device, threads, tables.attention.read_decode, messages=console),
     )
     if plot:
         confusion_matrices(plot, evaluations)

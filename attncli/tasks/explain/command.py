@@ -107,7 +107,7 @@ def explain(
     layout = run.layout_of(
         format, show=show, picture=picture, lines=tables.picture.lines, is_image=is_image
     )
-    read_mode = tables.attention.read_decode or None
+    read_mode = tables.attention.read_decode
     opening = OpenOptions(device, threads, read_mode, to=to, source=source, messages=console)
     with open_source(text, input) as stream:
         explain_line, read = lines.open_explainer(folder, opening, ExplainOptions(methods, word))

@@ -11,7 +11,8 @@ from attncli.bulk.tasks import RecordResult
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
-from attncli.tasks.translate.command import AUTO, translate_options, translate_settings
+from attncli.options.shared import search_settings
+from attncli.tasks.translate.command import AUTO, translate_options
 from attncli.tasks.translate.output.checks import OutputReport
 from attncli.tasks.translate.output.writers import TranslationLayout, rendered
 from attncli.tasks.translate.run import (
@@ -45,7 +46,8 @@ class TranslateTask(LineTask[TranslatedLine]):
     @staticmethod
     def given(settings: Mapping[str, Any]) -> GivenSettings[TranslateTables]:
         """Return the settings; refuse those that do not agree."""
-        return translate_settings(settings["set"], beam=settings["beam"], nbest=settings["nbest"])
+        set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
+        return search_settings(TranslateTables, set, beam, nbest)
 
     def outcomes(self, lines: list[Line]) -> Sequence[TranslatedLine]:
         """Return the translation of each line."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +16,8 @@ from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.pictures import check_drawing
-from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, check_search
+from attncli.options.settings import GivenSettings, SetOption
+from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, search_settings
 from attncli.render.rows import RowFormat
 from attncli.tasks.translate.document_run import (
     Columns,
@@ -130,7 +130,7 @@ def translate(
       attn translate -m runs/multi --to fr < test.en > test.fr
       attn translate --to de -i film.srt -o film.de.srt
     """
-    given = translate_settings(set, beam=beam, nbest=nbest)
+    given = search_settings(TranslateTables, set, beam, nbest)
     tables = given.tables
     check_output(output)
     check_texts(text or [])
@@ -183,16 +183,6 @@ def remote_translator(url: str, source: str, to: str, *, html: bool) -> RemoteTr
     return RemoteTranslator(url, source, to, os.environ.get(KEY, ""), html)
 
 
-def translate_settings(
-    assignments: Sequence[str] | None, *, beam: int | None = None, nbest: int | None = None
-) -> GivenSettings[TranslateTables]:
-    """Return the settings of `attn translate`; raise an error for a search without result."""
-    options = {"search.beam": beam, "search.nbest": nbest}
-    given = read_settings(TranslateTables, assignments, options)
-    check_search(given.tables.search)
-    return given
-
-
 def translate_options(
     given: GivenSettings[TranslateTables], source: str, *, to: str, device: str, threads: int
 ) -> OpenOptions:
@@ -200,7 +190,7 @@ def translate_options(
     return OpenOptions(
         device,
         threads,
-        given.tables.attention.read_decode or None,
+        given.tables.attention.read_decode,
         given.of("search"),
         to,
         "" if source == AUTO else source,
