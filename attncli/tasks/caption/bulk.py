@@ -12,10 +12,11 @@ from attncli.data.images.named import ImageFile
 from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
+from attncli.render.rows import RowLayout
 from attncli.tasks.caption.command import caption_options
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.settings import CaptionTables
-from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, rendered
+from attncli.tasks.caption.writers import CaptionedImage, rendered
 from models.base.errors import ConfigurationError
 
 TRUNCATED = "{}: the caption was cut at its length limit (search.max_caption raises the limit)"
@@ -35,7 +36,7 @@ class CaptionTask:
         options = caption_options(given, job.device, job.threads)
         self.captioner = loading.open_captioner([Path(model) for model in job.models], options)
         several = self.captioner.search.nbest > 1
-        self.layout = CaptionLayout(
+        self.layout = RowLayout(
             job.settings["format"], several, job.settings["scores"], self.captioner.read_mode
         )
 

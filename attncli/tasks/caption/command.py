@@ -23,13 +23,13 @@ from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
 from attncli.options.settings import GivenSettings, SetOption
 from attncli.options.shared import Beam, Device, Models, Nbest, Threads, search_settings
+from attncli.render.rows import RowLayout
 from attncli.tasks.caption.files import Draw, Sidecars, open_attention
 from attncli.tasks.caption.images import CaptionStatistics, caption_images
 from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.caption.writers import (
     CaptionedImage,
     CaptionFormat,
-    CaptionLayout,
     frame,
     rendered,
 )
@@ -104,8 +104,8 @@ def caption(
     with open_attention(picture, alone=alone) as draw:
         options = caption_options(given, device, threads)
         captioner = loading.open_captioner(model, options)
-        layout = CaptionLayout(
-            format, captioner.search.nbest > 1, scores, captioner.read_mode, alone
+        layout = RowLayout(
+            format, captioner.search.nbest > 1, scores, captioner.read_mode, alone=alone
         )
         results = caption_images(
             _groups(names, recursive),
@@ -167,7 +167,7 @@ def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[ImageFile]]:
 
 def _write_all(
     results: Iterator[list[CaptionedImage]],
-    layout: CaptionLayout,
+    layout: RowLayout,
     to: Sinks,
     advance: ShowProgress,
 ) -> int:
@@ -194,7 +194,7 @@ def _write_all(
     return failed + len(existing)
 
 
-def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:
+def _shown(outcomes: list[CaptionedImage], layout: RowLayout) -> bytes:
     """Return the rows, each followed by its attention maps."""
     from attncli.render.image_attention.terminal import maps_as_text
 

@@ -12,9 +12,10 @@ from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
+from attncli.render.rows import RowLayout
 from attncli.tasks.translate.command import AUTO, translate_options
 from attncli.tasks.translate.output.checks import OutputReport
-from attncli.tasks.translate.output.writers import TranslationLayout, rendered
+from attncli.tasks.translate.output.writers import rendered
 from attncli.tasks.translate.run import (
     TranslateWork,
     line_languages,
@@ -36,7 +37,7 @@ class TranslateTask(LineTask[TranslatedLine]):
         settings, work = job.settings, self._work(job)
         translator = open_translator(work, document=None, aligned=False)
         several = translator.search.nbest > 1
-        self.layout = TranslationLayout(
+        self.layout = RowLayout(
             settings["format"], several, settings["scores"], translator.read_mode
         )
         recognises = settings["source"] == AUTO

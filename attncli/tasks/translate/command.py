@@ -18,7 +18,7 @@ from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.pictures import check_drawing
 from attncli.options.settings import GivenSettings, SetOption
 from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, search_settings
-from attncli.render.rows import RowFormat
+from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.translate.document_run import (
     Columns,
     Fields,
@@ -27,7 +27,6 @@ from attncli.tasks.translate.document_run import (
     refuse_given,
 )
 from attncli.tasks.translate.engine import Precision
-from attncli.tasks.translate.output.writers import TranslationLayout
 from attncli.tasks.translate.run import (
     TranslateWork,
     line_languages,
@@ -152,7 +151,7 @@ def translate(
         remote = remote_translator(server, source or AUTO, to, html=choice is not None)
         with open_source(text, input) as stream:
             read = read_input(stream, choice) if choice else stream
-            writer = line_writer(TranslationLayout(format), drawing)
+            writer = line_writer(RowLayout(format), drawing)
             complete = write_translations(remote.lines, read, output, writer, console)
         raise typer.Exit(not complete)
     options = translate_options(given, source, to=to, device=device, threads=threads)
@@ -167,7 +166,7 @@ def translate(
         if aligned:
             run = with_attention(run, work, translator, given.of("align"), heads=drawing.heads)
         several = translator.search.nbest > 1
-        layout = TranslationLayout(format, several, scores, translator.read_mode, align)
+        layout = RowLayout(format, several, scores, translator.read_mode, align=align)
         writer = line_writer(layout, drawing, current_screen() if show else None)
         complete = write_translations(run, document or stream, output, writer, console)
     if languages and languages.summary:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_output
 from attncli.data.text.row_lines import as_rows
 from attncli.documents.document import Document
@@ -18,6 +17,7 @@ from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.line_streams import LineWriter, is_away, write_lines
 from attncli.options.pictures import Drawing, Picture
 from attncli.render.alignment.terminal import heat_maps
+from attncli.render.rows import RowLayout
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.document_run import Translate, translate_document
 from attncli.tasks.translate.engine import Precision
@@ -25,7 +25,7 @@ from attncli.tasks.translate.line_languages import LineLanguages
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import REPORTED, OutputReport
-from attncli.tasks.translate.output.writers import TranslationLayout, rendered
+from attncli.tasks.translate.output.writers import rendered
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen
@@ -155,15 +155,16 @@ def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
 
 
 def line_writer(
-    layout: TranslationLayout, drawing: Drawing, screen: Screen | None = None
+    layout: RowLayout, drawing: Drawing, screen: Screen | None = None
 ) -> LineWriter[TranslatedLine]:
     """Return the writer of translated lines. screen: for heat maps among them."""
-    rows = partial(rendered, layout=layout)
-    return LineWriter(rows, Picture(drawing), _best_alignment, heat_maps, screen)
-
-
-def _best_alignment(outcome: TranslatedLine) -> Sequence[AlignedPair]:
-    return outcome.alignments[:1]
+    return LineWriter(
+        partial(rendered, layout=layout),
+        Picture(drawing),
+        lambda outcome: outcome.alignments[:1],
+        heat_maps,
+        screen,
+    )
 
 
 def write_translations(
