@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import bulk_task, parameters_of, settings_of
+from attncli.bulk.tasks import bulk_task
 from attncli.data.text.glossary import read_glossary
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import TASKS
@@ -23,9 +23,10 @@ from models.base.places import imported
 from models.catalogue.installed import chosen_model
 from models.storage.settings import read_settings
 
+NOT_IN_SETTINGS = ("model", "reverse_model", "device", "threads")  # in other fields of BulkJob
 NOT_IN_BULK = (  # parameters of commands
     *("text", "images", "files", "input", "output", "recursive", "column", "field", "sidecar"),
-    *("align", "show", "picture", "hypotheses", "quiet", "server"),
+    *("align", "show", "picture", "hypotheses", "server"),
 )
 
 
@@ -39,9 +40,9 @@ def read_job(words: Sequence[str]) -> BulkJob:
     name = words[0] if words else ""
     task = bulk_task(name)
     values, given = _parsed(name, words[1:])
-    used = parameters_of(task.settings_class)
-    refused = [given[one] for one in given if one in NOT_IN_BULK and one not in used]
-    settings = {parameter: values[parameter] for parameter in sorted(used & values.keys())}
+    refused = [given[one] for one in given if one in NOT_IN_BULK]
+    used = sorted(values.keys() - {*NOT_IN_BULK, *NOT_IN_SETTINGS})
+    settings = {parameter: values[parameter] for parameter in used}
     places = [assignment.partition("=")[0].strip() for assignment in settings["set"] or ()]
     refused += [place for place in places if place.partition(".")[0] in task.unused_tables]
     if refused:
@@ -51,7 +52,7 @@ def read_job(words: Sequence[str]) -> BulkJob:
         )
     if settings.get("glossary"):  # workers need no file
         settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
-    task.check(settings_of(task.settings_class, settings))
+    task.given(settings)
     threads = values["threads"] if "threads" in given else 1
     return BulkJob(name, _models(task.shipped, values), settings, values["device"], threads)
 

@@ -6,17 +6,22 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, TextIO, TypeVar
 
 import typer
 
-from attncli.data.streams import Write, texts_as_stream
+from attncli.data.streams import open_output, texts_as_stream
 from attncli.data.text.text_files import open_bytes
+from attncli.data.typed import input_chunks
+from attncli.options.pictures import Picture
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
+from attncli.terminal.screen import Screen
 
 if TYPE_CHECKING:
     from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
@@ -84,27 +89,58 @@ class ByteProgress:
         self._advance(size, counted(self._lines, "line"))
 
 
-@contextmanager
-def byte_progress(label: str, source: BinaryIO, *, shown: bool) -> Iterator[ByteProgress]:
-    """Show the number of bytes done if `shown`."""
-    with console.progress(label, total=_size(source), shown=shown) as advance:
-        yield ByteProgress(advance)
+@dataclass(frozen=True)
+class LineWriter(Generic[Done]):
+    """Rows of lines, and the pictures drawn of them."""
 
+    rows: Callable[[list[Done]], bytes]
+    picture: Picture
+    drawn: Callable[[Done], Sequence[Any]]  # what a picture shows of a line
+    in_terminal: Callable[[Any, Screen], str]  # the same, under the row of the line
+    screen: Screen | None = None  # None: rows alone
 
-def write_chunks(
-    results: Iterable[list[Done]],
-    rows: Callable[[list[Done]], bytes],
-    write: Write,
-    progress: ByteProgress,
-) -> Iterator[list[Done]]:
-    """Write the rows of each chunk, report its notes, yield it, and advance the progress."""
-    for outcomes in results:
-        write(rows(outcomes))
+    def written(self, outcomes: list[Done]) -> bytes:
+        """Return the rows of some lines, each followed by its drawing if these are shown."""
+        if self.screen is None:
+            return self.rows(outcomes)
+        found = b""
         for outcome in outcomes:
-            if outcome.note:
-                console.warn(outcome.note)
-        yield outcomes
-        progress.finish([line for line, *_ in outcomes])
+            drawn = filter(self.picture.drawing.wants, self.drawn(outcome))
+            shown = "".join(self.in_terminal(each, self.screen) for each in drawn)
+            found += self.rows([outcome]) + shown.encode("utf-8", "replace")
+        return found
+
+
+def write_lines(
+    doing: str,
+    source: BinaryIO,
+    output: Path | None,
+    run: Callable[..., Iterator[list[Done]]],
+    writer: LineWriter[Done],
+    remarks: Callable[[list[Done]], Iterable[str]] = lambda outcomes: (),
+) -> bool:
+    """Process, write and report the lines of a stream; return True if all have a result.
+
+    run: from chunks of lines to their outcomes; its `on_batch` is called with the number of texts
+    of the chunk that are done, and of all its texts. remarks: about some outcomes.
+    """
+    complete, shown = True, is_away(output) and not source.isatty()
+    with (
+        open_output(output) as write,
+        console.progress(doing, total=_size(source), shown=shown) as advance,
+    ):
+        progress = ByteProgress(advance)
+        chunks = progress.read(input_chunks(source))
+        for outcomes in run(chunks, on_batch=progress.show_share):
+            write(writer.written(outcomes))
+            if writer.picture.drawing.path:
+                writer.picture.take(drawn for each in outcomes for drawn in writer.drawn(each))
+            notes = (outcome.note for outcome in outcomes if outcome.note)
+            for message in chain(notes, remarks(outcomes)):
+                console.warn(message)
+            complete = complete and all(found is not None for _, found, *_ in outcomes)
+            progress.finish([line for line, *_ in outcomes])
+    return complete
 
 
 def _bytes(lines: Iterable[Line]) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
+from attncli.options.settings import GivenSettings, read_settings
 from models.base.errors import ConfigurationError
 from models.config.tables import NO_UTILITY, SearchConfig
 
+T = TypeVar("T")
 MODEL = "ATTN_MODEL"
 
 Models = Annotated[
@@ -50,6 +53,16 @@ Beam = Annotated[
     typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step."),
 ]
 Nbest = Annotated[int | None, typer.Option("--nbest", "-n", help="Outputs per input.")]
+
+
+def search_settings(
+    tables: type[T], assignments: Sequence[str] | None, beam: int | None, nbest: int | None = None
+) -> GivenSettings[T]:
+    """Return the settings of a command that searches; raise an error for one without result."""
+    given = read_settings(tables, assignments, {"search.beam": beam, "search.nbest": nbest})
+    found: Any = given.tables
+    check_search(found.search)
+    return given
 
 
 def check_search(search: SearchConfig) -> None:

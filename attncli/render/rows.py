@@ -35,6 +35,8 @@ class RowLayout:
     nbest: bool = False  # True if an input may have several outputs
     scores: bool = False  # True if plain text has scores
     read: str = ""  # read mode of the model
+    align: bool = False  # of translations: True if links follow each output
+    alone: bool = False  # of captions: True if there is exactly one image
 
 
 class OutputCells(NamedTuple):
@@ -56,19 +58,17 @@ class InputCells(NamedTuple):
 
 R = TypeVar("R")
 T = TypeVar("T", TranslatedLine, ClassifiedLine)
-L = TypeVar("L", bound=RowLayout)
-WriteRows = Callable[[R, L], Iterable[str]]
 
 
 @dataclass(frozen=True)
-class RowWriter(Generic[R, L]):
-    """Rows of the results of one task."""
+class RowWriter(Generic[R]):
+    """Rows of the results of one task. own: formats that the task writes by itself."""
 
-    cells: Callable[[R, L], InputCells]
-    record: Callable[[R, L], dict[str, object]]
-    own: Mapping[str, WriteRows[R, L]] = field(default_factory=dict)  # of this task, by format
+    cells: Callable[[R, RowLayout], InputCells]
+    record: Callable[[R, RowLayout], dict[str, object]]
+    own: Mapping[str, Callable[[R, RowLayout], Iterable[str]]] = field(default_factory=dict)
 
-    def rows(self, result: R, layout: L) -> Iterable[str]:
+    def rows(self, result: R, layout: RowLayout) -> Iterable[str]:
         """Return the rows of a result, without line ends."""
         if layout.format in self.own:
             return self.own[layout.format](result, layout)
@@ -78,7 +78,7 @@ class RowWriter(Generic[R, L]):
         return tsv_rows(cells) if layout.format == "tsv" else text_rows(cells, layout)
 
 
-def encoded_rows(results: Sequence[T], layout: L, writer: RowWriter[T, L]) -> bytes:
+def encoded_rows(results: Sequence[T], layout: RowLayout, writer: RowWriter[T]) -> bytes:
     """Return the rows of some lines as UTF-8, each with the line ending of its source."""
     rows = [row + each.line.ending for each in results for row in writer.rows(each, layout)]
     return "".join(rows).encode("utf-8", "replace")

@@ -7,15 +7,12 @@ attncli/bulk/task_words.py parses them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from attncli.bulk.plan.job import BulkJob
 from attncli.tasks.table import bulk_places
 from models.base.errors import unknown_name
 from models.base.places import imported
-
-S = TypeVar("S")
 
 
 class RecordResult(NamedTuple):
@@ -35,15 +32,14 @@ class BulkTask(Protocol):
     input: str  # kind of its records: lines or images
     fields: int  # of JSON lines that make up a record
     into: str  # field or column of the results in JSON lines and tables
-    settings_class: type  # dataclass; its fields are parameters of the command
     unused_tables: tuple[str, ...]  # tables of the command's settings that a bulk job does not use
 
     def __init__(self, job: BulkJob) -> None:
         """Open the models. Raises ModelError if they do not suit the task."""
 
     @staticmethod
-    def check(settings: Any) -> None:
-        """Raise an error for settings that cannot be used. Models are not opened for this."""
+    def given(settings: Mapping[str, Any]) -> Any:
+        """Return the GivenSettings of a job's settings; raise an error if they cannot be used."""
 
     def record(self, value: Any, number: int) -> Any:
         """Return the record of a value of a table: a text, or path or bytes of an image."""
@@ -68,13 +64,3 @@ def bulk_task(name: str) -> type[BulkTask]:
 def open_task(job: BulkJob) -> BulkTask:
     """Open the models of a job. This imports torch, or CTranslate2."""
     return bulk_task(job.task)(job)
-
-
-def settings_of(kind: type[S], values: Mapping[str, Any]) -> S:
-    """Return a dataclass of settings from the values of a command's parameters."""
-    return kind(**{name: values[name] for name in parameters_of(kind)})
-
-
-def parameters_of(kind: type) -> set[str]:
-    """Return the parameters of a command that a dataclass of settings contains."""
-    return {field.name for field in fields(kind)}

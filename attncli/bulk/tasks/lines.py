@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from attncli.bulk.tasks import RecordResult
 from attncli.data.lines import Line
@@ -17,10 +17,6 @@ class LineTask(ABC, Generic[Outcome]):
 
     input = "lines"
     fields = 1
-
-    @staticmethod
-    def check(settings: Any) -> None:
-        """Accept all settings."""
 
     def record(self, value: str, number: int) -> Line:
         """Return a text as a line."""

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult, settings_of
+from attncli.bulk.tasks import RecordResult
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
 from attncli.jobs import loading
+from attncli.options.settings import GivenSettings
 from attncli.render.alignment.lines import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
 from attncli.tasks.align.command import align_options, align_settings
 from attncli.tasks.align.pairs import align_pairs, aligner_of, empty
+from attncli.tasks.align.settings import AlignTables
 from models.base.errors import ConfigurationError
 
 LINKS = "pharaoh"  # format without --format
-
-
-@dataclass(frozen=True)
-class AlignSettings:
-    """Parameters of `attn align` that a bulk alignment uses."""
-
-    to: str
-    source: str
-    format: str | None
-    set: Sequence[str] | None
 
 
 class AlignTask(LineTask[AlignedPair]):
@@ -38,17 +30,16 @@ class AlignTask(LineTask[AlignedPair]):
     doing, shipped = "aligning", "translate"
     fields = 2  # source and target
     into = "links"
-    settings_class = AlignSettings
     unused_tables = ("picture",)
 
     def __init__(self, job: BulkJob) -> None:
-        settings = settings_of(AlignSettings, job.settings)
+        settings = job.settings
         model, *reverse = (Path(model) for model in job.models)
-        given = align_settings(settings.set, reverse=bool(reverse))
+        given = self.given(settings, reverse=bool(reverse))
         tables = given.tables
-        self.format, self.style = settings.format or LINKS, Style(tables.links.probabilities)
+        self.format, self.style = settings["format"] or LINKS, Style(tables.links.probabilities)
         options = align_options(
-            tables, settings.source, to=settings.to, device=job.device, threads=job.threads
+            tables, settings["source"], to=settings["to"], device=job.device, threads=job.threads
         )
         self.aligner = aligner_of(
             loading.open_aligner(model, options),
@@ -58,13 +49,13 @@ class AlignTask(LineTask[AlignedPair]):
         )
 
     @staticmethod
-    def check(settings: AlignSettings) -> None:
-        """Refuse unknown settings, and a format that is one document for all pairs."""
-        align_settings(settings.set, reverse=True)
-        if FORMATS[settings.format or LINKS].document:
+    def given(settings: Mapping[str, Any], *, reverse: bool = True) -> GivenSettings[AlignTables]:
+        """Return the settings; refuse a format that is one document for all pairs."""
+        if FORMATS[settings["format"] or LINKS].document:
             raise ConfigurationError(
-                f"--format {settings.format}, which is one document", "a format of lines"
+                f"--format {settings['format']}, which is one document", "a format of lines"
             )
+        return align_settings(settings["set"], reverse=reverse)
 
     def outcomes(self, lines: list[Line]) -> Sequence[AlignedPair]:
         """Return the links of each pair."""

@@ -38,13 +38,6 @@ class Gold(NamedTuple):
         )
 
 
-class AlignmentResults(NamedTuple):
-    """Scores of every alignment, and the gold they were computed on."""
-
-    scores: list[AlignmentScores]
-    gold: GoldSummary
-
-
 def evaluate_alignments(
     gold: Path,
     texts: Sequence[Path] = (),
@@ -53,7 +46,7 @@ def evaluate_alignments(
     hypotheses: Sequence[Path] = (),
     gold_index: Index | None = None,
     options: OpenOptions | None = None,
-) -> AlignmentResults:
+) -> tuple[list[AlignmentScores], GoldSummary]:
     """Score the links of models, and of other programs, against gold links.
 
     texts: source and target, or one table; models need them. hypotheses: files of links.
@@ -62,7 +55,7 @@ def evaluate_alignments(
     known = read_gold(gold, texts, gold_index)
     files = [score_file(path, known) for path in hypotheses]
     scores = [*_scores_of_models(models, known, options or OpenOptions()), *files]
-    return AlignmentResults(scores, known.summary)
+    return scores, known.summary
 
 
 def read_gold(path: Path, texts: Sequence[Path], index: Index | None) -> Gold:

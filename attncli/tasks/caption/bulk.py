@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult, settings_of
+from attncli.bulk.tasks import RecordResult
 from attncli.data.images.named import ImageFile
 from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
-from attncli.tasks.caption.command import caption_options, caption_settings
+from attncli.options.shared import search_settings
+from attncli.render.rows import RowLayout
+from attncli.tasks.caption.command import caption_options
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.settings import CaptionTables
-from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, rendered
+from attncli.tasks.caption.writers import CaptionedImage, rendered
 from models.base.errors import ConfigurationError
 
 TRUNCATED = "{}: the caption was cut at its length limit (search.max_caption raises the limit)"
-
-
-@dataclass(frozen=True)
-class CaptionSettings:
-    """Parameters of `attn caption` that bulk captions use."""
-
-    format: str
-    scores: bool
-    beam: int | None
-    nbest: int | None
-    set: Sequence[str] | None
 
 
 class CaptionTask:
@@ -37,26 +28,25 @@ class CaptionTask:
     doing, shipped = "captioning", "caption"
     input, fields = "images", 0
     into = "caption"
-    settings_class = CaptionSettings
     unused_tables = ("output",)
 
     def __init__(self, job: BulkJob) -> None:
-        settings = settings_of(CaptionSettings, job.settings)
-        given = _given(settings)
+        given = self.given(job.settings)
         self.batch_images = given.tables.compute.batch_images
         options = caption_options(given, job.device, job.threads)
         self.captioner = loading.open_captioner([Path(model) for model in job.models], options)
         several = self.captioner.search.nbest > 1
-        self.layout = CaptionLayout(
-            settings.format, several, settings.scores, self.captioner.read_mode
+        self.layout = RowLayout(
+            job.settings["format"], several, job.settings["scores"], self.captioner.read_mode
         )
 
     @staticmethod
-    def check(settings: CaptionSettings) -> None:
-        """Refuse search settings that do not agree, and one page for all images."""
-        _given(settings)
-        if settings.format == "html":
+    def given(settings: Mapping[str, Any]) -> GivenSettings[CaptionTables]:
+        """Return the settings; refuse one page for all images."""
+        if settings["format"] == "html":
             raise ConfigurationError("--format html, which is one document", "text, tsv or jsonl")
+        set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
+        return search_settings(CaptionTables, set, beam, nbest)
 
     def record(self, value: str | bytes, number: int) -> ImageFile:
         """Return an image by its path or its bytes."""
@@ -79,7 +69,3 @@ class CaptionTask:
             return RecordResult(row, None, outcome.note)
         cut = [TRUNCATED.format(outcome.file.name)] if outcome.hypotheses[0].truncated else []
         return RecordResult(row, outcome.caption, warnings=tuple(cut))
-
-
-def _given(settings: CaptionSettings) -> GivenSettings[CaptionTables]:
-    return caption_settings(settings.set, beam=settings.beam, nbest=settings.nbest)

@@ -21,15 +21,15 @@ from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
-from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import Beam, Device, Models, Nbest, Threads, check_search
+from attncli.options.settings import GivenSettings, SetOption
+from attncli.options.shared import Beam, Device, Models, Nbest, Threads, search_settings
+from attncli.render.rows import RowLayout
 from attncli.tasks.caption.files import Draw, Sidecars, open_attention
 from attncli.tasks.caption.images import CaptionStatistics, caption_images
 from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.caption.writers import (
     CaptionedImage,
     CaptionFormat,
-    CaptionLayout,
     frame,
     rendered,
 )
@@ -95,7 +95,7 @@ def caption(
       attn caption -m runs/cap --picture maps.html photos/*.jpg
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
-    given = caption_settings(set, beam=beam, nbest=nbest)
+    given = search_settings(CaptionTables, set, beam, nbest)
     tables = given.tables
     names = images or []
     _check(names, tables, format, sidecar=sidecar, show=show)
@@ -104,8 +104,8 @@ def caption(
     with open_attention(picture, alone=alone) as draw:
         options = caption_options(given, device, threads)
         captioner = loading.open_captioner(model, options)
-        layout = CaptionLayout(
-            format, captioner.search.nbest > 1, scores, captioner.read_mode, alone
+        layout = RowLayout(
+            format, captioner.search.nbest > 1, scores, captioner.read_mode, alone=alone
         )
         results = caption_images(
             _groups(names, recursive),
@@ -124,16 +124,6 @@ def caption(
             failed = _write_all(results, layout, to, advance)
     if failed:
         raise typer.Exit(1)
-
-
-def caption_settings(
-    assignments: Sequence[str] | None, *, beam: int | None = None, nbest: int | None = None
-) -> GivenSettings[CaptionTables]:
-    """Return the settings of `attn caption`; raise an error for a search without result."""
-    options = {"search.beam": beam, "search.nbest": nbest}
-    given = read_settings(CaptionTables, assignments, options)
-    check_search(given.tables.search)
-    return given
 
 
 def caption_options(given: GivenSettings[CaptionTables], device: str, threads: int) -> OpenOptions:
@@ -177,7 +167,7 @@ def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[ImageFile]]:
 
 def _write_all(
     results: Iterator[list[CaptionedImage]],
-    layout: CaptionLayout,
+    layout: RowLayout,
     to: Sinks,
     advance: ShowProgress,
 ) -> int:
@@ -204,7 +194,7 @@ def _write_all(
     return failed + len(existing)
 
 
-def _shown(outcomes: list[CaptionedImage], layout: CaptionLayout) -> bytes:
+def _shown(outcomes: list[CaptionedImage], layout: RowLayout) -> bytes:
     """Return the rows, each followed by its attention maps."""
     from attncli.render.image_attention.terminal import maps_as_text
 

@@ -10,8 +10,8 @@ import typer
 from attncli.data.streams import write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
-from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Beam, Device, Threads, check_search
+from attncli.options.settings import SetOption
+from attncli.options.shared import Beam, Device, Threads, search_settings
 from attncli.tasks.caption.evaluation import evaluate_captions
 from attncli.tasks.caption.score_writers import caption_scores_as_json, caption_scores_as_text
 from attncli.tasks.caption.settings import ScoredCaptionTables
@@ -69,8 +69,7 @@ def captions(
       attn evaluate captions captions.tsv -m photos --images photos.tar -s scores.attention=true
     """
     folders = folders_of(model, hypotheses, "caption")
-    given = read_settings(ScoredCaptionTables, set, {"search.beam": beam})
-    check_search(given.tables.search)
+    given = search_settings(ScoredCaptionTables, set, beam)
     check_save(folders, save)
     if folders and not images:
         raise typer.BadParameter("a model needs the images", param_hint="'--images'")

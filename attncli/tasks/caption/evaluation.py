@@ -53,13 +53,6 @@ class CaptionEvaluation(NamedTuple):
     scores: CaptionScores
 
 
-class CaptionResults(NamedTuple):
-    """Scores of every system, and the test set they were computed on."""
-
-    evaluations: list[CaptionEvaluation]
-    test_set: CaptionSet
-
-
 def evaluate_captions(
     captions: Path,
     *,
@@ -70,7 +63,7 @@ def evaluate_captions(
     attention: bool = False,
     save: Path | None = None,
     options: OpenOptions | None = None,
-) -> CaptionResults:
+) -> tuple[list[CaptionEvaluation], CaptionSet]:
     """Score the captions of models, and of other programs, against references.
 
     captions: file of references. images: folder or archive of the images, for models.
@@ -88,7 +81,7 @@ def evaluate_captions(
     if missing := why_not():
         options.messages.say(f"{missing}; left out")
     scored = [CaptionEvaluation(s, caption_scores(s.captions, references)) for s in systems]
-    return CaptionResults(scored, test_set)
+    return scored, test_set
 
 
 def find_images(test: CaptionSet, images: ImageIndex) -> list[ImageFile]:

@@ -12,7 +12,8 @@ import typer
 
 from attncli.data.images.named import STDIN
 from attncli.data.streams import check_output, open_output
-from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, frame, rendered
+from attncli.render.rows import RowLayout
+from attncli.tasks.caption.writers import CaptionedImage, frame, rendered
 from attncli.terminal.plurals import counted
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_errors, write_text
@@ -109,7 +110,7 @@ class _Files:
 
 @contextmanager
 def _page(path: Path) -> Iterator[Draw]:
-    layout = CaptionLayout("html")
+    layout = RowLayout("html")
     head, foot = frame(layout)
     with open_output(path) as write:
         write(head)

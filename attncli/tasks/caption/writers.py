@@ -16,7 +16,6 @@ or tab inside a caption or a name becomes a space where it would break the forma
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.images.named import ImageFile
@@ -49,14 +48,7 @@ class CaptionedImage(NamedTuple):
         return one_cell(self.hypotheses[0].text) if self.hypotheses else ""
 
 
-@dataclass(frozen=True)
-class CaptionLayout(RowLayout):
-    """Layout of captions; its format is one of CaptionFormat."""
-
-    alone: bool = False  # True if there is exactly one image
-
-
-def frame(layout: CaptionLayout) -> tuple[bytes, bytes]:
+def frame(layout: RowLayout) -> tuple[bytes, bytes]:
     """Return the bytes before the first result and those after the last: of a page in HTML."""
     if layout.format != "html":
         return b"", b""
@@ -65,7 +57,7 @@ def frame(layout: CaptionLayout) -> tuple[bytes, bytes]:
     return HEAD.encode(), FOOT.encode()
 
 
-def rendered(outcomes: Sequence[CaptionedImage], layout: CaptionLayout) -> bytes:
+def rendered(outcomes: Sequence[CaptionedImage], layout: RowLayout) -> bytes:
     """Return the rows of some results; file names that are not valid UTF-8 keep their bytes."""
     rows = "".join(f"{row}\n" for each in outcomes for row in WRITER.rows(each, layout))
     named = layout.format in ("text", "tsv")
@@ -77,7 +69,7 @@ def _name(outcome: CaptionedImage) -> str:
     return printable(one_cell(outcome.file.name), keep_surrogates=True)
 
 
-def _text(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
+def _text(outcome: CaptionedImage, layout: RowLayout) -> Iterator[str]:
     name = "" if layout.alone else f"{_name(outcome)}\t"
     for hypothesis in outcome.hypotheses if layout.nbest else outcome.hypotheses[:1]:
         score = f"{hypothesis.score:.4f}\t" if layout.scores or layout.nbest else ""
@@ -86,13 +78,13 @@ def _text(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
         yield name + ("\t" if layout.scores or layout.nbest else "")
 
 
-def _cells(outcome: CaptionedImage, layout: CaptionLayout) -> InputCells:
+def _cells(outcome: CaptionedImage, layout: RowLayout) -> InputCells:
     read = (layout.read,) if layout.read.startswith("hard") else ()
     outputs = [OutputCells(each.text, f"{each.score:.4f}", read) for each in outcome.hypotheses]
     return InputCells(_name(outcome), outputs or [OutputCells(columns=read)])
 
 
-def _record(outcome: CaptionedImage, layout: CaptionLayout) -> dict[str, object]:
+def _record(outcome: CaptionedImage, layout: RowLayout) -> dict[str, object]:
     record: dict[str, object] = {
         "image": outcome.file.name,
         "caption": outcome.hypotheses[0].text if outcome.hypotheses else None,
@@ -105,7 +97,7 @@ def _record(outcome: CaptionedImage, layout: CaptionLayout) -> dict[str, object]
     return record
 
 
-def _html(outcome: CaptionedImage, layout: CaptionLayout) -> Iterator[str]:
+def _html(outcome: CaptionedImage, layout: RowLayout) -> Iterator[str]:
     from attncli.render.image_attention.page import fault, figure
 
     if outcome.attention:

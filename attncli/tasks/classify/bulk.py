@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult, settings_of
+from attncli.bulk.tasks import RecordResult
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.options.settings import read_settings
+from attncli.options.settings import GivenSettings, read_settings
 from attncli.render.rows import RowLayout
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.settings import ClassifyTables
 from attncli.tasks.classify.writers import rendered
-
-
-@dataclass(frozen=True)
-class ClassifySettings:
-    """Parameters of `attn classify` that a bulk classification uses."""
-
-    format: str
-    nbest: int
-    scores: bool
-    set: Sequence[str] | None
 
 
 class ClassifyTask(LineTask[ClassifiedLine]):
@@ -35,26 +25,25 @@ class ClassifyTask(LineTask[ClassifiedLine]):
 
     doing, shipped = "classifying", "classify"
     into = "label"
-    settings_class = ClassifySettings
     unused_tables = ("picture",)
 
     def __init__(self, job: BulkJob) -> None:
-        settings = settings_of(ClassifySettings, job.settings)
-        tables = read_settings(ClassifyTables, settings.set).tables
+        format, nbest = job.settings["format"], job.settings["nbest"]
+        tables = self.given(job.settings).tables
         options = OpenOptions(job.device, job.threads, tables.attention.read_decode)
-        self.layout = RowLayout(settings.format, settings.nbest > 1, settings.scores)
+        self.layout = RowLayout(format, nbest > 1, job.settings["scores"])
         self._classify = partial(
             classify_lines,
             classifier=loading.open_classifier([Path(model) for model in job.models], options),
-            nbest=settings.nbest,
-            attention=settings.format == "jsonl",
+            nbest=nbest,
+            attention=format == "jsonl",
             max_batch_tokens=tables.compute.batch_tokens,
         )
 
     @staticmethod
-    def check(settings: ClassifySettings) -> None:
-        """Refuse unknown settings."""
-        read_settings(ClassifyTables, settings.set)
+    def given(settings: Mapping[str, Any]) -> GivenSettings[ClassifyTables]:
+        """Return the settings."""
+        return read_settings(ClassifyTables, settings["set"])
 
     def outcomes(self, lines: list[Line]) -> Sequence[ClassifiedLine]:
         """Return the labels of each line."""

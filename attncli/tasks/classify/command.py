@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
-from attncli.data.lines import ClassifiedLine
-from attncli.data.streams import Write, check_output, open_output
-from attncli.data.typed import input_chunks
+from attncli.data.streams import check_output
 from attncli.data.weighted_text import weighted_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
-from attncli.options.line_streams import (
-    ByteProgress,
-    Input,
-    Output,
-    byte_progress,
-    is_away,
-    open_source,
-    write_chunks,
-)
+from attncli.options.line_streams import Input, LineWriter, Output, open_source, write_lines
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, Threads
@@ -34,7 +23,7 @@ from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.settings import ClassifyTables
 from attncli.tasks.classify.writers import rendered
 from attncli.terminal import console
-from attncli.terminal.screen import Screen, current_screen
+from attncli.terminal.screen import current_screen
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")
@@ -89,62 +78,24 @@ def classify(
     check_texts(text or [], "classify")
     tables = read_settings(ClassifyTables, set).tables
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)
-    read_mode = tables.attention.read_decode
-    options = OpenOptions(device, threads, read_mode, messages=console)
+    options = OpenOptions(device, threads, tables.attention.read_decode, messages=console)
     with open_source(text, input) as stream:
-        classifier = loading.open_classifier(model, options)
-        typed = stream.isatty()
-        outcomes = classify_lines(
-            input_chunks(stream),
-            classifier,
+        run = partial(
+            classify_lines,
+            classifier=loading.open_classifier(model, options),
             nbest=nbest,
             attention=show or picture is not None or format == "jsonl",
             max_batch_tokens=tables.compute.batch_tokens,
         )
-        screen = current_screen() if show else None
-        words = Picture(drawing, WEIGHTED_TEXTS)
-        shown = Shown(RowLayout(format, nbest > 1, scores), words, screen)
-        with (
-            open_output(output) as write,
-            byte_progress("classifying", stream, shown=is_away(output) and not typed) as progress,
-        ):
-            refused = _write_all(outcomes, shown, write, progress)
-        shown.picture.draw()
-    if refused:
-        raise typer.Exit(1)
-
-
-class Shown(NamedTuple):
-    """Layout of the lines, and the pictures drawn of them."""
-
-    layout: RowLayout
-    picture: Picture
-    screen: Screen | None  # for coloured words among the lines
-
-
-def _rows(outcomes: list[ClassifiedLine], shown: Shown) -> bytes:
-    """Return the rows of some lines; each is followed by its coloured words if they are shown."""
-    if shown.screen is None:
-        return rendered(outcomes, shown.layout)
-    rows = b""
-    for outcome in outcomes:
-        rows += rendered([outcome], shown.layout)
-        text = weighted_text(outcome)
-        if shown.picture.drawing.wants(text):
-            rows += words_in_colour(text, shown.screen).encode()
-    return rows
-
-
-def _write_all(
-    results: Iterable[list[ClassifiedLine]],
-    shown: Shown,
-    write: Write,
-    progress: ByteProgress,
-) -> int:
-    """Write and report lines as they finish; return the number of refused lines."""
-    refused = 0
-    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, progress):
-        if shown.picture.drawing.path:
-            shown.picture.take(map(weighted_text, outcomes))
-        refused += sum(outcome.result is None for outcome in outcomes)
-    return refused
+        writer = LineWriter(
+            partial(rendered, layout=RowLayout(format, nbest > 1, scores)),
+            Picture(drawing, WEIGHTED_TEXTS),
+            lambda outcome: [weighted_text(outcome)],
+            words_in_colour,
+            current_screen() if show else None,
+        )
+        complete = write_lines(
+            "classifying", stream, output, lambda chunks, on_batch: run(chunks), writer
+        )
+        writer.picture.draw()
+    raise typer.Exit(not complete)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult, settings_of
+from attncli.bulk.tasks import RecordResult
 from attncli.bulk.tasks.lines import LineTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
-from attncli.render.rows import RowFormat
-from attncli.tasks.translate.command import AUTO, translate_options, translate_settings
-from attncli.tasks.translate.engine import Precision
+from attncli.options.shared import search_settings
+from attncli.render.rows import RowLayout
+from attncli.tasks.translate.command import AUTO, translate_options
 from attncli.tasks.translate.output.checks import OutputReport
-from attncli.tasks.translate.output.writers import TranslationLayout, rendered
+from attncli.tasks.translate.output.writers import rendered
 from attncli.tasks.translate.run import (
     TranslateWork,
     line_languages,
@@ -26,46 +26,29 @@ from attncli.tasks.translate.settings import TranslateTables
 from models.text.glossary import Glossary, Term
 
 
-@dataclass(frozen=True)
-class TranslateSettings:
-    """Parameters of `attn translate` that a bulk translation uses."""
-
-    to: str
-    source: str
-    format: RowFormat
-    scores: bool
-    beam: int | None
-    nbest: int | None
-    verbatim: bool
-    keep_tags: bool
-    glossary: Sequence[Sequence[str]] | None  # source and target terms, which were read before
-    precision: Precision
-    set: Sequence[str] | None
-
-
 class TranslateTask(LineTask[TranslatedLine]):
     """Text models that translate the lines of shards."""
 
     doing, shipped = "translating", "translate"
     into = "translation"
-    settings_class = TranslateSettings
     unused_tables = ("input", "picture", "align")
 
     def __init__(self, job: BulkJob) -> None:
-        settings = settings_of(TranslateSettings, job.settings)
-        work = _work(job, settings)
+        settings, work = job.settings, self._work(job)
         translator = open_translator(work, document=None, aligned=False)
         several = translator.search.nbest > 1
-        self.layout = TranslationLayout(
-            settings.format, several, settings.scores, translator.read_mode
+        self.layout = RowLayout(
+            settings["format"], several, settings["scores"], translator.read_mode
         )
-        languages = line_languages(translator, work.options) if settings.source == AUTO else None
+        recognises = settings["source"] == AUTO
+        languages = line_languages(translator, work.options) if recognises else None
         self._translate = translation_of_lines(work, translator, languages, is_document=False)
 
     @staticmethod
-    def check(settings: TranslateSettings) -> None:
-        """Refuse unknown settings, and settings that do not agree."""
-        _given(settings)
+    def given(settings: Mapping[str, Any]) -> GivenSettings[TranslateTables]:
+        """Return the settings; refuse those that do not agree."""
+        set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
+        return search_settings(TranslateTables, set, beam, nbest)
 
     def outcomes(self, lines: list[Line]) -> Sequence[TranslatedLine]:
         """Return the translation of each line."""
@@ -84,22 +67,16 @@ class TranslateTask(LineTask[TranslatedLine]):
         notes = (outcome.note, *OutputReport().messages([outcome]))
         return RecordResult(row, found.text, warnings=tuple(filter(None, notes)))
 
-
-def _given(settings: TranslateSettings) -> GivenSettings[TranslateTables]:
-    return translate_settings(settings.set, beam=settings.beam, nbest=settings.nbest)
-
-
-def _work(job: BulkJob, settings: TranslateSettings) -> TranslateWork:
-    given = _given(settings)
-    terms = tuple(Term(*term) for term in settings.glossary or ())
-    return TranslateWork(
-        [Path(model) for model in job.models],
-        translate_options(
-            given, settings.source, to=settings.to, device=job.device, threads=job.threads
-        ),
-        given.tables,
-        settings.precision,
-        verbatim=settings.verbatim,
-        keep_tags=settings.keep_tags,
-        glossary=Glossary(terms) if terms else None,
-    )
+    def _work(self, job: BulkJob) -> TranslateWork:
+        settings, given = job.settings, self.given(job.settings)
+        languages = {"source": settings["source"], "to": settings["to"]}
+        terms = tuple(Term(*term) for term in settings["glossary"] or ())
+        return TranslateWork(
+            [Path(model) for model in job.models],
+            translate_options(given, **languages, device=job.device, threads=job.threads),
+            given.tables,
+            settings["precision"],
+            verbatim=settings["verbatim"],
+            keep_tags=settings["keep_tags"],
+            glossary=Glossary(terms) if terms else None,
+        )

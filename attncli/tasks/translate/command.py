@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +15,10 @@ from attncli.jobs.loading import OpenOptions, row_inputs
 from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
-from attncli.options.pictures import Picture, check_drawing
-from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, check_search
-from attncli.render.rows import RowFormat
+from attncli.options.pictures import check_drawing
+from attncli.options.settings import GivenSettings, SetOption
+from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, search_settings
+from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.translate.document_run import (
     Columns,
     Fields,
@@ -27,11 +27,10 @@ from attncli.tasks.translate.document_run import (
     refuse_given,
 )
 from attncli.tasks.translate.engine import Precision
-from attncli.tasks.translate.output.writers import TranslationLayout
 from attncli.tasks.translate.run import (
-    ShownLines,
     TranslateWork,
     line_languages,
+    line_writer,
     open_translator,
     translation_of_lines,
     with_attention,
@@ -130,7 +129,7 @@ def translate(
       attn translate -m runs/multi --to fr < test.en > test.fr
       attn translate --to de -i film.srt -o film.de.srt
     """
-    given = translate_settings(set, beam=beam, nbest=nbest)
+    given = search_settings(TranslateTables, set, beam, nbest)
     tables = given.tables
     check_output(output)
     check_texts(text or [])
@@ -152,8 +151,8 @@ def translate(
         remote = remote_translator(server, source or AUTO, to, html=choice is not None)
         with open_source(text, input) as stream:
             read = read_input(stream, choice) if choice else stream
-            plain = ShownLines(TranslationLayout(format), Picture(drawing))
-            complete = write_translations(remote.lines, read, output, plain, console)
+            writer = line_writer(RowLayout(format), drawing)
+            complete = write_translations(remote.lines, read, output, writer, console)
         raise typer.Exit(not complete)
     options = translate_options(given, source, to=to, device=device, threads=threads)
     work = TranslateWork(
@@ -167,9 +166,9 @@ def translate(
         if aligned:
             run = with_attention(run, work, translator, given.of("align"), heads=drawing.heads)
         several = translator.search.nbest > 1
-        layout = TranslationLayout(format, several, scores, translator.read_mode, align)
-        shown = ShownLines(layout, Picture(drawing), current_screen() if show else None)
-        complete = write_translations(run, document or stream, output, shown, console)
+        layout = RowLayout(format, several, scores, translator.read_mode, align=align)
+        writer = line_writer(layout, drawing, current_screen() if show else None)
+        complete = write_translations(run, document or stream, output, writer, console)
     if languages and languages.summary:
         console.say(languages.summary)
     raise typer.Exit(not complete)
@@ -181,16 +180,6 @@ def remote_translator(url: str, source: str, to: str, *, html: bool) -> RemoteTr
         raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
     check_address(url)
     return RemoteTranslator(url, source, to, os.environ.get(KEY, ""), html)
-
-
-def translate_settings(
-    assignments: Sequence[str] | None, *, beam: int | None = None, nbest: int | None = None
-) -> GivenSettings[TranslateTables]:
-    """Return the settings of `attn translate`; raise an error for a search without result."""
-    options = {"search.beam": beam, "search.nbest": nbest}
-    given = read_settings(TranslateTables, assignments, options)
-    check_search(given.tables.search)
-    return given
 
 
 def translate_options(

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.data.streams import Write, open_output
+from attncli.data.streams import open_output
 from attncli.data.text.row_lines import as_rows
-from attncli.data.typed import input_chunks
 from attncli.documents.document import Document
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
-from attncli.options.line_streams import ByteProgress, byte_progress, is_away, write_chunks
-from attncli.options.pictures import Picture
+from attncli.options.line_streams import LineWriter, is_away, write_lines
+from attncli.options.pictures import Drawing, Picture
+from attncli.render.alignment.terminal import heat_maps
+from attncli.render.rows import RowLayout
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.document_run import Translate, translate_document
 from attncli.tasks.translate.engine import Precision
@@ -24,7 +25,7 @@ from attncli.tasks.translate.line_languages import LineLanguages
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.output.checks import REPORTED, OutputReport
-from attncli.tasks.translate.output.writers import TranslationLayout, rendered
+from attncli.tasks.translate.output.writers import rendered
 from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen
@@ -153,65 +154,33 @@ def _in_torch(translator: TextTranslator) -> tuple[Translator, ...]:
     return cast("tuple[Translator, ...]", getattr(translator, "members", alone))
 
 
-class ShownLines(NamedTuple):
-    """Layout of the lines, and the pictures drawn of them."""
-
-    layout: TranslationLayout
-    picture: Picture
-    screen: Screen | None = None  # for heat maps among the lines
+def line_writer(
+    layout: RowLayout, drawing: Drawing, screen: Screen | None = None
+) -> LineWriter[TranslatedLine]:
+    """Return the writer of translated lines. screen: for heat maps among them."""
+    return LineWriter(
+        partial(rendered, layout=layout),
+        Picture(drawing),
+        lambda outcome: outcome.alignments[:1],
+        heat_maps,
+        screen,
+    )
 
 
 def write_translations(
     run: Translate,
     source: BinaryIO | Document,
     output: Path | None,
-    shown: ShownLines,
+    writer: LineWriter[TranslatedLine],
     messages: Messages,
 ) -> bool:
     """Translate and write the lines of a stream, or a document; return True if all could be."""
-    away = is_away(output)
     if isinstance(source, Document):
         with open_output(output) as write:
-            return translate_document(source, run, write, messages, shown=away)
-    shows = away and not source.isatty()
-    with (
-        open_output(output) as write,
-        byte_progress("translating", source, shown=shows) as progress,
-    ):
-        results = run(progress.read(input_chunks(source)), on_batch=progress.show_share)
-        refused = _write_all(results, shown, write, progress, messages)
-    shown.picture.draw()
-    return not refused
-
-
-def _write_all(
-    results: Iterable[list[TranslatedLine]],
-    shown: ShownLines,
-    write: Write,
-    progress: ByteProgress,
-    messages: Messages,
-) -> int:
-    """Write and report lines as they finish; return the number of refused lines."""
-    refused = 0
+            return translate_document(source, run, write, messages, shown=is_away(output))
     report = OutputReport()
-    for outcomes in write_chunks(results, partial(_rows, shown=shown), write, progress):
-        shown.picture.take(pair for outcome in outcomes for pair in outcome.alignments[:1])
-        for message in report.messages(outcomes):
-            messages.warn(message)
-        refused += sum(outcome.translation is None for outcome in outcomes)
+    complete = write_lines("translating", source, output, run, writer, report.messages)
     for message in report.totals(above=REPORTED):
         messages.warn(message)
-    return refused
-
-
-def _rows(outcomes: list[TranslatedLine], shown: ShownLines) -> bytes:
-    """Return the rows of some lines; with heat maps, each row is followed by its own."""
-    if shown.screen is None:
-        return rendered(outcomes, shown.layout)
-    from attncli.render.alignment.writers import Style, written
-
-    style, rows = Style(screen=shown.screen), b""
-    for outcome in outcomes:
-        best = filter(shown.picture.drawing.wants, outcome.alignments[:1])
-        rows += rendered([outcome], shown.layout) + written(list(best), "terminal", style)
-    return rows
+    writer.picture.draw()
+    return complete

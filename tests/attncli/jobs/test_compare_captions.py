@@ -71,7 +71,7 @@ def test_reads_and_networks_are_compared_by_cider(
     dev = {line for text in configs for line in text.splitlines() if line.startswith("dev_captio")}
     assert dev == {f'dev_captions = "{out / "dev.tsv"}"'}  # although the seeds differ
     model = out / "soft" / "seed-2"
-    [found] = evaluate_captions(files.dev, models=[model], images=files.images).evaluations
+    [found], _ = evaluate_captions(files.dev, models=[model], images=files.images)
     assert found.scores.cider == pytest.approx(float(rows[2]["test_cider"]))
     assert found.scores.bleu4 == pytest.approx(float(rows[2]["test_bleu4"]))
 

@@ -16,7 +16,7 @@ def cells(text: str, layout: Layout) -> InputCells:
     return InputCells(text, outputs or [OutputCells(columns=("",))], number=3)
 
 
-WRITER: RowWriter[str, Layout] = RowWriter(cells, lambda text, layout: {"text": text})
+WRITER: RowWriter[str] = RowWriter(cells, lambda text, layout: {"text": text})
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_an_input_without_outputs_keeps_its_row_and_columns(layout: Layout) -> N
 def test_a_record_is_one_line_of_json_and_a_format_of_the_task_comes_first() -> None:
     (row,) = WRITER.rows("a\nb", Layout("jsonl"))
     assert json.loads(row) == {"text": "a\nb"} and "\n" not in row
-    own: RowWriter[str, Layout] = RowWriter(
+    own: RowWriter[str] = RowWriter(
         cells, WRITER.record, {"text": lambda text, layout: [text.upper()]}
     )
     assert list(own.rows("a", Layout())) == ["A"]

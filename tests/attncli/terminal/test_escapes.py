@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from attncli.data.images.named import ImageFile
-from attncli.tasks.caption.writers import CaptionedImage, CaptionLayout, rendered
+from attncli.render.rows import RowLayout
+from attncli.tasks.caption.writers import CaptionedImage, rendered
 from attncli.terminal.escapes import cell, printable
 from attncli.training.storage.log import read_log
 from models.base.types import Hypothesis
@@ -15,9 +16,9 @@ def test_names_of_images_are_escaped_in_every_format() -> None:
     name = "a\x1b[2J\x9b31m\u202egpj\udcff.png"
     outcome = CaptionedImage(ImageFile(name), (Hypothesis("c", 0.0, 0.0, (), ()),))
     for kind in ("text", "tsv"):
-        row = rendered([outcome], CaptionLayout(kind))
+        row = rendered([outcome], RowLayout(kind))
         assert row.startswith(b"a\\x1b[2J\\x9b31m\\u202egpj\xff.png\t")
-    row = rendered([outcome], CaptionLayout("jsonl"))
+    row = rendered([outcome], RowLayout("jsonl"))
     assert printable(row.decode().rstrip("\n")) == row.decode().rstrip("\n")
     assert json.loads(row)["image"] == name.replace("\udcff", "?")
 

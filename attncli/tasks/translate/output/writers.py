@@ -15,8 +15,6 @@ Hypotheses are sorted by score; log_prob is the natural logarithm of the probabi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from attncli.data.lines import TranslatedLine
 from attncli.render.alignment.lines import inputs_of, linked, record_of
 from attncli.render.rows import (
@@ -31,19 +29,12 @@ from models.base.types import Hypothesis
 from models.inference.search.repetition import repetition
 
 
-@dataclass(frozen=True)
-class TranslationLayout(RowLayout):
-    """Layout of translations."""
-
-    align: bool = False  # True if links follow each output
-
-
-def rendered(outcomes: list[TranslatedLine], layout: TranslationLayout) -> bytes:
+def rendered(outcomes: list[TranslatedLine], layout: RowLayout) -> bytes:
     """Return the rows of some lines as UTF-8, each with the line ending of its source."""
     return encoded_rows(outcomes, layout, WRITER)
 
 
-def _cells(outcome: TranslatedLine, layout: TranslationLayout) -> InputCells:
+def _cells(outcome: TranslatedLine, layout: RowLayout) -> InputCells:
     outputs = []
     for rank, hypothesis in enumerate(_hypotheses(outcome)):
         links = _links(outcome, rank, layout)
@@ -54,7 +45,7 @@ def _cells(outcome: TranslatedLine, layout: TranslationLayout) -> InputCells:
     return InputCells(outcome.line.text, outputs or [missing], outcome.line.number)
 
 
-def _record(outcome: TranslatedLine, layout: TranslationLayout) -> dict[str, object]:
+def _record(outcome: TranslatedLine, layout: RowLayout) -> dict[str, object]:
     ranks = range(len(_hypotheses(outcome)))
     record: dict[str, object] = {
         "source": outcome.line.text,
@@ -83,7 +74,7 @@ def _hypotheses(outcome: TranslatedLine) -> tuple[Hypothesis, ...]:
     return outcome.translation.hypotheses if outcome.translation else ()
 
 
-def _links(outcome: TranslatedLine, rank: int, layout: TranslationLayout) -> str | None:
+def _links(outcome: TranslatedLine, rank: int, layout: RowLayout) -> str | None:
     """Return the links of an output; None if they are not requested, or the line is empty."""
     if not layout.align or not outcome.alignments:
         return None
