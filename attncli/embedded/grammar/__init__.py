@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from attncli.embedded import Splits
 from attncli.embedded.grammar import english, french, german
 from attncli.embedded.grammar.draw import draw
 from attncli.embedded.grammar.meaning import Sentence
@@ -26,21 +27,6 @@ class Pair(NamedTuple):
     source: str
     target: str
     links: tuple[tuple[int, int], ...]  # sorted (source word, target word), counted from 0
-
-
-class Said(NamedTuple):
-    """The words of a sentence between spaces, and the concepts that each of them expresses."""
-
-    words: list[str]
-    concepts: list[str]
-
-
-class PairSplits(NamedTuple):
-    """Training pairs, and two held-out sets without sentences of the training pairs."""
-
-    train: list[Pair]
-    dev: list[Pair]
-    test: list[Pair]
 
 
 _LANGUAGES: dict[str, tuple[Callable[[Sentence], list[Word]], str]] = {
@@ -58,10 +44,10 @@ def generate(
     return islice(_pairs(source, target, seed), count)
 
 
-def split(train: int, dev: int, test: int, *, seed: int = 1) -> PairSplits:
+def split(train: int, dev: int, test: int, *, seed: int = 1) -> Splits:
     """Return English-German pairs; no held-out source occurs twice or in the training pairs."""
     kept, unseen = held_out(_pairs("en", "de", seed), dev + test, lambda pair: pair.source)
-    return PairSplits(list(islice(unseen, train)), kept[:dev], kept[dev:])
+    return Splits(list(islice(unseen, train)), kept[:dev], kept[dev:])
 
 
 def held_out(
@@ -75,10 +61,10 @@ def held_out(
     return list(kept.values()), (row for row in rows if sentence(row) not in kept)
 
 
-def say(sentence: Sentence, language: str) -> Said:
-    """Return the words of a meaning in a language, with their concepts."""
+def say(sentence: Sentence, language: str) -> tuple[list[str], list[str]]:
+    """Return the words of a meaning in a language, and the concepts that each of them expresses."""
     realise, spaced = _LANGUAGES[language]
-    return Said(*written(realise(sentence), spaced))
+    return written(realise(sentence), spaced)
 
 
 def _pairs(source: str, target: str, seed: int) -> Iterator[Pair]:
