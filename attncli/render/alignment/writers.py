@@ -48,7 +48,7 @@ def _line(write: Callable[[AlignedPair, bool], str]) -> Callable[[AlignedPair, S
 
 FORMATS: dict[str, Format] = {
     "pharaoh": Format((".pharaoh", ".align", ".txt"), _line(lines.pharaoh)),
-    "talp": Format((".talp",), _line(lines.talp)),
+    "talp": Format((".talp",), _line(partial(lines.pharaoh, base=1))),
     "naacl": Format((".naacl", ".wa"), _line(lines.naacl)),
     "jsonl": Format((".jsonl", ".json"), lambda pair, style: lines.jsonl(pair)),
     "npz": Format((".npz",), document=arrays.npz, heads=True),
