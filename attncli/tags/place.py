@@ -16,9 +16,8 @@ from attncli.tags.spans import WeightIndex, WordWeights
 from attncli.tags.words import words
 from models.base.types import Span
 
-NUMBER = re.compile(
-    r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE
-)  # placeholders that a noun follows, as in "{n} files"
+# placeholders that a noun follows, as in "{n} files"
+NUMBER = re.compile(r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE)
 ROOT = -1  # parent of the tags that no element contains
 
 
