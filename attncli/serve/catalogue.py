@@ -47,7 +47,7 @@ class OfferedModel(NamedTuple):
     name: str
     folder: Path
     facts: Facts
-    directions: tuple[ServedDirection, ...]  # of a translator
+    directions: Sequence[ServedDirection]  # of a translator
 
 
 class Catalogue:
@@ -75,9 +75,8 @@ class Catalogue:
             found: dict[str, OfferedModel] = {}
             for name, folder, facts in [*given, *there]:
                 if name not in found:
-                    found[name] = OfferedModel(
-                        name, folder, facts, tuple(_directions(folder, facts, name))
-                    )
+                    directions = _directions(folder, facts, name)
+                    found[name] = OfferedModel(name, folder, facts, directions)
             self._found, self._at = found, time.monotonic()
         return self._found
 

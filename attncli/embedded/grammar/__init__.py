@@ -50,6 +50,15 @@ def split(train: int, dev: int, test: int, *, seed: int = 1) -> Splits:
     return Splits(list(islice(unseen, train)), kept[:dev], kept[dev:])
 
 
+def split_tenses(train: int, count: int, *, seed: int = 1) -> Splits:
+    """Return rows (tense, English sentence); no held-out sentence is in the training rows.
+
+    A tense is present, past, future or modal. count: rows of dev and of test.
+    """
+    kept, unseen = held_out(_tenses(seed), 2 * count, lambda row: row[1])
+    return Splits(list(islice(unseen, train)), kept[:count], kept[count:])
+
+
 def held_out(
     rows: Iterator[T], count: int, sentence: Callable[[T], str]
 ) -> tuple[list[T], Iterator[T]]:
@@ -67,10 +76,19 @@ def say(sentence: Sentence, language: str) -> tuple[list[str], list[str]]:
     return written(realise(sentence), spaced)
 
 
-def _pairs(source: str, target: str, seed: int) -> Iterator[Pair]:
+def _sentences(seed: int) -> Iterator[Sentence]:
     random_number = random.Random(seed).random
     while True:
-        sentence = draw(random_number)
+        yield draw(random_number)
+
+
+def _tenses(seed: int) -> Iterator[tuple[str, str]]:
+    for sentence in _sentences(seed):
+        yield sentence.clause.tense, " ".join(say(sentence, "en")[0])
+
+
+def _pairs(source: str, target: str, seed: int) -> Iterator[Pair]:
+    for sentence in _sentences(seed):
         words, concepts = say(sentence, source)
         target_words, target_concepts = say(sentence, target)
         links = linked(concepts, target_concepts)

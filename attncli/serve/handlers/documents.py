@@ -136,8 +136,8 @@ async def _upload(call: Call) -> Upload:
 
 def _read(given: Parameters, format: str, name: str) -> Document:
     lists = (given.text(part, "").split(",") for part in ("column", "field", "keep"))
-    chosen = (tuple(filter(None, map(str.strip, names))) for names in lists)
-    options = DocumentOptions(*chosen, delimiter=named_delimiter(Path(name)))
+    columns, fields, keep = (tuple(filter(None, map(str.strip, names))) for names in lists)
+    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)))
     try:
         return jobs.opened(given.files["file"], format, options)
     except ModelError as error:

@@ -14,7 +14,7 @@ from attncli.data.text import corpus, tokens
 from attncli.data.text.labels import LabelledText, check_order, read_labelled, set_aside
 from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.embedded import Splits
-from attncli.embedded.grammar.tenses import split_tenses
+from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import write_vocabulary
