@@ -58,12 +58,16 @@ def write_pairs(
         target.close()
     dropped = Dropped(empty, long)
     if sum(dropped) == done:
-        raise ModelError(
-            f"no usable pair in {name}: {empty:,} have an empty side, "
-            f"{long:,} are longer than data.max_length",
-            "text of that length on both sides",
-        )
+        raise _no_pairs(name, dropped)
     return dropped
+
+
+def _no_pairs(name: str, dropped: Dropped) -> ModelError:
+    return ModelError(
+        f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
+        f"{dropped.long:,} are longer than data.max_length",
+        "text of that length on both sides",
+    )
 
 
 def id_type(pieces: int) -> np.dtype:
