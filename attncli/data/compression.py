@@ -102,10 +102,8 @@ def _decompressed(blocks: Iterator[bytes], new_decoder: Callable[[], Any]) -> It
             yield from _portions([decoder.decompress(block)], BLOCK)
             if not decoder.eof:
                 break
-            block, decoder = (
-                decoder.unused_data.lstrip(b"\0"),
-                None,
-            )  # a file may be padded with zeros
+            block = decoder.unused_data.lstrip(b"\0")  # a file may be padded with zeros
+            decoder = None
     if decoder:
         raise EOFError("it ends too early")
 

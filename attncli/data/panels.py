@@ -35,3 +35,8 @@ class AlignedPair(NamedTuple):
     ending: str = "\n"  # of its line
     inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
     cells: NDArray[Any] | None = None  # (J, C) weights on the cells of an image
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The texts of a picture of the pair."""
+        return self.source + self.target

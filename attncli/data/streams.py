@@ -96,7 +96,8 @@ def open_output(path: Path | None) -> Iterator[Write]:
         with _device(path) as stream:
             yield _writer(stream, path)
     else:
-        with replacing(_target(path)) as file:
+        target = Path(os.path.realpath(path)) if os.path.islink(path) else path
+        with replacing(target) as file:
             yield _writer(file, path)
 
 
@@ -104,16 +105,6 @@ def write_stdout(text: str) -> None:
     """Write a text to standard output; a character that UTF-8 lacks becomes a question mark."""
     with open_output(None) as write:
         write(text.encode("utf-8", "replace"))
-
-
-def _target(path: Path) -> Path:
-    """Return the file that a symbolic link leads to; a ModelError for links in a circle."""
-    if not os.path.islink(path):
-        return path
-    target = Path(os.path.realpath(path))
-    if os.path.islink(target):
-        raise ModelError(f"cannot write {path}: symbolic links in a circle", "a file", "check -o")
-    return target
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -19,12 +19,10 @@ PROMPT = "> "
 
 
 def input_chunks(stream: BinaryIO, what: str = "sentence") -> Iterator[list[Line]]:
-    """Return the chunks of a stream, those that a person types one by one."""
-    return typed_chunks(stream, what) if stream.isatty() else read_chunks(stream)
-
-
-def typed_chunks(stream: BinaryIO, what: str) -> Iterator[list[Line]]:
-    """Yield a chunk for each line, or for lines pasted together, until Ctrl-D."""
+    """Yield the chunks of a stream: of a terminal one for each line, until Ctrl-D."""
+    if not stream.isatty():
+        yield from read_chunks(stream)
+        return
     console.say(f"One {what} per line; Ctrl-D ends.")
     if stream is sys.stdin.buffer and sys.stdout is not None and sys.stdout.isatty():
         yield from _edited()

@@ -34,6 +34,11 @@ class WeightedText(NamedTuple):
         """The number of the line, and its label or note."""
         return f"{self.number}  {self.label or self.note}".rstrip()
 
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The texts of a picture of the line."""
+        return (*self.words, self.title)
+
 
 def weighted_text(outcome: ClassifiedLine) -> WeightedText:
     """Return a classified line as it is drawn."""

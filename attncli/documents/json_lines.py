@@ -41,14 +41,15 @@ def read(content: str, options: DocumentOptions) -> Document:
         if not line.strip(" \t\r"):
             continue
         try:
-            json.loads(line, parse_int=str, parse_float=str, parse_constant=_refuse)
+            # int refuses the constants NaN and Infinity, which are not JSON
+            json.loads(line, parse_int=str, parse_float=str, parse_constant=int)
         except (ValueError, RecursionError):
             faults.append(Fault(at, "not JSON"))
             continue
         for path, start, end, text, is_name in strings_of(line):
             if is_name:
                 seen.add(path)
-            elif _is_wanted(path, options):
+            elif _leads_to(path, options.fields or options.keep) == bool(options.fields):
                 segments.append(string_segment(at + start, at + end, text, quote))
     for name in (*options.fields, *options.keep):
         if seen and not any(_leads_to(path, [name]) for path in seen):
@@ -71,16 +72,6 @@ def strings_of(line: str) -> Iterator[Value]:
             path = outer.pop()
 
 
-def _is_wanted(path: str, options: DocumentOptions) -> bool:
-    """Return True if a field is to be translated: one of the chosen, or inside of one."""
-    if options.fields:
-        return _leads_to(path, options.fields)
-    return not _leads_to(path, options.keep)
-
-
 def _leads_to(path: str, names: Iterable[str]) -> bool:
+    """Return True for one of some fields, and for a field inside of one."""
     return any(path == name or path.startswith(f"{name}.") for name in names)
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")

@@ -3,13 +3,12 @@ r"""SubRip subtitles: a number, a line of times, lines of text with ``<i>`` and 
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.subtitles import cue_segments, lines_of, scan_tags, text_runs
+from attncli.documents.subtitles import cue_segments, lines_of, text_runs
 
 TIME = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+.*")
-TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z]+)(?:\s[^<>]*)?>|\{\\[^{}]*\}|(?P<void>\\[Nnh])")
+TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z]+)(?:\s[^<>]*)?>|\{\\[^{}]*\}|\\[Nnh]")
 
 
 def read(content: str, options: DocumentOptions) -> Document:
@@ -24,10 +23,8 @@ def read(content: str, options: DocumentOptions) -> Document:
         number = text.strip().isdigit() and at + 1 < len(lines) and times[at + 1]
         is_text[at] = begun and not times[at] and not number
     runs = text_runs(content, lines, is_text)
-    scan = partial(scan_tags, pattern=TAG)
-    return Document(
-        content, tuple(s for run in runs for s in cue_segments(content, run, scan, _encoded))
-    )
+    segments = (one for run in runs for one in cue_segments(content, run, TAG, _encoded))
+    return Document(content, tuple(segments))
 
 
 def _encoded(text: str) -> str:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
 from attncli.documents.document import DocumentSegment
 from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
-from attncli.documents.wrap import Width, balanced
+from attncli.documents.wrap import balanced
 
 SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak
 BRACKETS = ("[]", "()", "♪♪")  # around a sound, a remark or a song
 
 SENTENCE_END = re.compile(r"[.!?…][\"'”»)]*(?:</\w+>)*\s*$")
 LINE_END = re.compile(r"\r\n|\n|\r")
-
-Scan = Callable[[str, int, int], Iterator[Piece]]  # of content, start and end
 
 
 class TextLine(NamedTuple):
@@ -36,9 +34,9 @@ def lines_of(content: str) -> list[TextLine]:
 
 
 def cue_segments(
-    content: str, lines: Sequence[TextLine], scan: Scan, encode: Callable[[str], str]
+    content: str, lines: Sequence[TextLine], tag: re.Pattern[str], encode: Callable[[str], str]
 ) -> Iterator[DocumentSegment]:
-    """Yield the segments of the text lines of one subtitle.
+    """Yield the segments of the text lines of one subtitle. tag: as for `_scan`.
 
     Its lines are one text, unless several people speak or a sentence ends with a line. The
     translation of a text is divided into at most as many lines as before.
@@ -50,7 +48,7 @@ def cue_segments(
         if SPEAKER.match(texts[number]) or SENTENCE_END.search(texts[number - 1])
     ]
     for first, behind in zip([0, *starts], [*starts, len(lines)], strict=True):
-        segment = _segment(content, spoken(content, lines[first:behind]), scan, encode)
+        segment = _segment(content, spoken(content, lines[first:behind]), tag, encode)
         if segment:
             yield segment
 
@@ -85,33 +83,33 @@ def text_runs(
 
 
 def _segment(
-    content: str, lines: Sequence[TextLine], scan: Scan, encode: Callable[[str], str]
+    content: str, lines: Sequence[TextLine], tag: re.Pattern[str], encode: Callable[[str], str]
 ) -> DocumentSegment | None:
     pieces: list[Piece] = []
     for number, line in enumerate(lines):
         if number:
             pieces.append(Piece("text", pieces[-1].end, line.start, "\n", " "))
-        pieces += scan(content, line.start, line.end)
+        pieces += _scan(content, line, tag)
     joint = content[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
-    return inline_segment(
-        pieces, encode=encode, layout=partial(_divided, lines=len(lines), joint=joint)
-    )
+
+    def divided(line: str, _: object) -> str:  # tags take no room on the screen
+        return joint.join(balanced(line, len(lines), never_first="[-–—]"))
+
+    return inline_segment(pieces, encode=encode, layout=divided)
 
 
-def _divided(line: str, width: Width, *, lines: int, joint: str) -> str:
-    return joint.join(balanced(line, lines, never_first="[-–—]"))  # tags take no room on the screen
-
-
-def scan_tags(content: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[Piece]:
-    """Yield text and the tags of a pattern whose groups are `close`, `name`, `void`."""
-    at = start
-    for found in pattern.finditer(content, start, end):
+def _scan(content: str, line: TextLine, tag: re.Pattern[str]) -> Iterator[Piece]:
+    """Yield text, entities, and the tags of a pattern whose groups are `close` and `name`."""
+    at, end = line
+    for found in tag.finditer(content, at, end):
         if at < found.start():
             yield text_piece(content, at, found.start())
         at = found.end()
         if found["name"]:
             kind: PieceKind = "close" if found["close"] else "open"
             yield Piece(kind, *found.span(), found[0], "", found["name"].lower())
+        elif found[0][0] == "&":
+            yield Piece("text", *found.span(), found[0], html.unescape(found[0]))
         else:
             yield Piece("void", *found.span(), found[0])
     if at < end:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterator
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
-from attncli.documents.inline import Piece, escaped
-from attncli.documents.subtitles import cue_segments, lines_of, scan_tags, text_runs
+from attncli.documents.inline import escaped
+from attncli.documents.subtitles import cue_segments, lines_of, text_runs
 
 TAG = re.compile(
-    r"<(?P<close>/)?(?P<name>[A-Za-z]+)[^<>]*>|<[^<>]*>|(?P<void>&[A-Za-z]+;|&#[xX]?[0-9A-Fa-f]+;)"
+    r"<(?P<close>/)?(?P<name>[A-Za-z]+)[^<>]*>|<[^<>]*>|&[A-Za-z]+;|&#[xX]?[0-9A-Fa-f]+;"
 )
 KEPT = {"NOTE": "notes", "STYLE": "styles", "REGION": "regions"}
 
@@ -26,14 +24,7 @@ def read(content: str, options: DocumentOptions) -> Document:
         times = next((n for n, text in enumerate(texts) if "-->" in text), None)
         word = texts[0].split()[0]
         if times is not None and run[times + 1 :]:
-            segments += cue_segments(content, run[times + 1 :], _scan, escaped)
+            segments += cue_segments(content, run[times + 1 :], TAG, escaped)
         elif times is None and word in KEPT:
             kept.append(Kept(run[0].start, KEPT[word]))
     return Document(content, tuple(segments), tuple(kept))
-
-
-def _scan(content: str, start: int, end: int) -> Iterator[Piece]:
-    for piece in scan_tags(content, start, end, TAG):
-        if piece.kind == "void" and piece.raw[0] == "&":
-            piece = piece._replace(kind="text", text=html.unescape(piece.raw))
-        yield piece

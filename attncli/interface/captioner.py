@@ -25,7 +25,6 @@ from models.inference.captioner import Captioner as ImageModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from torch import Tensor
 
     from attncli.render.image_attention.maps import AttentionMaps
 
@@ -94,7 +93,8 @@ class Captioner(ImageModel):
         0 to 255 or, if it has floats, 0 to 1. search: settings; the default is `self.search`.
         attention: False leaves out the maps. batch: images computed at once.
         """
-        is_one = _is_one(images)
+        is_one = isinstance(images, (str, Path, bytes, Image.Image))
+        is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
         opened = [_opened(image) for image in ([images] if is_one else images)]
         found = super().caption(opened, search=search, attention=attention, batch=batch)
         results = [self._result(*each) for each in zip(found, opened, strict=True)]
@@ -107,12 +107,6 @@ class Captioner(ImageModel):
         shown = caption.attention is not None and isinstance(image, Image.Image)
         result.image = to_square(image, larger) if shown else None  # type: ignore[arg-type]
         return result
-
-
-def _is_one(images: object) -> bool:
-    if isinstance(images, (str, Path, bytes, Image.Image)):
-        return True
-    return hasattr(images, "ndim") and images.ndim <= 3  # an array, or pixels or features of torch
 
 
 def _opened(image: Any) -> CaptionerInput:

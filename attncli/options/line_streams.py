@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, TextIO, Typ
 
 import typer
 
-from attncli.data.streams import open_output, texts_as_stream
-from attncli.data.text.text_files import open_bytes
+from attncli.data.compression import is_compressed
+from attncli.data.streams import open_input, open_output, texts_as_stream
 from attncli.data.typed import input_chunks
 from attncli.options.pictures import Picture
 from attncli.terminal import console
@@ -38,10 +38,13 @@ Output = Annotated[
 
 
 def open_source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:
-    """Open the texts of the command line, a file, or standard input; refuse texts and a file."""
+    """Open the texts of the command line, a file, or standard input; refuse texts and a file.
+
+    Who reads the stream decompresses it, as `read_chunks` does.
+    """
     if texts and path:
         raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
-    return nullcontext(texts_as_stream(texts)) if texts else open_bytes(path)
+    return nullcontext(texts_as_stream(texts)) if texts else open_input(path)
 
 
 def is_away(output: Path | None) -> bool:
@@ -148,7 +151,9 @@ def _bytes(lines: Iterable[Line]) -> int:
 
 
 def _size(source: BinaryIO) -> int | None:
+    """Return the bytes of a file; None if they are not known, as of a compressed one."""
     try:
-        return os.fstat(source.fileno()).st_size or None
+        size = os.fstat(source.fileno()).st_size
+        return size if size and not is_compressed(os.pread(source.fileno(), 8, 0)) else None
     except OSError:  # text from the command line
         return None

@@ -67,8 +67,11 @@ class Picture:
         if not path:
             return
         writers = import_module(self.writers)
-        if problem := writers.trouble(self.pairs, name):
-            console.warn(f"{path}: {problem}")
+        if name in ("png", "pdf"):
+            from attncli.render.figures import undrawable
+
+            if problem := undrawable([text for pair in self.pairs for text in pair.drawn]):
+                console.warn(f"{path}: {problem}")
         if self.left_out:
             total = len(self.pairs) + self.left_out
             console.warn(

@@ -28,9 +28,8 @@ def wrapped(table: str, width: int) -> str:
     for line in table.splitlines():
         found = re.match(r" *(?:\S+ +)?", line)
         indent = " " * min(found.end() if found else 0, width // 2)
-        lines += textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [
-            ""
-        ]
+        parts = textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        lines += parts or [""]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from attncli.render.columns import columns
-from attncli.render.comparison_tables import Table, latex, markdown
 from attncli.render.json import as_json
 from attncli.render.plots import Strip, strips
 from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict
 from attncli.terminal.escapes import cell
+
+Table = Sequence[Sequence[str]]  # the first row has the names of the columns
+LATEX = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+}
 
 
 class Column(NamedTuple):
@@ -135,10 +144,38 @@ def _notes(rows: Sequence[RunScores]) -> str:
     return "".join(f"{note}\n" for note in notes)
 
 
+def _markdown(table: Table, notes: str) -> str:
+    """Return a table of GitHub's Markdown; the first column is left-aligned."""
+    head, *rows = [[cell.replace("|", "\\|") for cell in row] for row in table]
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    lines = "".join(f"| {' | '.join(row)} |\n" for row in [head, rule, *rows])
+    return f"{lines}\n{notes}"
+
+
+def _latex(table: Table, notes: str) -> str:
+    """Return a tabular environment with the rules of the package booktabs; notes are comments."""
+    head, *rows = [
+        [re.sub(r"[&%$#_{}\\~^±]", lambda found: LATEX[found[0]], cell) for cell in row]
+        for row in table
+    ]
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+        "\\toprule",
+        f"{' & '.join(head)} \\\\",
+        "\\midrule",
+        *(f"{' & '.join(row)} \\\\" for row in rows),
+        "\\bottomrule",
+        "\\end{tabular}",
+        *(f"% {line}".rstrip() for line in notes.splitlines()),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
 WRITERS: dict[str, Callable[[Sequence[RunScores]], str]] = {  # by format, which is also the suffix
     "txt": _text,
     "csv": _csv,
     "json": _json,
-    "md": _from_table(markdown),
-    "tex": _from_table(latex),
+    "md": _from_table(_markdown),
+    "tex": _from_table(_latex),
 }

@@ -75,7 +75,12 @@ class RowWriter(Generic[R]):
         if layout.format == "jsonl":
             return [as_json_line(self.record(result, layout))]
         cells = self.cells(result, layout)
-        return tsv_rows(cells) if layout.format == "tsv" else text_rows(cells, layout)
+        if layout.format == "text":
+            return text_rows(cells, layout)
+        return [
+            "\t".join((one_cell(cells.text), one_cell(text), score, *columns))
+            for text, score, columns, _ in cells.outputs
+        ]
 
 
 def encoded_rows(results: Sequence[T], layout: RowLayout, writer: RowWriter[T]) -> bytes:
@@ -93,12 +98,6 @@ def text_rows(cells: InputCells, layout: RowLayout) -> Iterator[str]:
     best = cells.outputs[0]
     score = f"{best.score if cells.text.strip() else ''}\t" if layout.scores else ""
     yield f"{score}{one_line(best.text)}{best.suffix}"
-
-
-def tsv_rows(cells: InputCells) -> Iterator[str]:
-    """Yield input, output, score and further columns of each output."""
-    for text, score, columns, _ in cells.outputs:
-        yield "\t".join((one_cell(cells.text), one_cell(text), score, *columns))
 
 
 def hypothesis_record(hypothesis: Hypothesis) -> dict[str, object]:

@@ -47,7 +47,7 @@ class OfferedModel(NamedTuple):
     name: str
     folder: Path
     facts: Facts
-    directions: tuple[ServedDirection, ...]  # of a translator
+    directions: Sequence[ServedDirection]  # of a translator
 
 
 class Catalogue:
@@ -70,13 +70,13 @@ class Catalogue:
     def models(self) -> dict[str, OfferedModel]:
         """Return the models by name: the given ones, then those that `attn models` lists."""
         if time.monotonic() - self._at > FRESH:
+            given = [(folder.resolve().name, folder, read_facts(folder)) for folder in self._given]
+            there = [(model.name, model.folder, facts) for model, facts in listed() if facts]
             found: dict[str, OfferedModel] = {}
-            for folder in self._given:
-                name = folder.resolve().name
-                found.setdefault(name, offered(folder, read_facts(folder), name))
-            for model, facts in listed():
-                if facts:
-                    found.setdefault(model.name, offered(model.folder, facts, model.name))
+            for name, folder, facts in [*given, *there]:
+                if name not in found:
+                    directions = _directions(folder, facts, name)
+                    found[name] = OfferedModel(name, folder, facts, directions)
             self._found, self._at = found, time.monotonic()
         return self._found
 
@@ -136,13 +136,10 @@ class Catalogue:
         )
 
 
-def offered(folder: Path, facts: Facts, name: str) -> OfferedModel:
-    """Return a model with the directions that its settings name."""
-    directions = _directions(folder, facts, name) if facts.task == TRANSLATE else []
-    return OfferedModel(name, folder, facts, tuple(directions))
-
-
 def _directions(folder: Path, facts: Facts, name: str) -> list[ServedDirection]:
+    """Return the directions that the settings of a translator name."""
+    if facts.task != TRANSLATE:
+        return []
     tokenizer = read_settings(folder)["tokenizer"]
     languages = tuple(map(str, tokenizer.get("languages") or ()))
     if languages:

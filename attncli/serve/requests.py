@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 
-from attncli.serve.errors import RequestError, invalid, too_slow
+from attncli.serve.errors import RequestError, invalid
 
 T = TypeVar("T")
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
@@ -92,7 +92,8 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     The body must have been read.
     """
     task = asyncio.create_task(work)
-    task.add_done_callback(_retrieve)
+    # Look at the error of work for a client that has gone, so that asyncio does not report it.
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
     gone = asyncio.ensure_future(_gone(request))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -104,18 +105,12 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
         task.cancel()
 
 
-async def in_time(work: Awaitable[T], seconds: float) -> T:
-    """Return the result of some work; raise RequestError if it takes longer."""
+async def in_time(work: Awaitable[T], seconds: float, late: RequestError) -> T:
+    """Return the result of some work; raise `late` if it takes longer."""
     try:
         return await asyncio.wait_for(work, seconds)
     except asyncio.TimeoutError:
-        raise too_slow(seconds) from None
-
-
-def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Look at the error of work for a client that has gone, so that asyncio does not report it."""
-    if not task.cancelled():
-        task.exception()
+        raise late from None
 
 
 async def _gone(request: Request) -> None:
@@ -126,7 +121,6 @@ async def _gone(request: Request) -> None:
 async def _form(request: Request, values: dict[str, Any]) -> Parameters:
     files: dict[str, bytes] = {}
     names: dict[str, str] = {}
-
     reading = request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
     try:
         form = await _in_time(request, reading)
@@ -145,10 +139,8 @@ async def _in_time(request: Request, work: Awaitable[T]) -> T:
     """Return what is read of a request. Raises RequestError if it comes too slowly."""
     size = request.headers.get("content-length", "")
     more = int(size) / BYTES_PER_SECOND if size.isdecimal() and len(size) < 12 else 0
-    try:
-        return await asyncio.wait_for(work, BODY_SECONDS + more)
-    except asyncio.TimeoutError:
-        raise RequestError(408, "The request came too slowly") from None
+    late = RequestError(408, "The request came too slowly")
+    return await in_time(work, BODY_SECONDS + more, late)
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from attncli.serve.access import Hosts, Keys, RateLimit
 from attncli.serve.catalogue import Catalogue
 from attncli.serve.engine import ModelThread
-from attncli.serve.errors import invalid
+from attncli.serve.errors import invalid, too_slow
 from attncli.serve.metrics import Metrics
 from attncli.serve.models import ModelJob, ServedModel
 from attncli.serve.options import ServeOptions
@@ -124,7 +124,8 @@ class Call(NamedTuple):
         async def gathered() -> list[Any]:
             return [result async for piece in pieces for result in piece]
 
-        return await while_connected(self.request, in_time(gathered(), seconds))
+        work = in_time(gathered(), seconds, too_slow(seconds))
+        return await while_connected(self.request, work)
 
 
 def service_of(request: Request) -> Service:
@@ -140,13 +141,8 @@ async def call_of(request: Request) -> Call:
     key = given.values.get("api_key") or given.values.get("apiKey")
     key = key or (bearer.strip() if scheme.lower() == "bearer" else "")
     service.keys.check(key if isinstance(key, str) else "")
-    client = key if service.keys.required else _address(request, behind=service.options.socket)
-    service.rate.count(str(client))
+    client = request.client.host if request.client else ""
+    if service.options.socket:  # a proxy reports the address
+        client = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    service.rate.count(str(key) if service.keys.required else client)
     return Call(service, request, given)
-
-
-def _address(request: Request, *, behind: str) -> str:
-    """Return the address of the client; behind a socket, the one that the proxy reports."""
-    if behind:
-        return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-    return request.client.host if request.client else ""

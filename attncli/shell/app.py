@@ -16,8 +16,8 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -161,9 +161,23 @@ class CommandTable(TyperGroup):
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an exception other than a bug becomes an exit status."""
-        with _exit_statuses():
+        """Run the command; an exception other than a bug becomes an exit status.
+
+        It is 1 after a user's mistake (one line), 130 after Ctrl-C, 0 after a closed pipe.
+        """
+        try:
             return super().invoke(ctx)
+        except ModelError as error:
+            console.warn(str(error))
+            raise typer.Exit(1) from None
+        except USAGE_ERROR as error:
+            if removed := _removed_option(error):
+                error.message, error.possibilities = removed, None
+            raise
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            raise typer.Exit(0) from None
 
 
 def summary(name: str) -> str:
@@ -251,24 +265,6 @@ def attn(
     Example:
       echo "The old dog sees a small house." | attn translate -m runs/demo
     """
-
-
-@contextmanager
-def _exit_statuses() -> Iterator[None]:
-    """Exit with 1 after a user's mistake (one line), 130 after Ctrl-C, 0 after a closed pipe."""
-    try:
-        yield
-    except ModelError as error:
-        console.fail(error)
-        raise typer.Exit(1) from None
-    except USAGE_ERROR as error:
-        if removed := _removed_option(error):
-            error.message, error.possibilities = removed, None
-        raise
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    except BrokenPipeError:
-        raise typer.Exit(0) from None
 
 
 def _removed_option(error: Any) -> str:

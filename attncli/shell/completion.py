@@ -1,4 +1,4 @@
-"""Completion of values in the shell: presets, settings with their values, models, encoders.
+"""Completion of values in the shell: presets, settings with their values, models.
 
 Each function receives the part of a word that was typed, and returns pairs of a word that begins
 with it and its help. Nothing here imports torch.
@@ -44,13 +44,6 @@ def presets(incomplete: str) -> Found:
     return _matching(((name, zoo.preset(name).doc) for name in zoo.PRESETS), incomplete)
 
 
-def encoders(incomplete: str) -> Found:
-    """Return names of image networks."""
-    own = [name for name in registry.names("image_encoder") if name != "torchvision"]
-    known = [(name, registry.describe("image_encoder", name).summary) for name in own]
-    return _matching([*known, *((name, "torchvision") for name in TORCHVISION)], incomplete)
-
-
 def settings(incomplete: str) -> Found:
     """Return names of settings of a run; see `settings_of`."""
     from attncli.training.settings.config import RunConfig
@@ -88,7 +81,8 @@ def _described(settings: object, name: str) -> tuple[str, str]:
 def _values(settings: object, name: str) -> tuple[str, ...]:
     """Return the values to propose for a setting."""
     if name == "model.image.encoder":
-        return tuple(encoder for encoder, _ in encoders(""))
+        own = [network for network in registry.names("image_encoder") if network != "torchvision"]
+        return (*own, *TORCHVISION)
     table, _, key = name.rpartition(".")
     owner = attrgetter(table)(settings)
     default = getattr(owner, key)

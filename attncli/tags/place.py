@@ -16,9 +16,8 @@ from attncli.tags.spans import WeightIndex, WordWeights
 from attncli.tags.words import words
 from models.base.types import Span
 
-NUMBER = re.compile(
-    r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE
-)  # placeholders that a noun follows, as in "{n} files"
+# placeholders that a noun follows, as in "{n} files"
+NUMBER = re.compile(r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE)
 ROOT = -1  # parent of the tags that no element contains
 
 
@@ -64,7 +63,9 @@ class _Placing:
     def _place_element(self, number: int, item: PlacedTag, closing: Tag) -> None:
         taken = self.taken.setdefault(item.parent, [])
         start, end = item.opening.at, closing.at
-        own = self.own[number] = self._words_in(start, end)
+        first = bisect_right(self.words, start, key=lambda word: word[1])  # also a divided word
+        last = max(first, bisect_left(self.words, end, key=lambda word: word[0]))
+        own = self.own[number] = (first, last)
         within = self.covered[item.parent]
         covered = self.covered[number] = self.seen.span(own, len(self.words), within, taken)
         found = self._characters(covered, item, self.source[start:end])
@@ -72,11 +73,6 @@ class _Placing:
         insort(self.elements.setdefault(item.parent, []), (*self.spans[number], number))
         if covered[0] < covered[1]:
             insort(taken, covered)
-
-    def _words_in(self, start: int, end: int) -> Span:
-        """Return the source words between two characters, including words that they divide."""
-        first = bisect_right(self.words, start, key=lambda word: word[1])
-        return first, max(first, bisect_left(self.words, end, key=lambda word: word[0]))
 
     def _characters(self, covered: Span, item: PlacedTag, text: str) -> Span:
         """Return the span of some words, with the punctuation at its edges if the source has it.

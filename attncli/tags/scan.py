@@ -102,13 +102,11 @@ def _part(found: re.Match[str]) -> Segment:
         text = _decoded(raw)
         visible = any(unicodedata.category(c)[0] not in "CZ" for c in text)
         return Segment("text", raw, text) if visible else Segment("void", raw)
-    return Segment("placeholder" if found["placeholder"] else _tag_kind(raw), raw)
-
-
-def _tag_kind(raw: str) -> Kind:
-    if raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(Segment("void", raw).name):
-        return "void"
-    return "close" if raw[1] == "/" else "open"
+    if found["placeholder"]:
+        return Segment("placeholder", raw)
+    tag = Segment("close" if raw[1] == "/" else "open", raw)
+    is_void = raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(tag.name)
+    return tag._replace(kind="void") if is_void else tag
 
 
 def _decoded(entity: str) -> str:

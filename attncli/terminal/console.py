@@ -17,7 +17,6 @@ from typing import Any
 
 from attncli.terminal.escapes import printable
 from attncli.terminal.messages import ShowProgress
-from models.base.errors import ModelError
 from models.base.removed_settings import RemovedSettingWarning
 
 INTERVAL = 10.0  # seconds between two lines of progress
@@ -60,11 +59,6 @@ def show_removed_settings() -> None:
             say(str(message))
 
     warnings.showwarning = show
-
-
-def fail(error: ModelError) -> None:
-    """Write a user's mistake as one line. The caller chooses the exit status."""
-    warn(str(error))
 
 
 def prompt(text: str) -> None:

@@ -13,7 +13,7 @@ from attncli.bulk.tasks import BulkTask
 from attncli.data.compression import decompressed
 from attncli.data.lines import Line, decode
 from attncli.data.streams import open_input
-from attncli.data.text.row_lines import as_rows
+from attncli.data.text.rows import as_rows
 from attncli.data.text.text_files import byte_lines
 
 

@@ -179,7 +179,7 @@ def verify(
         try:
             remark = check(folder)
         except ModelError as error:
-            console.fail(error)
+            console.warn(str(error))
             failed += 1
         else:
             typer.echo(f"{folder}: ok{f' ({remark})' if remark else ''}")

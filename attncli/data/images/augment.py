@@ -22,9 +22,7 @@ class Augmentation:
         scale = (1 - torch.rand(count) * (1 - self.crop)).sqrt()  # of either side
         mirror = torch.where(torch.rand(count) < self.flip, -1.0, 1.0)
         shift = (2 * torch.rand(2, count) - 1) * (1 - scale)  # of the middle
-        theta = torch.zeros(
-            count, 2, 3
-        )  # maps positions in the new image to positions in the old one
+        theta = torch.zeros(count, 2, 3)  # from positions in the new image to those in the old
         theta[:, 0, 0], theta[:, 1, 1] = scale * mirror, scale
         theta[:, :, 2] = shift.T
         grid = affine_grid(theta, list(images.shape), align_corners=False)

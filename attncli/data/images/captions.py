@@ -57,24 +57,13 @@ def read_captions(path: Path | str, *, part: str = "") -> list[Captioned]:
     return [Captioned(image, tuple(captions)) for image, captions in found.items()]
 
 
-def has_parts(path: Path | str) -> bool:
-    """Return True if a file contains its own splits, so that no dev file is needed."""
-    return bool(_splits(path))
-
-
-def has_part(path: Path | str, part: str) -> bool:
-    """Return True if a file has images of a split: train, dev or test."""
-    return not _splits(path).isdisjoint(PARTS[part])
-
-
-def _splits(path: Path | str) -> set[str]:
-    """Return the names of the splits of a file; empty for a file without splits."""
+def parts_of(path: Path | str) -> set[str]:
+    """Return the parts into which a file divides its images: train, dev, test; or none."""
     found = _json(path) if _is_json(path) else None
     images = found.get("images") if isinstance(found, dict) else None
     records = images if isinstance(images, list) else []
-    return {
-        str(image["split"]) for image in records if isinstance(image, dict) and "split" in image
-    }
+    splits = {str(image.get("split")) for image in records if isinstance(image, dict)}
+    return {part for part, names in PARTS.items() if not splits.isdisjoint(names)}
 
 
 def styled(caption: str, style: str) -> str:

@@ -63,7 +63,13 @@ class FeatureCache:
             folder.mkdir(parents=True, exist_ok=True)
             if not (folder / "about.json").exists():
                 write_text(folder / "about.json", json.dumps(kind._asdict(), indent=2) + "\n")
-        self._check()
+        stored = read_kind(folder)
+        if stored[:2] != kind[:2]:
+            raise ModelError(
+                f"the feature cache {folder} has rows {stored.type} {stored.shape}",
+                f"{kind.type} {kind.shape}",
+                "remove that folder",
+            )
         self.refresh()
 
     def refresh(self) -> None:
@@ -142,15 +148,6 @@ class FeatureCache:
                 with write_errors(path):
                     os.truncate(path, self.count * size)
         self.sums = self.sums[: self.count * SUM]
-
-    def _check(self) -> None:
-        stored = read_kind(self.folder)
-        if stored[:2] != self.kind[:2]:
-            raise ModelError(
-                f"the feature cache {self.folder} has rows {stored.type} {stored.shape}",
-                f"{self.kind.type} {self.kind.shape}",
-                "remove that folder",
-            )
 
 
 def read_kind(folder: Path) -> RowKind:

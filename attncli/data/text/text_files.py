@@ -7,21 +7,17 @@ are composed (Unicode NFC), because models read their input so. Compressed files
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO
 
-from attncli.data.compression import decompressed, decompressed_stream, is_compressed
+from attncli.data.compression import decompressed
 from attncli.data.lines import decode
 from attncli.data.streams import matching, open_input
 from models.base.errors import InputError, ModelError
 from models.base.limits import FILE_BYTES, LINE_BYTES
 from models.text.normalise import nfc
 
-HEAD = 8  # bytes that tell a compressed file
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 
 
@@ -47,29 +43,6 @@ def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
                         "convert the file, as with `iconv -f LATIN1 -t UTF-8`",
                     )
                 yield form(line.text.rstrip("\r"))
-
-
-@contextmanager
-def open_bytes(path: Path | None) -> Iterator[BinaryIO]:
-    """Open a file, decompressed if it is gz, xz or zst; standard input for None and ``-``.
-
-    A pipe is returned as it is, because its first bytes may not have arrived: `read_chunks`
-    decompresses it.
-    """
-    with open_input(path) as stream:
-        if is_compressed(_first_bytes(stream)):
-            yield decompressed_stream(stream, path or "standard input")
-        else:
-            yield stream
-
-
-def _first_bytes(stream: BinaryIO) -> bytes:
-    """Return the first bytes of a regular file, and leave its position; none of another stream."""
-    try:
-        is_file = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-        return os.pread(stream.fileno(), HEAD, 0) if is_file else b""
-    except OSError:
-        return b""
 
 
 def read_content(path: Path | str) -> bytes:

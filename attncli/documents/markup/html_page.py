@@ -63,7 +63,13 @@ def read(content: str, options: DocumentOptions) -> Document:
 
 def read_span(content: str, start: int, end: int) -> tuple[list[DocumentSegment], list[Kept]]:
     """Return the segments of a part of the content, and what is left as it is."""
-    return _Reader(content).result(events_of(content, start, end))
+    found = _Positions(content[start:end]).events
+    ends = [*(event.start for event in found[1:]), end - start]
+    events = (
+        event._replace(start=start + event.start, end=start + behind)
+        for event, behind in zip(found, ends, strict=False)
+    )
+    return _Reader(content).result(events)
 
 
 class _Reader:
@@ -137,14 +143,6 @@ def _piece(content: str, event: PageEvent) -> Piece:
         return Piece("break", start, end, raw, "", event.name)
     kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
     return Piece(kinds.get(event.kind, "void"), start, end, raw, "", event.name)
-
-
-def events_of(content: str, start: int, end: int) -> Iterator[PageEvent]:
-    """Yield the events of a part of the content, without gaps, with positions in the content."""
-    parser = _Positions(content[start:end])
-    ends = [*(event.start for event in parser.events[1:]), end - start]
-    for event, behind in zip(parser.events, ends, strict=False):
-        yield event._replace(start=start + event.start, end=start + behind)
 
 
 class _Positions(HTMLParser):

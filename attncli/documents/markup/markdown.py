@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
 from attncli.documents.inline import LineLayout, Piece, inline_segment, on_one_line
 from attncli.documents.markup import html_page
-from attncli.documents.markup.markdown_inline import Unmatched, keep_rule, marks, on_content
+from attncli.documents.markup.markdown_inline import Unmatched, keep_rule, marks
 from attncli.documents.subtitles import TextLine, lines_of
-from attncli.documents.wrap import Width, filled
+from attncli.documents.wrap import filled
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -86,7 +86,7 @@ class _Reader:
             return
         try:
             at = self._positions(token.content, lines)
-            pieces = [*on_content(marks(token.content, token.children or []), at)]
+            pieces = marks(token.content, token.children or [], at)
         except Unmatched:
             self.kept.append(Kept(lines[0].start, "paragraphs that could not be read"))
             return
@@ -126,11 +126,7 @@ class _Reader:
         second += len(parts[1]) - len(parts[1].lstrip())
         joint = self.content[lines[0].end : second]
         most = max(len(part) for part in parts)
-        return partial(_divided, most=most, joint=joint)
-
-
-def _divided(line: str, width: Width, *, most: int, joint: str) -> str:
-    return joint.join(filled(line, most, width, never_first=FIRST))
+        return lambda line, width: joint.join(filled(line, most, width, never_first=FIRST))
 
 
 def _encoded(text: str, *, known: str) -> str:

@@ -8,7 +8,7 @@ is not translated.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attncli.documents.inline import Piece, PieceKind
@@ -42,20 +42,18 @@ def keep_rule(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def marks(text: str, tokens: Sequence[Token]) -> list[Piece]:
-    """Return the pieces of a paragraph; raise Unmatched where a token is not in its text."""
+def marks(text: str, tokens: Sequence[Token], at: Sequence[int]) -> list[Piece]:
+    """Return the pieces of a paragraph; raise Unmatched where a token is not in its text.
+
+    at: position in the content of each character of the paragraph, and of its end.
+    """
     matching = _Matching(text)
     matching.take(tokens)
     if matching.at != len(text):
         raise Unmatched
-    return matching.found
-
-
-def on_content(marks: Sequence[Piece], at: Sequence[int]) -> Iterator[Piece]:
-    """Yield pieces of the content. at: for each character of the paragraph, its position there."""
-    starts = [at[mark.start] for mark in marks]
-    for mark, start, end in zip(marks, starts, [*starts[1:], at[-1]], strict=True):
-        yield mark._replace(start=start, end=end)
+    starts = [at[mark.start] for mark in matching.found]
+    spans = zip(matching.found, starts, [*starts[1:], at[-1]], strict=True)
+    return [mark._replace(start=start, end=end) for mark, start, end in spans]
 
 
 class _Matching:

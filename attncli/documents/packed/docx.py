@@ -26,15 +26,16 @@ PARAGRAPH_FORMATTING = f"{W}pPr"
 
 def read(content: bytes, options: DocumentOptions) -> Document:
     """Return the text of the paragraphs."""
-    return read_office(content, FORMAT)
-
-
-def _paragraphs(root: Any) -> list[Any]:
-    return list(root.iter(f"{W}p"))
-
-
-def _parts(paragraph: Any) -> Iterator[InlinePart]:
-    return _of_children(paragraph, _usual(paragraph))
+    return read_office(
+        content,
+        OfficeFormat(
+            "a Word document",
+            NAMES,
+            paragraphs=lambda root: list(root.iter(f"{W}p")),
+            parts=lambda paragraph: _of_children(paragraph, _usual(paragraph)),
+            rebuild=_rebuild,
+        ),
+    )
 
 
 def _of_children(parent: Any, usual: str) -> Iterator[InlinePart]:
@@ -135,6 +136,3 @@ def _shell(parent: Any, like: Any) -> Any:
         element.append(copy.deepcopy(formatting))
     parent.append(element)
     return element
-
-
-FORMAT = OfficeFormat("a Word document", NAMES, _paragraphs, _parts, _rebuild)

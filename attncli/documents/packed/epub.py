@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Texts, reassemble
+from attncli.documents.document import Document, DocumentOptions, Texts, reassemble
 from attncli.documents.markup import html_page
 from attncli.documents.packed.archive import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
@@ -51,9 +51,5 @@ def _page(archive: Archive, name: str, options: DocumentOptions) -> Document:
         ) from None
     if not name.lower().endswith(CONTENTS):
         return html_page.read(content, options)
-    return Document(content, tuple(_labels(content)))
-
-
-def _labels(content: str) -> Iterator[DocumentSegment]:
-    for found in LABEL.finditer(content):
-        yield from html_page.read_span(content, *found.span())[0]
+    labels = (html_page.read_span(content, *found.span()) for found in LABEL.finditer(content))
+    return Document(content, tuple(segment for segments, _ in labels for segment in segments))

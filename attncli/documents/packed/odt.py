@@ -21,7 +21,8 @@ DELETED = f"{T}tracked-changes"
 
 def read(content: bytes, options: DocumentOptions) -> Document:
     """Return the text of the paragraphs."""
-    return read_office(content, FORMAT)
+    format = OfficeFormat("an OpenDocument text", NAMES, _paragraphs, _parts, _rebuild)
+    return read_office(content, format)
 
 
 def _paragraphs(root: Any) -> list[Any]:
@@ -73,6 +74,3 @@ def _add_text(parent: Any, text: str) -> None:
         parent[-1].tail = (parent[-1].tail or "") + text
     else:
         parent.text = (parent.text or "") + text
-
-
-FORMAT = OfficeFormat("an OpenDocument text", NAMES, _paragraphs, _parts, _rebuild)

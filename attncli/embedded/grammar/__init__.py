@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from attncli.embedded import Splits
 from attncli.embedded.grammar import english, french, german
 from attncli.embedded.grammar.draw import draw
 from attncli.embedded.grammar.meaning import Sentence
@@ -26,21 +27,6 @@ class Pair(NamedTuple):
     source: str
     target: str
     links: tuple[tuple[int, int], ...]  # sorted (source word, target word), counted from 0
-
-
-class Said(NamedTuple):
-    """The words of a sentence between spaces, and the concepts that each of them expresses."""
-
-    words: list[str]
-    concepts: list[str]
-
-
-class PairSplits(NamedTuple):
-    """Training pairs, and two held-out sets without sentences of the training pairs."""
-
-    train: list[Pair]
-    dev: list[Pair]
-    test: list[Pair]
 
 
 _LANGUAGES: dict[str, tuple[Callable[[Sentence], list[Word]], str]] = {
@@ -58,10 +44,19 @@ def generate(
     return islice(_pairs(source, target, seed), count)
 
 
-def split(train: int, dev: int, test: int, *, seed: int = 1) -> PairSplits:
+def split(train: int, dev: int, test: int, *, seed: int = 1) -> Splits:
     """Return English-German pairs; no held-out source occurs twice or in the training pairs."""
     kept, unseen = held_out(_pairs("en", "de", seed), dev + test, lambda pair: pair.source)
-    return PairSplits(list(islice(unseen, train)), kept[:dev], kept[dev:])
+    return Splits(list(islice(unseen, train)), kept[:dev], kept[dev:])
+
+
+def split_tenses(train: int, count: int, *, seed: int = 1) -> Splits:
+    """Return rows (tense, English sentence); no held-out sentence is in the training rows.
+
+    A tense is present, past, future or modal. count: rows of dev and of test.
+    """
+    kept, unseen = held_out(_tenses(seed), 2 * count, lambda row: row[1])
+    return Splits(list(islice(unseen, train)), kept[:count], kept[count:])
 
 
 def held_out(
@@ -75,16 +70,25 @@ def held_out(
     return list(kept.values()), (row for row in rows if sentence(row) not in kept)
 
 
-def say(sentence: Sentence, language: str) -> Said:
-    """Return the words of a meaning in a language, with their concepts."""
+def say(sentence: Sentence, language: str) -> tuple[list[str], list[str]]:
+    """Return the words of a meaning in a language, and the concepts that each of them expresses."""
     realise, spaced = _LANGUAGES[language]
-    return Said(*written(realise(sentence), spaced))
+    return written(realise(sentence), spaced)
+
+
+def _sentences(seed: int) -> Iterator[Sentence]:
+    random_number = random.Random(seed).random
+    while True:
+        yield draw(random_number)
+
+
+def _tenses(seed: int) -> Iterator[tuple[str, str]]:
+    for sentence in _sentences(seed):
+        yield sentence.clause.tense, " ".join(say(sentence, "en")[0])
 
 
 def _pairs(source: str, target: str, seed: int) -> Iterator[Pair]:
-    random_number = random.Random(seed).random
-    while True:
-        sentence = draw(random_number)
+    for sentence in _sentences(seed):
         words, concepts = say(sentence, source)
         target_words, target_concepts = say(sentence, target)
         links = linked(concepts, target_concepts)

@@ -259,9 +259,7 @@ _ALONE = frozenset(("stay", "give", "alone"))
 _LIVING = frozenset(("person", "animal"))
 _NO_REASON = _LIVING | {"coloured"}
 _PERSONS = tuple(noun for noun in lexicon.NOUNS if "person" in noun.classes)
-_GOALS = tuple(
-    (lexicon.PREPOSITIONS["to"], noun) for noun in lexicon.NOUNS if "goal" in noun.classes
-)
+_GOALS = [(lexicon.PREPOSITIONS["to"], one) for one in lexicon.NOUNS if "goal" in one.classes]
 _PREPOSITIONS_OF = {
     "in": ("in", "in"),
     "at": ("at", "at"),

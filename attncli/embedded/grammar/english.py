@@ -45,8 +45,10 @@ def _verbs(clause: Clause, question: bool) -> tuple[list[Word], list[Word]]:
     person, verb, tense = clause.subject.person, clause.verb, clause.tense
     supported = question or clause.polarity == "not"
     do = "does" if person == HE else "do"
+    if verb is None and tense == "future":
+        return [("will", "auxiliary")], [("be", "verb")]
     if verb is None:
-        return _be(clause)
+        return [((_WAS if tense == "past" else _BE)[person], "verb")], []
     if clause.modal is WANT:
         infinitive = [("to", "verb"), *_main(verb, verb.base)]
         if supported:
@@ -64,13 +66,6 @@ def _verbs(clause: Clause, question: bool) -> tuple[list[Word], list[Word]]:
     if supported:
         return [(do, "verb")], _main(verb, verb.base)
     return [], _main(verb, verb.third if person == HE else verb.base)
-
-
-def _be(clause: Clause) -> tuple[list[Word], list[Word]]:
-    if clause.tense == "future":
-        return [("will", "auxiliary")], [("be", "verb")]
-    forms = _WAS if clause.tense == "past" else _BE
-    return [(forms[clause.subject.person], "verb")], []
 
 
 def _main(verb: Verb, form: str, auxiliary: str = "") -> list[Word]:

@@ -172,12 +172,7 @@ _DETERMINERS = {
     "bare": ((), _STRONG),
 }
 _INDEFINITE = frozenset(("a", "two", "three", "many", "bare"))
-_CONTRACTED = {
-    ("in", "dem"): "im",
-    ("an", "dem"): "am",
-    ("zu", "dem"): "zum",
-    ("zu", "der"): "zur",
-}
+_CONTRACTED = {("in", "dem"): "im", ("an", "dem"): "am", ("zu", "dem"): "zum", ("zu", "der"): "zur"}
 _COMMA = (",", "")
 _SEIN = ("bin", "ist", "sind", "sind")
 _WAR = ("war", "war", "waren", "waren")

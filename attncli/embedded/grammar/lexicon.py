@@ -223,11 +223,6 @@ def _nouns(classes: str) -> tuple[Noun, ...]:
     return tuple(noun for noun in NOUNS if noun.classes & wanted)
 
 
-def _preposition(english: str, german: str, french: str) -> Preposition:
-    word, case = german.split()
-    return Preposition(tuple(english.split()), word.strip("-"), int(case), tuple(french.split()))
-
-
 def _halves(cell: str) -> tuple[Word, ...]:
     parts = (word.partition(".") for word in cell.split())
     return tuple((word, f"time{half}" if half else "time1 time2") for word, _, half in parts)
@@ -246,7 +241,11 @@ TIMES = tuple(
     for english, german, french, tenses in _rows(vocabulary.TIMES)
 )
 FREQUENCIES = _forms(vocabulary.FREQUENCIES)
-PREPOSITIONS = {row[0]: _preposition(*row) for row in _rows(vocabulary.PREPOSITIONS)}
+PREPOSITIONS = {
+    english: Preposition(tuple(english.split()), word.strip("-"), int(case), tuple(french.split()))
+    for english, german, french in _rows(vocabulary.PREPOSITIONS)
+    for word, case in [german.split()]
+}
 REPORTS = _forms(vocabulary.REPORTS)
 MODALS = _forms(vocabulary.MODALS)
 CAN, MUST, WANT = MODALS

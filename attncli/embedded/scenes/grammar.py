@@ -14,6 +14,8 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from attncli.embedded import Splits
+
 SIDE = 64  # pixels of a scene
 SIZES = {"big": 22, "small": 12}  # pixels of a thing
 COLOURS = {
@@ -92,18 +94,10 @@ class Scene(NamedTuple):
         )
 
 
-class SceneSplits(NamedTuple):
-    """Training scenes, and two held-out sets without training scenes."""
-
-    train: list[Scene]
-    dev: list[Scene]
-    test: list[Scene]
-
-
-def split(train: int, dev: int, test: int, *, seed: int) -> SceneSplits:
+def split(train: int, dev: int, test: int, *, seed: int) -> Splits:
     """Return different scenes for each part."""
     scenes = generate(seed)
-    return SceneSplits(*(list(itertools.islice(scenes, count)) for count in (train, dev, test)))
+    return Splits(*(list(itertools.islice(scenes, count)) for count in (train, dev, test)))
 
 
 def generate(seed: int) -> Iterator[Scene]:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from attncli.data.panels import AlignedPair
-from attncli.render.alignment.lines import in_order
 
 
 def npz(pairs: Sequence[AlignedPair]) -> bytes:
@@ -25,7 +24,7 @@ def npz(pairs: Sequence[AlignedPair]) -> bytes:
             "source": numpy.array(pair.source, dtype=str),
             "target": numpy.array(pair.target, dtype=str),
             "weights": panel.weights,
-            "links": numpy.array(in_order(panel), dtype=numpy.int64).reshape(-1, 2),
+            "links": numpy.array(sorted(panel.links), dtype=numpy.int64).reshape(-1, 2),
             "score": pair.score,
             "heads": panel.heads,
         }

@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import Any
 
 from attncli.data.panels import AlignedPair, Panel
-from attncli.render.alignment.lines import in_order
 
 PLACE = "@DATA@"
 
@@ -41,7 +40,7 @@ def _record(pair: AlignedPair) -> dict[str, Any]:
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
-    record: dict[str, Any] = {"name": panel.name, "links": in_order(panel)}
+    record: dict[str, Any] = {"name": panel.name, "links": sorted(panel.links)}
     if panel.weights is not None:
         record["weights"] = [round(1000 * float(x)) for x in panel.weights.ravel()]
     if panel.heads is not None:

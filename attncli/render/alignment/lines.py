@@ -13,25 +13,19 @@ from typing import Any
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.json import as_json_line
-from models.base.types import Link
 
 DIGITS = 4
 
 
-def pharaoh(pair: AlignedPair, probabilities: bool = False) -> str:
-    """Return the links of the first panel, counted from 0."""
-    return linked(pair.panels[0], 0, probabilities) + pair.ending
+def pharaoh(pair: AlignedPair, probabilities: bool, base: int = 0) -> str:
+    """Return the links of the first panel, counted from base."""
+    return linked(pair.panels[0], base, probabilities) + pair.ending
 
 
-def talp(pair: AlignedPair, probabilities: bool = False) -> str:
-    """Return the links of the first panel, counted from 1."""
-    return linked(pair.panels[0], 1, probabilities) + pair.ending
-
-
-def naacl(pair: AlignedPair, probabilities: bool = False) -> str:
+def naacl(pair: AlignedPair, probabilities: bool) -> str:
     """Return a line per link of the first panel: sentence, source, target, S, probability."""
     panel, rows = pair.panels[0], []
-    for i, j in in_order(panel):
+    for i, j in sorted(panel.links):
         known = f" {panel.weight(i, j):.{DIGITS}f}" if probabilities else ""
         rows.append(f"{pair.number} {i + 1} {j + 1} S{known}\n")
     return "".join(rows)
@@ -53,17 +47,12 @@ def jsonl(pair: AlignedPair) -> str:
 def linked(panel: Panel, base: int, probabilities: bool) -> str:
     """Return the links separated by spaces, counted from base."""
     known = {link: f":{panel.weight(*link):.{DIGITS}f}" for link in panel.links if probabilities}
-    return " ".join(f"{i + base}-{j + base}{known.get((i, j), '')}" for i, j in in_order(panel))
-
-
-def in_order(panel: Panel) -> list[Link]:
-    """Return the links sorted by source unit, then target unit."""
-    return sorted(panel.links)
+    return " ".join(f"{i + base}-{j + base}{known.get((i, j), '')}" for i, j in sorted(panel.links))
 
 
 def record_of(panel: Panel) -> dict[str, Any]:
     """Return links and weights as a JSON object."""
-    record: dict[str, Any] = {"links": in_order(panel)}
+    record: dict[str, Any] = {"links": sorted(panel.links)}
     if panel.weights is not None:
         record["weights"] = rounded(panel.weights)
     return record

@@ -48,7 +48,7 @@ def _line(write: Callable[[AlignedPair, bool], str]) -> Callable[[AlignedPair, S
 
 FORMATS: dict[str, Format] = {
     "pharaoh": Format((".pharaoh", ".align", ".txt"), _line(lines.pharaoh)),
-    "talp": Format((".talp",), _line(lines.talp)),
+    "talp": Format((".talp",), _line(partial(lines.pharaoh, base=1))),
     "naacl": Format((".naacl", ".wa"), _line(lines.naacl)),
     "jsonl": Format((".jsonl", ".json"), lambda pair, style: lines.jsonl(pair)),
     "npz": Format((".npz",), document=arrays.npz, heads=True),
@@ -88,12 +88,3 @@ def written(pairs: Sequence[AlignedPair], name: str, style: Style | None = None)
         return known.document(pairs)
     line: Any = known.line
     return "".join(line(pair, style or Style()) for pair in pairs).encode("utf-8", "replace")
-
-
-def trouble(pairs: Sequence[AlignedPair], name: str) -> str:
-    """Return a warning about what a picture cannot show correctly; empty if there is none."""
-    if name not in ("png", "pdf"):
-        return ""
-    from attncli.render.figures import undrawable
-
-    return undrawable([word for pair in pairs for word in (*pair.source, *pair.target)])

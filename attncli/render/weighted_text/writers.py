@@ -27,12 +27,3 @@ WRITERS: dict[str, Callable[[Sequence[WeightedText]], bytes]] = {
 def written(texts: Sequence[WeightedText], name: str) -> bytes:
     """Return a picture of texts in a format of WRITERS."""
     return WRITERS[name](texts)
-
-
-def trouble(texts: Sequence[WeightedText], name: str) -> str:
-    """Return a warning about what a picture cannot show correctly; empty if there is none."""
-    if name not in ("png", "pdf"):
-        return ""
-    from attncli.render.figures import undrawable
-
-    return undrawable([word for text in texts for word in (*text.words, text.title)])

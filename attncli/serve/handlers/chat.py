@@ -20,7 +20,7 @@ from attncli.serve.catalogue import CAPTION, CLASSIFY, OfferedModel, ServedDirec
 from attncli.serve.errors import RequestError, invalid
 from attncli.serve.handlers import json_form
 from attncli.serve.handlers.caption import captioned
-from attncli.serve.handlers.detect import detected
+from attncli.serve.handlers.classify import detected
 from attncli.serve.models import CaptionJob, ClassifyJob, TranslateJob
 from attncli.serve.requests import Parameters
 from attncli.serve.service import Call, call_of, service_of

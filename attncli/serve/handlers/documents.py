@@ -23,7 +23,7 @@ from attncli.documents.registry import TEXT, format_of, named_delimiter, suffixe
 from attncli.serve.catalogue import ServedDirection
 from attncli.serve.errors import RequestError, invalid
 from attncli.serve.handlers import json_form, markup
-from attncli.serve.handlers.detect import AUTO, detected
+from attncli.serve.handlers.classify import AUTO, detected
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters
 from attncli.serve.service import Call, call_of
@@ -135,20 +135,13 @@ async def _upload(call: Call) -> Upload:
 
 
 def _read(given: Parameters, format: str, name: str) -> Document:
-    options = DocumentOptions(
-        _listed(given, "column"),
-        _listed(given, "field"),
-        _listed(given, "keep"),
-        named_delimiter(Path(name)),
-    )
+    lists = (given.text(part, "").split(",") for part in ("column", "field", "keep"))
+    columns, fields, keep = (tuple(filter(None, map(str.strip, names))) for names in lists)
+    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)))
     try:
         return jobs.opened(given.files["file"], format, options)
     except ModelError as error:
         raise invalid(str(error)) from None
-
-
-def _listed(given: Parameters, name: str) -> tuple[str, ...]:
-    return tuple(filter(None, (one.strip() for one in given.text(name, "").split(","))))
 
 
 async def _kept(upload: Upload, outcomes: list[TranslatedLine], request: Request) -> str:

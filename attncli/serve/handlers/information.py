@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from attncli.documents.registry import suffixes
 from attncli.serve.catalogue import OfferedModel
-from attncli.serve.handlers.detect import IDENTIFIER
+from attncli.serve.handlers.classify import IDENTIFIER
 from attncli.serve.languages import RIGHT_TO_LEFT, name_of
 from attncli.serve.service import service_of
 from attncli.version import __version__

@@ -1,4 +1,7 @@
-"""POST /translate: LibreTranslate's protocol; `alignments`, `heads` and `model` are additions."""
+"""POST /translate: LibreTranslate's protocol; `alignments`, `heads` and `model` are additions.
+
+POST /align: which words of a text and of its translation belong together.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from starlette.responses import JSONResponse, Response
 from attncli.data.lines import TranslatedLine
 from attncli.data.split import sentences
 from attncli.serve.catalogue import ServedDirection
-from attncli.serve.errors import RequestError
+from attncli.serve.errors import RequestError, invalid
 from attncli.serve.handlers import json_form, markup
-from attncli.serve.handlers.detect import AUTO, Detected, detected
-from attncli.serve.models import TranslateJob
+from attncli.serve.handlers.classify import AUTO, Detected, detected
+from attncli.serve.models import AlignJob, TranslateJob
 from attncli.serve.requests import Parameters
 from attncli.serve.service import Call, call_of
 
@@ -62,6 +65,23 @@ async def translate(request: Request) -> Response:
     return JSONResponse(
         {name: values if call.is_list else values[0] for name, values in columns.items()}
     )
+
+
+async def align(request: Request) -> Response:
+    """Align a text `q` with its `translation`, or a list with a list."""
+    call = await call_of(request)
+    given, texts = call.given, call.texts()
+    translations = given.texts("translation")
+    if len(texts) != len(translations):
+        raise invalid(f"{len(texts)} texts and {len(translations)} translations")
+    call.service.check_length([*texts, *translations])
+    direction = call.service.catalogue.direction(
+        given.text("source"), given.text("target"), given.text("model", "")
+    )
+    sides = [[" ".join(text.split()) for text in side] for side in (texts, translations)]
+    job = AlignJob(direction.languages, given.flag("heads"))
+    found = await call.run(direction.model, job, list(zip(*sides, strict=True)))
+    return call.answer([json_form.alignment(pair) for pair in found])
 
 
 def _wanted(given: Parameters) -> Wanted:

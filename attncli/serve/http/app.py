@@ -11,16 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from attncli.serve.handlers import (
-    align,
-    caption,
-    chat,
-    classify,
-    detect,
-    documents,
-    information,
-    translate,
-)
+from attncli.serve.handlers import caption, chat, classify, documents, information, translate
 from attncli.serve.http.guard import Guard
 from attncli.serve.service import Service
 
@@ -33,13 +24,13 @@ GET, POST, BOTH = ["GET"], ["POST"], ["GET", "POST"]
 ENDPOINTS = (
     ("/translate", translate.translate, POST),
     ("/languages", information.languages, BOTH),  # translateLocally's clients post
-    ("/detect", detect.detect, POST),
+    ("/detect", classify.detect, POST),
     ("/translate_file", documents.translate_file, POST),
     ("/download_file/{token}/{name}", documents.download_file, GET),
     ("/frontend/settings", information.frontend_settings, GET),
     ("/health", information.health, GET),
     ("/caption", caption.caption, POST),
-    ("/align", align.align, POST),
+    ("/align", translate.align, POST),
     ("/classify", classify.classify, POST),
     ("/models", information.models, GET),
     ("/metrics", information.metrics, GET),

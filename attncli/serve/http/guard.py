@@ -54,7 +54,9 @@ class Guard:
         response = await self._answered(scope, receive, answer)
         if response is not None and not answer.started:
             await response(scope, receive, answer)
-        self._count(scope, answer.status, time.monotonic() - started)
+        endpoint = getattr(scope.get("route"), "path", "") or "other"
+        self._service.metrics.requests.labels(endpoint, str(answer.status)).inc()
+        self._service.metrics.seconds.labels(endpoint).observe(time.monotonic() - started)
 
     async def _answered(self, scope: Scope, receive: Receive, answer: _Answer) -> Response | None:
         """Let the application answer; return an answer of our own for a refused request."""
@@ -85,12 +87,6 @@ class Guard:
         size = headers.get("content-length", "0")
         if len(size) > 15 or int(size) > body.most:
             raise body.too_large()
-
-    def _count(self, scope: Scope, status: int, seconds: float) -> None:
-        route = scope.get("route")
-        endpoint = getattr(route, "path", "") or "other"
-        self._service.metrics.requests.labels(endpoint, str(status)).inc()
-        self._service.metrics.seconds.labels(endpoint).observe(seconds)
 
 
 class _Answer:

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import socket
-import stat
 import sys
 import threading
 import webbrowser
@@ -160,15 +159,12 @@ def _unix(options: ServeOptions) -> socket.socket:
     if not hasattr(socket, "AF_UNIX") or sys.platform == "win32":
         raise OSError("this system has no Unix sockets")
     path = Path(options.socket)
-    if path.exists() and stat.S_ISSOCK(path.stat().st_mode) and not _is_served(path):
-        path.unlink()  # left by a process that was killed
+    if path.is_socket():
+        with socket.socket(socket.AF_UNIX) as client:
+            if client.connect_ex(str(path)):
+                path.unlink()  # left by a process that was killed
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(path))
     path.chmod(0o660)
     listening.listen(BACKLOG)
     return listening
-
-
-def _is_served(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as client:
-        return client.connect_ex(str(path)) == 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.images.captions import has_parts, read_captions
+from attncli.data.images.captions import parts_of, read_captions
 from attncli.data.images.index import ImageIndex, last_part, open_images
 from attncli.data.images.named import ImageFile
 from attncli.data.streams import check_files
@@ -73,7 +73,7 @@ def evaluate_captions(
     """
     options = options or OpenOptions()
     check_files([captions])
-    rows = read_captions(captions, part=part or ("test" if has_parts(captions) else ""))
+    rows = read_captions(captions, part=part or ("test" if parts_of(captions) else ""))
     references = [list(row.captions) for row in rows]
     test_set = CaptionSet(captions.name, [row.image for row in rows], references)
     others = [read_caption_system(path, test_set) for path in hypotheses]

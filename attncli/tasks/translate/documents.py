@@ -12,7 +12,7 @@ from attncli.data.lines import Line, TranslatedLine
 from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
 from attncli.documents.registry import PACKED, TEXT, read_document
 from attncli.documents.strings import read_lines
-from attncli.tags import parse
+from attncli.tags.parse import parse
 from models.base.errors import InputError
 
 REPORTED = 5  # line numbers that a message names

@@ -24,7 +24,7 @@ from models.text.normalise import (
 )
 
 if TYPE_CHECKING:
-    from attncli.tags import TaggedLine
+    from attncli.tags.parse import TaggedLine
     from models.inference.text_translator import TextTranslator
 
 LongLines = Literal["split", "refuse"]
@@ -103,7 +103,7 @@ def _plan_text(line: Line, text: str, model: TextTranslator, options: LineOption
 
 
 def _plan_tagged(line: Line, model: TextTranslator, options: LineOptions) -> LinePlan:
-    from attncli.tags import parse
+    from attncli.tags.parse import parse
     from attncli.tags.scan import too_many_tags
     from attncli.tags.words import has_word
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import open_output
-from attncli.data.text.row_lines import as_rows
+from attncli.data.text.rows import as_rows
 from attncli.documents.document import Document
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names

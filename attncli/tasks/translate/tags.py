@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from attncli.data.lines import TranslatedLine
-from attncli.tags import PartWeights, TaggedLine, TokenWeights, project_tags, word_weights, words
+from attncli.tags.parse import TaggedLine
+from attncli.tags.project import project_tags
+from attncli.tags.word_weights import PartWeights, TokenWeights, word_weights
+from attncli.tags.words import words
 from models.base.types import EMPTY, Translation
 from models.text.tokenizer import END
 

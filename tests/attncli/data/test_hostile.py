@@ -21,7 +21,8 @@ from attncli.data.images.index import open_images
 from attncli.data.images.named import named_images
 from attncli.data.split import split
 from attncli.data.text.text_files import open_text, read_content
-from attncli.tags import parse, project_tags
+from attncli.tags.parse import parse
+from attncli.tags.project import project_tags
 from models.base.errors import ModelError
 from models.base.limits import LINE_TAGS
 from models.images.opening import open_image

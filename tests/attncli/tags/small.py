@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from attncli.tags import words
 from attncli.tags.spans import WordWeights
+from attncli.tags.words import words
 
 TAGS = ["<b>", "</b>", "<i>", "</i>", "<br/>", "<br>", '<a href="x > y">', "</a>", "<1>", "</1>"]
 OTHERS = ["{name}", "{0}", "%s", "%(x)d", "${var}", "{{t}}", "%%", "&nbsp;", "<!-- < -->", "%1$s"]

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from attncli.tags import parse, project_tags
+from attncli.tags.parse import parse
+from attncli.tags.project import project_tags
 from attncli.tags.scan import count, scan
 from attncli.tags.words import words
 from tests.attncli.tags.small import line

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.tags import PartWeights, TokenWeights, word_weights, words
+from attncli.tags.word_weights import PartWeights, TokenWeights, word_weights
+from attncli.tags.words import words
 
 
 def test_pieces_are_summed_and_shared_by_the_characters_in_each_word() -> None:

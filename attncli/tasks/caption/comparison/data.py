@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attncli.data.dev_split import LEAST
-from attncli.data.images.captions import Captioned, has_part, read_captions
+from attncli.data.images.captions import Captioned, parts_of, read_captions
 from attncli.data.images.index import open_images
 from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
 from attncli.jobs.compared.shared_files import mark_of, write_tables
@@ -27,7 +27,7 @@ def given(data: DataConfig, seed: int, files: ComparedFiles, folder: Path) -> Co
     own = data.captions
     if not data.dev_captions:
         data = with_dev(data, seed, folder)
-    test = files.test[0] if files.test else Path(own) if has_part(own, "test") else None
+    test = files.test[0] if files.test else Path(own) if "test" in parts_of(own) else None
     return compared_captions(data, test)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from attncli.embedded import scenes
+from attncli.embedded import Splits, scenes
 from attncli.training.settings.config import DataConfig
 from models.base.files import write_bytes, write_text
 
@@ -36,12 +36,12 @@ def write_scenes(count: int, seed: int, folder: Path) -> None:
     write_bytes(folder / "images.tar", images_tar(parts))
 
 
-def demo_scenes(count: int, seed: int) -> scenes.SceneSplits:
+def demo_scenes(count: int, seed: int) -> Splits:
     """Return scenes for training, dev and test."""
     return scenes.split(count, DEV_SCENES, DEV_SCENES, seed=seed)
 
 
-def tables(parts: scenes.SceneSplits) -> dict[str, str]:
+def tables(parts: Splits) -> dict[str, str]:
     """Return the captions of each part as a table: image, tab, captions."""
     rows: dict[str, list[str]] = {part: [] for part in parts._fields}
     for part, name, scene in named(parts):
@@ -49,7 +49,7 @@ def tables(parts: scenes.SceneSplits) -> dict[str, str]:
     return {part: "".join(lines) for part, lines in rows.items()}
 
 
-def images_tar(parts: scenes.SceneSplits) -> bytes:
+def images_tar(parts: Splits) -> bytes:
     """Return a TAR file of the images of all parts."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
@@ -60,7 +60,7 @@ def images_tar(parts: scenes.SceneSplits) -> bytes:
     return stream.getvalue()
 
 
-def named(parts: scenes.SceneSplits) -> Iterator[tuple[str, str, scenes.Scene]]:
+def named(parts: Splits) -> Iterator[tuple[str, str, scenes.Scene]]:
     """Yield every scene with its part and the name of its image."""
     for part, found in zip(parts._fields, parts, strict=True):
         for number, scene in enumerate(found):

@@ -43,9 +43,9 @@ class ImageTraining(TrainingSource):
 
     def complete(self, data: DataConfig) -> DataConfig:
         """Use a file of captions with splits for evaluation too, if no other is named."""
-        from attncli.data.images.captions import has_parts
+        from attncli.data.images.captions import parts_of
 
-        if data.captions and not data.dev_captions and has_parts(data.captions):
+        if data.captions and not data.dev_captions and parts_of(data.captions):
             return replace(data, dev_captions=data.captions)
         return data
 

@@ -13,7 +13,8 @@ from attncli.data.dev_split import described
 from attncli.data.text import corpus, tokens
 from attncli.data.text.labels import LabelledText, check_order, read_labelled, set_aside
 from attncli.data.text.token_writing import SideWriter, id_type
-from attncli.embedded.grammar.tenses import TenseSplits, split_tenses
+from attncli.embedded import Splits
+from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import write_vocabulary
@@ -71,7 +72,7 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     return replace(data, labels=str(folder / "train.tsv"), dev_labels=str(folder / "dev.tsv"))
 
 
-def demo_rows(data: DataConfig, seed: int) -> TenseSplits:
+def demo_rows(data: DataConfig, seed: int) -> Splits:
     """Return labelled sentences of the embedded grammar."""
     return split_tenses(data.demo_size or DEMO_SIZE, DEV_SENTENCES, seed=seed)
 

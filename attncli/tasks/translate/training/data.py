@@ -12,7 +12,7 @@ from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
 from attncli.data.text import corpus, token_writing, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation
-from attncli.embedded import grammar
+from attncli.embedded import Splits, grammar
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import write_vocabulary
@@ -92,7 +92,7 @@ def split_dev(data: DataConfig, seed: int, folder: Path) -> tuple[DataConfig, fr
     return named, held
 
 
-def sample_grammar(data: DataConfig, seed: int) -> grammar.PairSplits:
+def sample_grammar(data: DataConfig, seed: int) -> Splits:
     """Sample a training set and two held-out sets from the embedded grammar."""
     return grammar.split(data.demo_size or DEMO_SIZE, DEV_PAIRS, DEV_PAIRS, seed=seed)
 

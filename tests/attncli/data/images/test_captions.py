@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.images.captions import Captioned, has_parts, read_captions, styled
+from attncli.data.images.captions import Captioned, parts_of, read_captions, styled
 from models.base.errors import ModelError
 
 TWO = [
@@ -64,7 +64,7 @@ def test_every_kind_of_file_gives_the_same_captions(
     content = FILES[kind].encode()
     path = written(tmp_path, gzip.compress(content) if packed else content)
     assert read_captions(path) == read_captions(path, part="dev") == TWO
-    assert not has_parts(path)
+    assert not parts_of(path)
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -77,7 +77,7 @@ def test_accents_are_composed_in_captions_and_kept_in_names(kind: str, tmp_path:
 
 def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
     path = written(tmp_path, json.dumps(KARPATHY))
-    assert has_parts(path)
+    assert parts_of(path) == {"train", "dev"}
     assert read_captions(path) == [*TWO, Captioned("val2014/c.jpg", ("a cat",))]
     assert [image.image for image in read_captions(path, part="train")] == [
         "a.jpg",

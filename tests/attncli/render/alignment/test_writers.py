@@ -14,7 +14,8 @@ import pytest
 
 from attncli.data.alignments.links import read_links
 from attncli.data.panels import AlignedPair, Panel
-from attncli.render.alignment.writers import FORMATS, Style, format_of, trouble, written
+from attncli.render.alignment.writers import FORMATS, Style, format_of, written
+from attncli.render.figures import undrawable
 from models.base.errors import ModelError
 
 WEIGHTS = numpy.array([[0.9, 0.1], [0.25, 0.75], [0.5, 0.0]])
@@ -93,8 +94,8 @@ def test_matplotlib_draws_pairs_and_views(name: str, begins: bytes) -> None:
     plain = AlignedPair(1, ("a", "$x"), ("b", "c"), (Panel("x", frozenset({(0, 0)})),) * 2)
     drawn = written([plain, EMPTY], name)
     assert drawn.startswith(begins) and drawn == written([plain, EMPTY], name)
-    assert trouble([plain], name) == ""
-    assert "no font" in trouble([plain._replace(source=("\U0001f9ff\U000e0041", "b"))], name)
+    assert undrawable(plain.drawn) == ""
+    assert "no font" in undrawable(plain._replace(source=("\U0001f9ff\U000e0041", "b")).drawn)
 
 
 def test_a_name_says_the_format() -> None:
