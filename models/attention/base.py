@@ -419,8 +419,7 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     scores = scores.float() + hidden
     if scores.device.type != "cpu":
         return scores.softmax(-1) * mask
-    weights: Tensor = RowSoftmax.apply(scores, mask)  # type: ignore[no-untyped-call]
-    return weights
+    return RowSoftmax.apply(scores, mask)  # type: ignore[no-untyped-call]
 
 
 class RowSoftmax(torch.autograd.Function):

@@ -73,5 +73,4 @@ def mixing(config: ModelConfig, *, decodes: bool) -> nn.Module:
             "the defaults of model.self_attention",
             "or model.mixing=attention",
         )
-    built: nn.Module = kind(config)
-    return built
+    return kind(config)

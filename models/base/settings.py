@@ -104,8 +104,7 @@ def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
 
 def limits_of(config_class: type, name: str) -> Limits:
     """Return the limits of one field."""
-    limits: Limits = fields_of(config_class)[name].metadata.get("limits", Limits())
-    return limits
+    return fields_of(config_class)[name].metadata.get("limits", Limits())
 
 
 @cache

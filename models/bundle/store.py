@@ -60,8 +60,7 @@ def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
         raise TypeError(f"{family.__name__} must name its source, as in source = {family.source!r}")
     check_inputs(config)
     check_copying(config, sizes)
-    model: EncoderDecoder = family(config, sizes)
-    return model
+    return family(config, sizes)
 
 
 def check_inputs(config: ModelConfig) -> None:

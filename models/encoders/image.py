@@ -131,8 +131,7 @@ def kind_of(encoder: str) -> type[Cnn]:
         encoder = "torchvision"
     if encoder not in names("image_encoder"):
         raise unknown_name("image encoder", encoder, [*names("image_encoder"), *EXAMPLES])
-    kind: type[Cnn] = find("image_encoder", encoder)
-    return kind
+    return find("image_encoder", encoder)
 
 
 def pretrained_encoder(model: nn.Module) -> ImageEncoder | None:

@@ -85,8 +85,7 @@ def inputs_of(model: EncoderDecoder) -> GraphInputs:
             "a captioner that copies from labels (model.image.labels), for ONNX",
             "model.image.labels = 0",
         )
-    inputs: GraphInputs = imported(source.graph_inputs)()
-    return inputs
+    return imported(source.graph_inputs)()
 
 
 def graphs_of(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Traced]:

@@ -45,8 +45,7 @@ class SubwordSampler:
 
     def _unigram(self, word: str, rng: random.Random) -> list[int]:
         segmentations, cumulative = self._cached(word, self._candidates)
-        chosen: list[int] = rng.choices(segmentations, cum_weights=cumulative)[0]
-        return chosen
+        return rng.choices(segmentations, cum_weights=cumulative)[0]
 
     def _candidates(self, word: str) -> tuple[list[list[int]], list[float]]:
         """Return the segmentations of a word and the running sum of their weights."""

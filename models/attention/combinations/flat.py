@@ -31,8 +31,7 @@ class Flat(Combination):
         """Map the slots of each memory, and prepare them as those of one."""
         assert memory.part is not None
         keys = self.key_maps(memory.values, memory.part)
-        prepared: PreparedMemory = self.attention.prepare(self._mapped(memory), keys)
-        return prepared
+        return self.attention.prepare(self._mapped(memory), keys)
 
     def values(self, memory: Memory) -> Tensor:
         """Return the mapped values of each head, (B, H, S, V)."""
@@ -48,5 +47,4 @@ class Flat(Combination):
         self, query: Tensor, prepared: PreparedMemory, history: History | None = None
     ) -> AttentionOutput:
         """Read the slots of all memories with queries (B, T, Q)."""
-        found: AttentionOutput = self.attention(query, prepared, history)
-        return found
+        return self.attention(query, prepared, history)

@@ -76,8 +76,7 @@ class OfMembers(NamedTuple):
     @property
     def mask(self) -> Tensor:
         """Mask (B, S) of the first model's slots, of memories."""
-        mask: Tensor = self.parts[0].mask
-        return mask
+        return self.parts[0].mask
 
     def select(self, rows: Tensor) -> OfMembers:
         """Return the given rows of every part."""
