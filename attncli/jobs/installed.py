@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from models import bundle as bundles
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_folder
 from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
@@ -99,8 +98,9 @@ def verify(folder: Path) -> str:
     Raises ModelError for what is damaged.
     """
     from attncli.training.storage.verify import verify_run
+    from models.bundle import read
 
-    bundles.read(folder)
+    read(folder)
     digests = read_digests(folder)
     check_digests(folder, [name for name in digests if "/" not in name])
     verify_run(folder)
@@ -125,11 +125,13 @@ def listed() -> Iterator[Listed]:
 
 
 def _save(source: Path, folder: Path, packing: Packing) -> None:
+    from models.bundle import read, save
+
     old, new = read_about(read_settings(source)), packing.about
     about = old._replace(**{name: value for name, value in new._asdict().items() if value})
-    bundle = bundles.read(source)
+    bundle = read(source)
     _forget_paths(bundle.model)
-    bundles.save(
+    save(
         bundle,
         folder,
         card=_card(packing.card or source / CARD, packing.card is not None),
@@ -171,13 +173,15 @@ def _card(path: Path, required: bool) -> str:
 
 
 def _install(path: Path, folder: Path) -> None:
+    from models.bundle import read
+
     if not path.exists():
         raise ModelError(f"no file {path}", "a file made by `attn models pack`")
     if path.is_dir():
         _save(path, folder, Packing(weights=read_settings(path).get("weights", "fp32")))
         return
     extract_archive(path, folder)
-    bundles.read(folder)
+    read(folder)
 
 
 def _checked_name(name: str) -> str:

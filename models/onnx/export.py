@@ -16,11 +16,11 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from models.base.errors import ConfigurationError
 from models.base.files import check_new_folder, write_new_folder
-from models.base.places import imported
 from models.bundle import Bundle, read
 from models.decoders.readers import TokenReader
 from models.encoders.intra import IntraEncoder
@@ -85,7 +85,7 @@ def inputs_of(model: EncoderDecoder) -> GraphInputs:
             "a captioner that copies from labels (model.image.labels), for ONNX",
             "model.image.labels = 0",
         )
-    return imported(source.graph_inputs)()
+    return resolve_name(source.graph_inputs)()
 
 
 def graphs_of(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Traced]:

@@ -16,14 +16,15 @@ from safetensors.torch import load_file, save_file
 from models import load, load_translator
 from models.base.errors import ModelError
 from models.base.registry import source_name
-from models.bundle import Bundle, build, read, save, sizes_of, weights_of, write_alignment
+from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import PRESETS, model_config
 from models.config.tables import AlignConfig, SearchConfig, TokenizerConfig
 from models.encoders.image import pretrained_parameters
 from models.storage.digests import NAME as SUMS
 from models.storage.digests import read_digests
 from models.storage.precision import quantised, restored, stored_as
-from models.storage.settings import PRECISIONS, Shared, WeightPrecision
+from models.storage.settings import PRECISIONS, Shared, WeightPrecision, write_alignment
+from models.storage.weights import weights_of
 from models.text.tokenizer import Tokenizer
 from tests.models.small import small_model
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from attncli.bulk.plan.job import BulkJob
 from attncli.tasks.table import bulk_places
 from models.base.errors import unknown_name
-from models.base.places import imported
 
 S = TypeVar("S")
 
@@ -61,7 +61,7 @@ def bulk_task(name: str) -> type[BulkTask]:
     if name not in places:
         hint = "attn bulk IN OUT -- translate --to de"
         raise unknown_name("task", name, places, hint=hint)
-    found: type[BulkTask] = imported(places[name])
+    found: type[BulkTask] = resolve_name(places[name])
     return found
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from models.base.settings import from_dict
-from models.bundle import read_settings
 from models.config.tables import AlignConfig
+from models.storage.settings import read_settings
 from models.storage.statistical import StatisticalTables, read_statistical
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -13,7 +14,6 @@ from attncli.bulk.task_words import NOT_IN_BULK, read_job
 from attncli.bulk.tasks import bulk_task, open_task, parameters_of
 from attncli.shell import app
 from attncli.tasks.table import TASKS, bulk_places
-from models.base.places import imported
 
 ELSEWHERE = ("model", "reverse_model", "device", "threads")  # in fields of BulkJob
 HERE = "cannot be used in a bulk job"
@@ -41,7 +41,7 @@ def with_model(words: list[str], bundle: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", bulk_places())
 def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
-    parameters = set(inspect.signature(imported(TASKS[name].commands[name])).parameters)
+    parameters = set(inspect.signature(resolve_name(TASKS[name].commands[name])).parameters)
     settings = parameters_of(bulk_task(name).settings_class)
     assert parameters <= settings | {*ELSEWHERE, *NOT_IN_BULK}
     assert not settings & set(ELSEWHERE)

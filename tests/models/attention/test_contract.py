@@ -18,9 +18,10 @@ from models.attention.multihead import repeated
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory
-from models.bundle import build, load_weights, weights_of
+from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
+from models.storage.weights import load_weights, weights_of
 from tests.models.mechanisms import (
     BATCH,
     MONOTONIC,

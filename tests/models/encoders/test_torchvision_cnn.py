@@ -16,10 +16,11 @@ from safetensors.torch import save_file
 
 from models.base.errors import ModelError
 from models.base.types import VocabularySizes
-from models.bundle import build, load_weights, weights_of
+from models.bundle import build
 from models.config.tables import ImageConfig
 from models.encoders.image import ImageEncoder
 from models.encoders.torchvision_cnn import TorchvisionCnn, torchvision_models
+from models.storage.weights import load_weights, weights_of
 from tests.models.small import IMAGES, small_config
 
 
