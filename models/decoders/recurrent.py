@@ -161,8 +161,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """
         assert self.attention is not None and prepared.attention is not None
         queries = query.unflatten(0, (prepared.attention.mask.shape[0], -1))  # (B, K, H)
-        output: AttentionOutput = self.attention(queries, prepared.attention, state.history)
-        return output.rows()
+        return self.attention(queries, prepared.attention, state.history).rows()
 
 
 def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Heads | Combination:
@@ -171,8 +170,8 @@ def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Hea
     Raises ConfigurationError if the score accepts fewer slots than the model's longest source.
     """
     if config.inputs:
-        combination: type[Combination] = find("combination", config.combination)
-        return combination(config.hidden, value_size, config.attention, len(config.inputs))
+        kind = find("combination", config.combination)
+        return kind(config.hidden, value_size, config.attention, len(config.inputs))
     built = attention(config.hidden, value_size, config.attention)
     if built.max_slots is not None and built.max_slots < config.max_source:
         raise ConfigurationError(

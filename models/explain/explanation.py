@@ -151,7 +151,8 @@ def _explained(
         except UnsupportedMethodError as error:
             unsupported[name] = str(error)
     every = torch.ones(1, subject.units, dtype=torch.bool)
-    controls = random_orders(len(target), subject.units)
+    rng = torch.Generator().manual_seed(1)  # the same orders in every run
+    controls = [torch.rand(len(target), subject.units, generator=rng) for _ in range(RANDOM_ORDERS)]
     measures = measure(
         [*found.values(), *controls], lambda kept: subject.kept_log_probs(kept).exp()
     )
@@ -164,12 +165,6 @@ def _explained(
         mean_measures(measures[len(found) :]),
         unsupported,
     )
-
-
-def random_orders(words: int, units: int) -> list[Tensor]:
-    """Return random relevances (J, I), the same in every run."""
-    rng = torch.Generator().manual_seed(1)
-    return [torch.rand(words, units, generator=rng) for _ in range(RANDOM_ORDERS)]
 
 
 def mean_measures(given: Sequence[tuple[Measure, ...]]) -> tuple[Measure, ...]:

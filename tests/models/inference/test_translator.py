@@ -70,11 +70,6 @@ def test_a_hypothesis_is_one_output_in_all_its_forms(tiny_translator: Translator
         assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.5)
 
 
-def test_the_length_is_counted_with_the_end_mark(tiny_translator: Translator) -> None:
-    ids = tiny_translator.tokenizer.encode("He ran.")
-    assert ids[-1] == END and tiny_translator.source_length("He ran.") == len(ids)
-
-
 def test_an_output_is_no_longer_than_the_settings_allow(tiny_translator: Translator) -> None:
     for ratio, extra in ((0.0, 1), (0.0, 3), (0.5, 1)):
         search = SearchConfig(max_ratio=ratio, max_extra=extra)
