@@ -27,5 +27,4 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | 
     path = find_model(model)
     task = TASKS.get(task_of(path))
     read: Any = resolve_name(task.loaded).read if task and task.loaded else models.load
-    opened: Translator | Captioner | Classifier = read(path, device=device)
-    return opened
+    return read(path, device=device)

@@ -53,9 +53,6 @@ def test_the_sentinel_shares_one_softmax_with_the_cells() -> None:
     [
         (AttentionConfig(), "gru", "model.cell=lstm"),
         (AttentionConfig(heads=2), "lstm", "model.attention.heads=1"),
-        (AttentionConfig(score="location"), "lstm", "model.attention.score=additive"),
-        (AttentionConfig(score="location_aware"), "lstm", "model.attention.score=additive"),
-        (AttentionConfig(normalise="monotonic"), "lstm", "normalise=softmax"),
     ],
 )
 def test_what_has_no_place_for_a_sentinel_is_refused_with_the_nearest(

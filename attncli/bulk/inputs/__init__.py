@@ -43,8 +43,7 @@ class InputKind(Protocol):
 
 def input_kind(name: str) -> InputKind:
     """Return a kind of input by its name."""
-    found: InputKind = resolve_name(INPUTS[name])()
-    return found
+    return resolve_name(INPUTS[name])()
 
 
 def rows_of(results: Sequence[RecordResult]) -> bytes:

@@ -61,8 +61,7 @@ def bulk_task(name: str) -> type[BulkTask]:
     if name not in places:
         hint = "attn bulk IN OUT -- translate --to de"
         raise unknown_name("task", name, places, hint=hint)
-    found: type[BulkTask] = resolve_name(places[name])
-    return found
+    return resolve_name(places[name])
 
 
 def open_task(job: BulkJob) -> BulkTask:

@@ -23,8 +23,7 @@ def find_compared_source(name: str) -> ComparedSource:
         raise ConfigurationError(
             f"a comparison of models whose input is {name}", f"models for {', '.join(places)}"
         )
-    source: ComparedSource = resolve_name(places[name])()
-    return source
+    return resolve_name(places[name])()
 
 
 def compared_source(family: str) -> ComparedSource:

@@ -103,8 +103,7 @@ class ComparedSource:
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return the scores of a trained model."""
-        found: ModelScores = resolve_name(self.scoring)(trained, sets)
-        return found
+        return resolve_name(self.scoring)(trained, sets)
 
     def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
         """Return a key that is equal for runs whose prepared files are equal.

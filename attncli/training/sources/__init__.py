@@ -18,8 +18,7 @@ from models.base.registry import source_name
 @cache
 def find_training_source(name: str) -> TrainingSource:
     """Return the training source of a kind of input."""
-    source: TrainingSource = resolve_name(training_places()[name])()
-    return source
+    return resolve_name(training_places()[name])()
 
 
 def training_source(family: str) -> TrainingSource:

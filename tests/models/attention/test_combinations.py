@@ -147,12 +147,6 @@ def test_an_absent_memory_has_no_weight(name: str, normalise: str) -> None:
     ("setting", "value"),
     [
         ("window", "local_p"),
-        ("window", "local_m"),
-        ("read", "hard"),
-        ("score", "location"),
-        ("score", "location_aware"),
-        ("normalise", "monotonic"),
-        ("normalise", "mocha"),
         ("coverage", True),
     ],
 )
