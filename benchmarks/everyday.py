@@ -37,11 +37,12 @@ from everyday_data import CODES, LANGUAGES, Pairs, rows, write
 
 from models import bundle
 from models.base.settings import overridden
-from models.bundle import Bundle, stored_tensors, weights_of
+from models.bundle import Bundle
 from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
 from models.config.tables import SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
+from models.storage.weights import stored_tensors, weights_of
 from models.text import tokenizer
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 

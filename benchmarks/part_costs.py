@@ -29,7 +29,7 @@ from models.bundle import build
 from models.catalogue.presets import model_config
 from models.catalogue.unused_settings import unused_settings
 from models.config.tables import AttentionConfig, ModelConfig
-from models.losses.losses import LossSum
+from models.losses.losses import sequence_loss
 
 TABLES = ("attention", "self_attention")
 ATTENTION = ("score", "window", "normalise", "read")  # fields of AttentionConfig
@@ -106,10 +106,9 @@ def update_of(config: ModelConfig, given: argparse.Namespace) -> Callable[[], No
     ids = torch.randint(4, TOKENS, (given.batch, given.length + 1))
     source, mask = ids[:, 1:].flip(1), torch.ones(given.batch, given.length, dtype=torch.bool)
     batch = Batch(source, mask, ids[:, :-1], ids[:, 1:], mask)
-    loss = LossSum(0.0)
 
     def update() -> None:
-        loss.of_batch(model.teacher_force(batch), batch, model.output).loss.backward()
+        sequence_loss(model.teacher_force(batch), batch, model.output).loss.backward()
         optimiser.step()
         optimiser.zero_grad()
 

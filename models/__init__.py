@@ -78,8 +78,7 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | 
     there is no such model, and DamagedError if it cannot be read.
     """
     path = find_model(model)
-    opened: Translator | Captioner | Classifier = _source_of(path).open(path, device=device)
-    return opened
+    return _source_of(path).open(path, device=device)
 
 
 def load_ensemble(
@@ -92,10 +91,7 @@ def load_ensemble(
     """
     paths = [find_model(model) for model in models]
     source = _source_of(paths[0])
-    opened: EnsembleTranslator | EnsembleCaptioner | EnsembleClassifier = source.open_ensemble(
-        paths, device=device
-    )
-    return opened
+    return source.open_ensemble(paths, device=device)
 
 
 def load_translator(model: str | Path, *, device: str = "cpu") -> Translator:
@@ -109,8 +105,7 @@ def load_translator(model: str | Path, *, device: str = "cpu") -> Translator:
     source = _source_of(path)
     if source.task != find_source(DEFAULT_SOURCE).task:
         return Translator.read(path, device=device)  # which states what the model is for
-    opened: Translator = source.open(path, device=device)
-    return opened
+    return source.open(path, device=device)
 
 
 def load_captioner(model: str | Path, *, device: str = "cpu") -> Captioner:

@@ -30,7 +30,7 @@ from models.config.tables import SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad
 from models.inference.translator import Translator
-from models.losses.losses import LossSum
+from models.losses.losses import sequence_loss
 from models.text.tokenizer import END, PAD, START, Tokenizer, train
 from tests.attncli.bulk import in_process
 from tests.attncli.labels import write_toy
@@ -208,12 +208,11 @@ def photos(tmp_path: Path) -> Path:
 def fit(model: EncoderDecoder, tokenizer: Tokenizer, pairs: list[Pair]) -> None:
     """Train a model in the plainest way there is: warm-up, then down to zero."""
     optimiser = torch.optim.Adam(model.parameters())
-    loss_sum = LossSum(smoothing=0.0)
     plan = list(batches(tokenizer, pairs, size=12)) * EPOCHS
     for step, batch in enumerate(plan):
         for group in optimiser.param_groups:
             group["lr"] = 0.005 * min(1, (step + 1) / 30) * (1 - step / len(plan))
-        found = loss_sum.of_batch(model.teacher_force(batch), batch, model.output)
+        found = sequence_loss(model.teacher_force(batch), batch, model.output)
         optimiser.zero_grad()
         (found.loss / len(found.nll)).backward()
         optimiser.step()

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 from attncli.bulk.engines import ENGINES, Parts
@@ -24,7 +25,6 @@ from attncli.render.json import as_json
 from attncli.training.storage.lock import locked
 from models.base.errors import InputError
 from models.base.files import remove_leftovers, write_errors, write_text
-from models.base.places import imported
 from models.storage.digests import file_digest
 
 PARTS, FINISHED = "parts", "job.json"
@@ -120,7 +120,7 @@ def _processed(
     if not missing:
         return
     shards = _missing_shards(plan, digest, listed, missing)
-    found: Parts = imported(ENGINES[plan.engine])(plan.job, shards, plan.processes)
+    found: Parts = resolve_name(ENGINES[plan.engine])(plan.job, shards, plan.processes)
     with closing(found):
         for part in found:
             parts.write(listed[part.number].part, part)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import wraps
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import typer
@@ -19,7 +20,6 @@ from attncli.data.text.glossary import read_glossary
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import TASKS
 from models.base.errors import ConfigurationError
-from models.base.places import imported
 from models.catalogue.installed import chosen_model
 from models.storage.settings import read_settings
 
@@ -62,7 +62,7 @@ def _parsed(name: str, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, 
 
     Returns the values of all parameters, and the names of the options on the command line.
     """
-    function = imported(TASKS[name].commands[name])
+    function = resolve_name(TASKS[name].commands[name])
     values: dict[str, Any] = {}
 
     @wraps(function)

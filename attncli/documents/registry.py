@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions
-from models.base.places import imported
 
 COMPRESSED = (".gz", ".xz", ".zst")
 TEXT = "text"  # lines; not a document format
@@ -66,5 +66,5 @@ def read_document(content: str | bytes, name: str, options: DocumentOptions) -> 
 
     Raises ModelError for options that do not fit, and an archive that is damaged or too large.
     """
-    read: Callable[[Any, DocumentOptions], Document] = imported((FORMATS | PACKED)[name].read)
+    read: Callable[[Any, DocumentOptions], Document] = resolve_name((FORMATS | PACKED)[name].read)
     return read(content, options)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import models
 from attncli.tasks.table import TASKS
-from models.base.places import imported
 from models.catalogue.installed import find_model
 from models.storage.settings import task_of
 
@@ -26,6 +26,5 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | 
     """
     path = find_model(model)
     task = TASKS.get(task_of(path))
-    read: Any = imported(task.loaded).read if task and task.loaded else models.load
-    opened: Translator | Captioner | Classifier = read(path, device=device)
-    return opened
+    read: Any = resolve_name(task.loaded).read if task and task.loaded else models.load
+    return read(path, device=device)

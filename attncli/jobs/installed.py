@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.prepared_folder import check_folder
-from attncli.training.storage.tensor_file import read_tensors
-from models import bundle as bundles
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_folder
 from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
@@ -101,7 +99,10 @@ def verify(folder: Path) -> str:
     The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
-    bundles.read(folder)
+    from attncli.training.storage.tensor_file import read_tensors
+    from models.bundle import read
+
+    read(folder)
     digests = read_digests(folder)
     check_digests(folder, [name for name in digests if "/" not in name])
     run = RunFolder(folder)
@@ -123,11 +124,13 @@ def listed() -> Iterator[Listed]:
 
 
 def _save(source: Path, folder: Path, packing: Packing) -> None:
+    from models.bundle import read, save
+
     old, new = read_about(read_settings(source)), packing.about
     about = old._replace(**{name: value for name, value in new._asdict().items() if value})
-    bundle = bundles.read(source)
+    bundle = read(source)
     _forget_paths(bundle.model)
-    bundles.save(
+    save(
         bundle,
         folder,
         card=_card(packing.card or source / CARD, packing.card is not None),
@@ -169,13 +172,16 @@ def _card(path: Path, required: bool) -> str:
 
 
 def _install(path: Path, folder: Path) -> None:
+    from models.bundle import read
+
     if not path.exists():
         raise ModelError(f"no file {path}", "a file made by `attn models pack`")
     if path.is_dir():
-        _save(path, folder, Packing(weights=read_settings(path).get("weights", "fp32")))
+        is_int8 = read_settings(path).get("weights") == "int8"  # fp16 of earlier versions: fp32
+        _save(path, folder, Packing(weights="int8" if is_int8 else "fp32"))
         return
     extract_archive(path, folder)
-    bundles.read(folder)
+    read(folder)
 
 
 def _checked_name(name: str) -> str:

@@ -134,14 +134,12 @@ def languages_of(path: Path) -> tuple[str, ...]:
 
 def open_captioner(models: Path | Sequence[Path] | None, options: OpenOptions) -> Captioner:
     """Open a captioner, or the ensemble of several; see `open_translator`."""
-    captioner: Captioner = _open(models, "caption", options)
-    return captioner
+    return _open(models, "caption", options)
 
 
 def open_classifier(models: Path | Sequence[Path] | None, options: OpenOptions) -> Classifier:
     """Open a classifier, or the ensemble of several; see `open_translator`."""
-    classifier: Classifier = _open(models, "classify", options)
-    return classifier
+    return _open(models, "classify", options)
 
 
 def _open(models: Path | Sequence[Path] | None, task: str, options: OpenOptions) -> Any:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from attncli.jobs.runs import is_run, summary
 from attncli.training.run.configuration import run_config
 from attncli.training.settings.toml import to_toml
-from models import bundle as bundles
 from models.base import registry
 from models.base.errors import UnknownNameError, unknown_name
 from models.base.settings import fields_of, from_dict, option
@@ -172,8 +171,10 @@ def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:
     """Return the number of parameters, shared ones once, without allocating them."""
     import torch
 
+    from models.bundle import build
+
     with torch.device("meta"):
-        model = bundles.build(config, vocabulary)
+        model = build(config, vocabulary)
     return sum(parameter.numel() for parameter in model.parameters())
 
 

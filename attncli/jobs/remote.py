@@ -67,8 +67,7 @@ class RemoteTranslator(NamedTuple):
         )
         try:
             with urllib.request.urlopen(request, timeout=SECONDS) as response:
-                answer: object = json.loads(response.read())
-                return answer
+                return json.loads(response.read())
         except urllib.error.HTTPError as error:
             wait = error.headers.get("Retry-After", "")
             if error.code in (429, 503) and wait.isdecimal() and attempt < RETRIES:

@@ -130,8 +130,7 @@ class Call(NamedTuple):
 
 def service_of(request: Request) -> Service:
     """Return the service that answers a request."""
-    service: Service = request.app.state.service
-    return service
+    return request.app.state.service
 
 
 async def call_of(request: Request) -> Call:

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -32,7 +33,6 @@ from attncli.tasks.table import task_commands
 from attncli.terminal import console
 from attncli.version import __version__
 from models.base.errors import ModelError
-from models.base.places import imported
 
 # A command's place is "module:function". Two words are a command under another command.
 COMMANDS = {
@@ -155,7 +155,7 @@ class CommandTable(TyperGroup):
             return name, stand_in, rest
         command = load_command(stand_in.name or "")
         if rest and _is_unknown(stand_in.name or "", command, rest[0]):
-            if stand_in.name == "models" and rest[0] in imported(KINDS_OF_PARTS):
+            if stand_in.name == "models" and rest[0] in resolve_name(KINDS_OF_PARTS):
                 return self.resolve_command(ctx, ["models", "show", *rest])
             return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
         return name, command, rest
@@ -195,7 +195,7 @@ def summary(name: str) -> str:
 
 def load_command(name: str) -> Any:
     """Import a command of the table and return it as a click command."""
-    function = imported(COMMANDS[name])
+    function = resolve_name(COMMANDS[name])
     about, example = _help_and_example(function)
     from attncli.options.help_page import HelpPage  # reads the settings classes
 
@@ -274,7 +274,7 @@ def _removed_option(error: Any) -> str:
         return ""
     place = COMMANDS.get((context.command_path or "").removeprefix("attn "))
     options = [option for param in context.command.params for option in param.opts]
-    return removed_option(name, imported(place) if place else None, options)
+    return removed_option(name, resolve_name(place) if place else None, options)
 
 
 def _deliver() -> bool:

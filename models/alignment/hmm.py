@@ -79,5 +79,4 @@ def near_diagonal(targets: int, sources: int, strength: float) -> Tensor:
 
 def bayes(counts: Tensor, prior: Tensor | float) -> Tensor:
     """Return exp(psi(counts + prior)), the weight of counts under a Dirichlet prior."""
-    weight: Tensor = torch.special.digamma(counts.double() + prior).exp()
-    return weight
+    return torch.special.digamma(counts.double() + prior).exp()

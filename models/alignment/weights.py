@@ -20,7 +20,7 @@ from models.base.types import Batch
 from models.config.tables import AlignConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.families.encoder_decoder import EncoderDecoder
-from models.losses.losses import LossSum
+from models.losses.losses import sequence_loss
 from models.text.units import Units
 
 
@@ -90,7 +90,7 @@ def shifted(weights: Tensor, shift: int) -> Tensor:
 def scores(model: EncoderDecoder, found: DecoderOutput, batch: Batch) -> Tensor:
     """Return the mean log-probability (B,) of each target's tokens."""
     real = batch.target_mask
-    nll = LossSum(0.0).of_batch(found, batch, model.output).nll
+    nll = sequence_loss(found, batch, model.output).nll
     each = torch.zeros_like(real, dtype=nll.dtype)  # (B, T)
     each[real] = -nll
     return each.sum(1) / real.sum(1)

@@ -115,5 +115,4 @@ def _keys(
     """Return a number (N, J, I) for each cell that is the same for the same pair of words."""
     first = np.array([source[n] for n in part], np.int64)
     second = np.array([target[n] for n in part], np.int64)
-    keys: np.ndarray = first[:, None, :] * targets + second[:, :, None]
-    return keys
+    return first[:, None, :] * targets + second[:, :, None]

@@ -39,8 +39,7 @@ class Additive(Score):
 
     def prepare(self, values: Tensor) -> Tensor:
         """Compute U h of every slot (B, S, A)."""
-        keys: Tensor = self.key(values)
-        return keys
+        return self.key(values)
 
     def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
         """Compute scores (B, T, S)."""

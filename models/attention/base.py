@@ -345,8 +345,7 @@ class Attention(nn.Module):
         scores, *others = (score(query, keys, *recalled(score, past)) for score, keys in pairs)
         chunk_scores = others[0] if others else None
         weights, position = self.normalise(scores, slots, past.position, chunk_scores)
-        attended: AttentionOutput = self.read(self.dropout(weights), prepared.values)
-        return attended._replace(position=position)
+        return self.read(self.dropout(weights), prepared.values)._replace(position=position)
 
 
 def input_keys(memory: Memory) -> Tensor:
@@ -419,8 +418,7 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     scores = scores.float() + hidden
     if scores.device.type != "cpu":
         return scores.softmax(-1) * mask
-    weights: Tensor = RowSoftmax.apply(scores, mask)  # type: ignore[no-untyped-call]
-    return weights
+    return RowSoftmax.apply(scores, mask)  # type: ignore[no-untyped-call]
 
 
 class RowSoftmax(torch.autograd.Function):
@@ -444,8 +442,7 @@ class RowSoftmax(torch.autograd.Function):
         """Return weights * (gradient - its mean under the weights)."""
         (weights,) = ctx.saved_tensors
         scaled = weights * grads[0]
-        grad: Tensor = scaled.addcmul_(weights, scaled.sum(-1, keepdim=True), value=-1)
-        return grad, None
+        return scaled.addcmul_(weights, scaled.sum(-1, keepdim=True), value=-1), None
 
 
 def row_maxima(scores: Tensor) -> Tensor:

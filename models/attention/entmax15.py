@@ -25,8 +25,7 @@ class Entmax15(nn.Module):
 
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Compute weights (B, T, S); exactly zero for slots outside the window."""
-        weights: Tensor = Entmax15Function.apply(shifted(scores / 2, in_window)) * in_window  # type: ignore[no-untyped-call]
-        return weights
+        return Entmax15Function.apply(shifted(scores / 2, in_window)) * in_window  # type: ignore[no-untyped-call]
 
 
 class Entmax15Function(torch.autograd.Function):
@@ -50,5 +49,4 @@ class Entmax15Function(torch.autograd.Function):
         """Return 2 r (g - mean of g under r), with gradient g and r = sqrt(weights)."""
         (roots,) = ctx.saved_tensors
         mean = (grads[0] * roots).sum(-1, keepdim=True) / roots.sum(-1, keepdim=True)
-        grad: Tensor = 2 * roots * (grads[0] - mean)
-        return grad
+        return 2 * roots * (grads[0] - mean)

@@ -33,8 +33,7 @@ class FeedForwardScore(Score):
 
     def prepare(self, values: Tensor) -> Tensor:
         """Compute the keys' part of the first layer (B, S, A)."""
-        keys: Tensor = self.key(values)
-        return keys
+        return self.key(values)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""

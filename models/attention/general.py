@@ -26,8 +26,7 @@ class General(Score):
 
     def prepare(self, values: Tensor) -> Tensor:
         """Compute W h of every slot (B, S, Q)."""
-        keys: Tensor = self.key(values)
-        return keys
+        return self.key(values)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""

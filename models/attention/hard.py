@@ -86,8 +86,7 @@ class Hard(Read):
 def decode_of(config: AttentionConfig) -> str:
     """Return the read mode outside training: argmax, sample or expected."""
     limits = limits_of(AttentionConfig, "read_decode")
-    decode: str = within(limits, config.read_decode, "model.attention.read_decode")
-    return decode
+    return within(limits, config.read_decode, "model.attention.read_decode")
 
 
 def described(config: AttentionConfig) -> str:

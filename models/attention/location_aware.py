@@ -49,5 +49,4 @@ class LocationAware(Additive):
     def convolved(self, weights: Tensor) -> Tensor:
         """Compute features (B, T, S, F) by convolving weights (B, T, S)."""
         signals = self.convolution(weights.flatten(0, 1).unsqueeze(1))  # (B * T, F, S)
-        features: Tensor = signals.mT.unflatten(0, weights.shape[:2])
-        return features
+        return signals.mT.unflatten(0, weights.shape[:2])

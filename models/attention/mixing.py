@@ -59,7 +59,7 @@ def mixing(config: ModelConfig, *, decodes: bool) -> nn.Module:
     kind = find("mixing", config.mixing)
     if config.mixing == DEFAULT or (kind.decodes_only and not decodes):
         kind = find("mixing", DEFAULT)
-        return kind(config)  # type: ignore[no-any-return]
+        return kind(config)
     if find("position", config.position).in_attention:
         raise ConfigurationError(
             f"model.position={config.position} with model.mixing={config.mixing}, which has no "
@@ -73,5 +73,4 @@ def mixing(config: ModelConfig, *, decodes: bool) -> nn.Module:
             "the defaults of model.self_attention",
             "or model.mixing=attention",
         )
-    built: nn.Module = kind(config)
-    return built
+    return kind(config)

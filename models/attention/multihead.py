@@ -173,8 +173,7 @@ class MultiHead(nn.Module):
 
 def split(x: Tensor, heads: int) -> Tensor:
     """Split the features of x (B, T, H * d): (B, H, T, d)."""
-    parts: Tensor = x.unflatten(-1, (heads, -1))
-    return parts.transpose(1, 2)
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def repeated(x: Tensor, heads: int) -> Tensor:

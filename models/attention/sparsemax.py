@@ -25,8 +25,7 @@ class Sparsemax(nn.Module):
 
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Compute weights (B, T, S); exactly zero for slots outside the window."""
-        weights: Tensor = SparsemaxFunction.apply(shifted(scores, in_window)) * in_window  # type: ignore[no-untyped-call]
-        return weights
+        return SparsemaxFunction.apply(shifted(scores, in_window)) * in_window  # type: ignore[no-untyped-call]
 
 
 class SparsemaxFunction(torch.autograd.Function):
@@ -49,8 +48,7 @@ class SparsemaxFunction(torch.autograd.Function):
         """Return the gradient minus its mean over the support; zero outside."""
         (support,) = ctx.saved_tensors
         mean = (grads[0] * support).sum(-1, keepdim=True) / support.sum(-1, keepdim=True)
-        grad: Tensor = (grads[0] - mean) * support
-        return grad
+        return (grads[0] - mean) * support
 
 
 def shifted(scores: Tensor, in_window: Tensor) -> Tensor:

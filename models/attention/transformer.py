@@ -43,8 +43,7 @@ class TransformerHeads(MultiHead):
 
     def merged(self, x: Tensor) -> Tensor:
         """Merge heads (B, H, T, d) by the output projection to (B, T, D)."""
-        output: Tensor = self.output(x.transpose(1, 2).flatten(2))
-        return output
+        return self.output(x.transpose(1, 2).flatten(2))
 
     def past(self, query: Tensor, start: int, steps: int, key: Tensor | None) -> History | None:
         """Return the histories (B, T, H, ..) of queries (B, H, T, d); None if unused.

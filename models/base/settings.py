@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -72,29 +71,17 @@ class Limits:
         )
 
 
-def option(
-    default: Any,
-    doc: str,
-    *,
-    choices: tuple[str, ...] = (),
-    registry: str = "",
-    aliases: Mapping[str, str] | None = None,
-    least: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-    at_most: float | None = None,
-) -> Any:
-    """Declare a dataclass field: its default, its doc, and the values that it accepts.
+def option(default: Any, doc: str, **limits: Any) -> Any:
+    """Declare a dataclass field: its default, its doc, and the fields of its `Limits`.
 
     A number is at least 0 unless `least` or `above` is given. A class as default declares a
     nested table of settings.
     """
     if isinstance(default, type):
         return field(default_factory=default, metadata={"doc": doc, "limits": Limits()})
-    if _is_number(default) and least is None and above is None:
-        least = 0
-    limits = Limits(choices, registry, aliases or {}, least, above, below, at_most)
-    return field(default=default, metadata={"doc": doc, "limits": limits})
+    if _is_number(default) and "above" not in limits:
+        limits = {"least": 0, **limits}
+    return field(default=default, metadata={"doc": doc, "limits": Limits(**limits)})
 
 
 def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
@@ -104,8 +91,7 @@ def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
 
 def limits_of(config_class: type, name: str) -> Limits:
     """Return the limits of one field."""
-    limits: Limits = fields_of(config_class)[name].metadata.get("limits", Limits())
-    return limits
+    return fields_of(config_class)[name].metadata.get("limits", Limits())
 
 
 @cache
@@ -217,11 +203,8 @@ def _is_number(value: Any) -> bool:
 
 def converted(value: Any, kind: Any, place: str) -> Any:
     """Return a value from text, TOML or JSON as the field's type."""
-    origin = typing.get_origin(kind)
-    if origin in (typing.Union, types.UnionType):
-        raise TypeError(f"{place}: a setting has one type")
     try:
-        if origin is tuple:
+        if typing.get_origin(kind) is tuple:
             item = typing.get_args(kind)[0]
             is_table = dataclasses.is_dataclass(item)
             return _as_tables(value, item, place) if is_table else _as_texts(value)

@@ -83,8 +83,7 @@ class AdaptiveDecoder(RecurrentDecoder):
     def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Return the sums of context and state (R, T, H)."""
         both = torch.stack([step.context + step.hidden for step in steps], 1)
-        features: Tensor = self.dropout(both)
-        return features
+        return self.dropout(both)
 
 
 def check_sentinel(config: ModelConfig) -> None:

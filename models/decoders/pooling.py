@@ -41,8 +41,7 @@ class PoolingDecoder(Decoder[AttentionOutput, Rows]):
 
     def prepare(self, memory: Memory) -> AttentionOutput:
         """Pool the memory of each sentence."""
-        pooled: AttentionOutput = self.pooling(memory)
-        return pooled
+        return self.pooling(memory)
 
     def read_values(self, memory: Memory) -> Tensor | None:
         """Return the values that the pooling weighs, (B, H, S, V); see Decoder."""

@@ -129,18 +129,14 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         inputs = self.token_gates(embedded)  # (R, T, G)
         if self.selected_gates is not None:
             inputs = inputs + self.selected_gates(state.selected).unsqueeze(1)
-        for gates in inputs.unbind(1):  # (R, G)
-            steps.append(self.step(gates, state, prepared))
+        for each in inputs.unbind(1):  # (R, G)
+            steps.append(self.step(each, state, prepared))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
-        return DecoderOutput(
-            self.features(embedded, steps),
-            state,
-            *stacked(reads, want_weights=want_weights),
-            gates=torch.cat(factors, 1) if factors and want_weights else None,
-            heads=stacked_heads(reads) if want_heads else None,
-        )
+        gates = torch.cat(factors, 1) if factors and want_weights else None
+        output = DecoderOutput(self.features(embedded, steps), state, gates=gates)
+        return with_reads(output, reads, want_weights, bool(want_heads)) if reads else output
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
@@ -161,8 +157,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """
         assert self.attention is not None and prepared.attention is not None
         queries = query.unflatten(0, (prepared.attention.mask.shape[0], -1))  # (B, K, H)
-        output: AttentionOutput = self.attention(queries, prepared.attention, state.history)
-        return output.rows()
+        return self.attention(queries, prepared.attention, state.history).rows()
 
 
 def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Heads | Combination:
@@ -171,8 +166,8 @@ def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Hea
     Raises ConfigurationError if the score accepts fewer slots than the model's longest source.
     """
     if config.inputs:
-        combination: type[Combination] = find("combination", config.combination)
-        return combination(config.hidden, value_size, config.attention, len(config.inputs))
+        kind = find("combination", config.combination)
+        return kind(config.hidden, value_size, config.attention, len(config.inputs))
     built = attention(config.hidden, value_size, config.attention)
     if built.max_slots is not None and built.max_slots < config.max_source:
         raise ConfigurationError(
@@ -183,23 +178,15 @@ def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Hea
     return built
 
 
-def stacked(
-    reads: list[AttentionOutput], *, want_weights: bool
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Stack weights (R, T, S), if wanted, log-probability and entropy (R, T) of all steps."""
-    if not reads:
-        return None, None, None
+def with_reads(
+    output: DecoderOutput, reads: list[AttentionOutput], want_weights: bool, want_heads: bool
+) -> DecoderOutput:
+    """Add what the attention read at all steps; weights (R, T, S) and heads if they are wanted."""
     _, weights, log_prob, entropy, *_ = zip(*reads, strict=True)
-    return (
-        torch.stack(weights, 1) if want_weights else None,
-        None if log_prob[0] is None else torch.stack(log_prob, 1),
-        None if entropy[0] is None else torch.stack(entropy, 1),
-    )
-
-
-def stacked_heads(reads: list[AttentionOutput]) -> Tensor | None:
-    """Stack every head's weights, (R, 1, H, T, S), of all steps."""
-    if not reads:
-        return None
     each = [r.weights.unsqueeze(1) if r.heads is None else r.heads for r in reads]  # (R, H, S)
-    return torch.stack(each, 2).unsqueeze(1)
+    return output._replace(
+        weights=torch.stack(weights, 1) if want_weights else None,
+        log_prob=None if log_prob[0] is None else torch.stack(log_prob, 1),
+        entropy=None if entropy[0] is None else torch.stack(entropy, 1),
+        heads=torch.stack(each, 2).unsqueeze(1) if want_heads else None,  # (R, 1, H, T, S)
+    )

@@ -69,8 +69,7 @@ class RnnDecoder(RecurrentDecoder):
         mixed = (
             self.token_out(embedded) + self.state_out(states) + self.context_out(contexts)
         )  # (R, T, 2 * readout)
-        features: Tensor = self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))
-        return features
+        return self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))
 
 
 class FixedContextDecoder(RnnDecoder):

@@ -59,7 +59,6 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         """Compute E y + L_h h + L_z z: (R, T, E)."""
         states = torch.stack([step.hidden for step in steps], 1)
         contexts = torch.stack([step.context for step in steps], 1)
-        features: Tensor = self.dropout(
+        return self.dropout(
             embedded + self.state_out(self.dropout(states)) + self.context_out(contexts)
         )
-        return features

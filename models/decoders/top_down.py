@@ -67,5 +67,4 @@ class TopDownDecoder(RecurrentDecoder):
 
     def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Return the states h2 (R, T, H)."""
-        features: Tensor = self.dropout(torch.stack([step.hidden for step in steps], 1))
-        return features
+        return self.dropout(torch.stack([step.hidden for step in steps], 1))

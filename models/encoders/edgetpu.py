@@ -97,8 +97,7 @@ class MobileNetEdgeTpu(Cnn):
         x = self.stem(images.contiguous(memory_format=torch.channels_last))
         for block in self.blocks:
             x = block(x)
-        grid: Tensor = x if self.head is None else self.head(x)
-        return grid
+        return x if self.head is None else self.head(x)
 
     def grid_shape(self, config: ImageConfig) -> tuple[int, int, int]:
         """Return features, rows and columns of the grid, from the layers' strides."""
@@ -191,10 +190,9 @@ def fused(x: Tensor, layer: Convolution, around: int) -> Tensor:
     """Return the layer's output for padded features; it equals both steps except for rounding."""
     after = "relu" if layer.relu else "none"
     padding, stride, dilation = [around] * 2, [layer.stride] * 2, [1, 1]
-    y: Tensor = torch.ops.mkldnn._convolution_pointwise(
+    return torch.ops.mkldnn._convolution_pointwise(
         x, layer.weight, layer.bias, padding, stride, dilation, layer.groups, after, [], ""
     )
-    return y
 
 
 def same(length: int, kernel: int, stride: int) -> tuple[int, int]:

@@ -88,7 +88,7 @@ class ImageEncoder(nn.Module):
     def features(self, images: Tensor) -> Tensor:
         """Compute features (B, S, V) of images (B, 3, h, w) with values from 0 to 1, row by row."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            cells: Tensor = self.body((images - self.mean) / self.deviation)  # (B, V, rows, cols)
+            cells = self.body((images - self.mean) / self.deviation)  # (B, V, rows, cols)
             return cells.flatten(2).mT.contiguous()
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
@@ -131,8 +131,7 @@ def kind_of(encoder: str) -> type[Cnn]:
         encoder = "torchvision"
     if encoder not in names("image_encoder"):
         raise unknown_name("image encoder", encoder, [*names("image_encoder"), *EXAMPLES])
-    kind: type[Cnn] = find("image_encoder", encoder)
-    return kind
+    return find("image_encoder", encoder)
 
 
 def pretrained_encoder(model: nn.Module) -> ImageEncoder | None:

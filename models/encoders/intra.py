@@ -84,8 +84,7 @@ class IntraRecurrence(nn.Module):
     def step(self, x: Tensor, summary: Tensor) -> Tensor:
         """Return the state (B, N, H) after an input (B, E); N is 1 for GRU, 2 for LSTM."""
         if self.parts == 1:
-            state: Tensor = self.cell(x, summary[:, 0])
-            return state.unsqueeze(1)
+            return self.cell(x, summary[:, 0]).unsqueeze(1)
         return torch.stack(self.cell(x, (summary[:, 0], summary[:, 1])), 1)
 
 

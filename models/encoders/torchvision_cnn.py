@@ -41,12 +41,14 @@ class TorchvisionCnn(Cnn):
     def __init__(self, config: ImageConfig) -> None:
         super().__init__()
         self.name = config.encoder
-        known = network_names()
+        module = torchvision_models()
+        known = [name for name in module.list_models(module=module) if name.startswith(FAMILIES)]
         if self.name not in known:
             raise unknown_name("image encoder", self.name, known)
-        network = torchvision_models().get_model(self.name, weights=None)
+        network = module.get_model(self.name, weights=None)
         every = stages(network)
-        grid = config.grid or default_grid(every)
+        last = [name for name, part in every.items() if not isinstance(part, nn.MaxPool2d)][-1]
+        grid = config.grid or last
         if grid not in every:
             raise unknown_name(f"grid of {self.name}", grid, every)
         self.walk = list(every)[: list(every).index(grid) + 1]
@@ -68,23 +70,12 @@ class TorchvisionCnn(Cnn):
         copy_weights(self.network, found, weights)
 
 
-def network_names() -> list[str]:
-    """Return the names of the networks that can be an encoder."""
-    module = torchvision_models()
-    return [name for name in module.list_models(module=module) if name.startswith(FAMILIES)]
-
-
 def stages(network: nn.Module) -> dict[str, nn.Module]:
     """Return the stages of a network in the order of its forward pass, up to the final pooling."""
     parts = dict(network.named_children())
     if "features" in parts:
         return {f"features.{name}": part for name, part in parts["features"].named_children()}
     return dict(itertools.takewhile(lambda item: item[0] != "avgpool", parts.items()))
-
-
-def default_grid(every: Mapping[str, nn.Module]) -> str:
-    """Return the name of the last stage that is not a pooling layer."""
-    return [name for name, part in every.items() if not isinstance(part, nn.MaxPool2d)][-1]
 
 
 def cut(network: nn.Module, walk: list[str]) -> nn.Module:
@@ -103,14 +94,13 @@ def downloaded(name: str) -> Mapping[str, Tensor]:
     """Return torchvision's best weights of a network, from its cache or by download."""
     best = torchvision_models().get_model_weights(name).DEFAULT
     try:
-        found: Mapping[str, Tensor] = best.get_state_dict(progress=False, check_hash=True)
+        return best.get_state_dict(progress=False, check_hash=True)
     except (OSError, RuntimeError) as error:  # no connection; a damaged file
         raise NotFoundError(
             f"the weights of {name} could not be downloaded ({error})",
             f"a connection to {best.url}",
             "give -s model.image.weights=PATH, a .safetensors file, or none to train from scratch",
         ) from None
-    return found
 
 
 def stored(path: Path) -> Mapping[str, Tensor]:

@@ -6,6 +6,7 @@ The numbers depend on the model and the pair alone, because every input is compu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 import torch
@@ -14,7 +15,6 @@ from torch import Tensor
 
 from models.alignment.encoded import Encoded, both_units, why_unaligned
 from models.base.errors import InputError
-from models.base.places import imported
 from models.config.tables import AlignConfig
 from models.explain import METHODS, ExplainOptions
 from models.explain.images import ImageSubject
@@ -147,11 +147,12 @@ def _explained(
     found, unsupported = {}, {}
     for name in options.methods:
         try:
-            found[name] = imported(METHODS[name])(subject)  # (J, I)
+            found[name] = resolve_name(METHODS[name])(subject)  # (J, I)
         except UnsupportedMethodError as error:
             unsupported[name] = str(error)
     every = torch.ones(1, subject.units, dtype=torch.bool)
-    controls = random_orders(len(target), subject.units)
+    rng = torch.Generator().manual_seed(1)  # the same orders in every run
+    controls = [torch.rand(len(target), subject.units, generator=rng) for _ in range(RANDOM_ORDERS)]
     measures = measure(
         [*found.values(), *controls], lambda kept: subject.kept_log_probs(kept).exp()
     )
@@ -164,12 +165,6 @@ def _explained(
         mean_measures(measures[len(found) :]),
         unsupported,
     )
-
-
-def random_orders(words: int, units: int) -> list[Tensor]:
-    """Return random relevances (J, I), the same in every run."""
-    rng = torch.Generator().manual_seed(1)
-    return [torch.rand(words, units, generator=rng) for _ in range(RANDOM_ORDERS)]
 
 
 def mean_measures(given: Sequence[tuple[Measure, ...]]) -> tuple[Measure, ...]:

@@ -215,5 +215,4 @@ def copy_reader(kind: str, size: int, value_size: int, decoder: Decoder[Any, Any
             "model.copy=copynet",
             "or a recurrent family, such as rnnsearch",
         )
-    built: CopyReader = build(size, value_size)
-    return built
+    return build(size, value_size)

@@ -114,13 +114,11 @@ class Captioner(TorchModel):
     def features(self, images: Sequence[ImageInput]) -> Tensor:
         """Return features (N, S, V) of images; features among them are returned unchanged."""
         given = [self._pixels(image).to(self.device) for image in images]
-        computed = self._computed([image for image in given if image.dim() == 3])
+        parts = windows((image for image in given if image.dim() == 3), NETWORK_BATCH)
+        computed = itertools.chain.from_iterable(
+            self.encoder.features(torch.stack(part)) for part in parts
+        )
         return torch.stack([next(computed) if i.dim() == 3 else i.float() for i in given])
-
-    def _computed(self, pixels: Sequence[Tensor]) -> Iterator[Tensor]:
-        """Yield features (S, V) of images of one size, given their pixels."""
-        for part in windows(pixels, NETWORK_BATCH):
-            yield from self.encoder.features(torch.stack(part))
 
     def _pixels(self, image: ImageInput) -> Tensor:
         """Return pixels (3, size, size) of an image; pixels and features are returned unchanged."""
@@ -138,9 +136,14 @@ class Captioner(TorchModel):
         return self.config.image.size
 
     def keys(self, images: Sequence[ImageInput], config: SearchConfig) -> list[str]:
-        """Return the texts that seed the random numbers of images; empty if nothing is random."""
-        random = config.method == "sample" or self.read_mode == "hard sample"
-        return [image_key(self._pixels(image)) if random else "" for image in images]
+        """Return the texts that seed the random numbers of images; empty if nothing is random.
+
+        They depend on the pixels alone, not on the batch.
+        """
+        if config.method != "sample" and self.read_mode != "hard sample":
+            return [""] * len(images)
+        pixels = (self._pixels(image).contiguous().cpu().numpy() for image in images)
+        return [f"{zlib.crc32(each.tobytes()):08x}" for each in pixels]
 
     def memory(self, features: Tensor, keys: Sequence[str]) -> Memory:
         """Return the memory of features (N, S, V) of images. keys: of the images, see `keys`."""
@@ -233,11 +236,6 @@ def copied_share(model: EncoderDecoder, forced: DecoderOutput, target: Tensor) -
 def word_means(values: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:
     """Return the means (W,) of the values (T,) of each word's tokens."""
     return values.new_tensor([values[start:end].mean() for start, end in groups])
-
-
-def image_key(pixels: Tensor) -> str:
-    """Return the text that seeds an image's random numbers; it does not depend on the batch."""
-    return f"{zlib.crc32(pixels.contiguous().cpu().numpy().tobytes()):08x}"
 
 
 def words(tokens: Sequence[str]) -> list[tuple[int, int]]:

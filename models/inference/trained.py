@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from models import bundle as bundles
 from models.base.types import Hypothesis
 from models.config.tables import ModelConfig, SearchConfig
 from models.inference.search.minimum_bayes_risk import by_expected_similarity
@@ -72,9 +71,11 @@ class TorchModel(TrainedModel):
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
         """Read the model of a bundle folder; a ModelError if it reads another kind of input."""
+        from models.bundle import read
+
         folder = Path(folder)
         check_source(family_of(read_settings(folder)), cls.source, folder.name)
-        return cls(bundles.read(folder), device)
+        return cls(read(folder), device)
 
     @property
     def config(self) -> ModelConfig:

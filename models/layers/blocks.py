@@ -42,8 +42,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x (B, T, D) to (B, T, D)."""
-        output: Tensor = self.outer(self.dropout(self.inner(x).relu_()))
-        return output
+        return self.outer(self.dropout(self.inner(x).relu_()))
 
 
 def positions(start: int, length: int, size: int, device: torch.device) -> Tensor:

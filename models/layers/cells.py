@@ -92,5 +92,4 @@ class Bridge(nn.Module):
 
     def forward(self, final: Tensor) -> Tensor:
         """Return the state (B, L, N, H) from final (B, F)."""
-        state: Tensor = self.map(final).float().tanh().view(-1, *self.shape)
-        return state
+        return self.map(final).float().tanh().view(-1, *self.shape)

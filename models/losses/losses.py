@@ -33,40 +33,35 @@ SMALLEST = 1e-9  # lower bound of a weight before the logarithm
 SLICE_ELEMENTS = 2**22  # logits computed at a time: 16 MB in fp32
 
 
-class LossSum:
-    """Summed loss of a batch, and its negative log-likelihood without label smoothing."""
+def sequence_loss(
+    forced: DecoderOutput, batch: Batch, output: Output, smoothing: float = 0.0
+) -> BatchLoss:
+    """Return the loss of a batch after teacher forcing."""
+    real = batch.target_mask
+    features, target = forced.features[real], batch.target_out[real]  # (N, D), (N,)
+    copying = forced.copying
+    if copying is None:
+        found = token_loss(features, target, output.weight, output.bias, smoothing)
+    else:
+        logits = linear(features, output.weight, output.bias).float()
+        mixture = copying.given(logits, real)
+        copied = mixture.of(batch.target_out)[real], mixture.gate[real]
+        found = mixture_loss(logits, target, copied, smoothing)
+    return BatchLoss(features, *found)
 
-    def __init__(self, smoothing: float) -> None:
-        self.smoothing = smoothing
 
-    def of_batch(self, forced: DecoderOutput, batch: Batch, output: Output) -> BatchLoss:
-        """Return the loss of a batch after teacher forcing."""
-        real = batch.target_mask
-        features, target = forced.features[real], batch.target_out[real]  # (N, D), (N,)
-        copying = forced.copying
-        if copying is None:
-            found = self.by_token(features, target, output.weight, output.bias)
-        else:
-            logits = linear(features, output.weight, output.bias).float()
-            mixture = copying.given(logits, real)
-            copied = mixture.of(batch.target_out)[real], mixture.gate[real]
-            found = mixture_loss(logits, target, copied, self.smoothing)
-        return BatchLoss(features, *found)
+def token_loss(
+    features: Tensor, target: Tensor, weight: Tensor, bias: Tensor, smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Return the summed smoothed loss, and each token's negative log-likelihood (N,), in nats.
 
-    def by_token(
-        self, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Return the summed smoothed loss, and each token's negative log-likelihood (N,), in nats.
-
-        features (N, D), target (N,), output weight (Y, D), bias (Y,) or None.
-        """
-        if torch.is_autocast_enabled(features.device.type):
-            features = features.to(torch.get_autocast_dtype(features.device.type))
-        zero = weight.new_zeros(weight.shape[0]) if bias is None else bias
-        if not torch.is_grad_enabled():  # an autograd function cannot detect this itself
-            features, weight, zero = features.detach(), weight.detach(), zero.detach()
-        loss, nll = SlicedCrossEntropy.apply(features, target, weight, zero, self.smoothing)  # type: ignore[no-untyped-call]
-        return loss, nll
+    features (N, D), target (N,), output weight (Y, D), bias (Y,).
+    """
+    if torch.is_autocast_enabled(features.device.type):
+        features = features.to(torch.get_autocast_dtype(features.device.type))
+    if not torch.is_grad_enabled():  # an autograd function cannot detect this itself
+        features, weight, bias = features.detach(), weight.detach(), bias.detach()
+    return SlicedCrossEntropy.apply(features, target, weight, bias, smoothing)  # type: ignore[no-untyped-call]
 
 
 class BatchLoss(NamedTuple):

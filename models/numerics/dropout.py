@@ -30,8 +30,7 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu" or self.rate < SMALLEST:
             return nn.functional.dropout(x, self.rate)
-        kept: Tensor = ByteDropout.apply(x, self.rate)  # type: ignore[no-untyped-call]
-        return kept
+        return ByteDropout.apply(x, self.rate)  # type: ignore[no-untyped-call]
 
 
 class ByteDropout(torch.autograd.Function):

@@ -13,14 +13,13 @@ A row of a step is an output of one input. A beam needs the rows of memory and s
 
 from __future__ import annotations
 
-import json
 from importlib import resources
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from models.base.errors import ConfigurationError
 from models.base.files import check_new_folder, write_new_folder
-from models.base.places import imported
 from models.bundle import Bundle, read
 from models.decoders.readers import TokenReader
 from models.encoders.intra import IntraEncoder
@@ -31,7 +30,7 @@ from models.onnx.inputs import GraphInputs
 from models.onnx.recurrence import with_onnx_recurrence
 from models.onnx.trace import Traced, check_packages, traced
 from models.sources import source_of
-from models.storage.settings import CARD
+from models.storage.settings import CARD, to_text
 from models.storage.settings import NAME as CONFIG
 from models.text.tokenizer import END, NEVER_OUTPUT, PAD, START, UNKNOWN
 
@@ -56,7 +55,7 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
         **{f"{name}.onnx": graph.content for name, graph in graphs.items()},
         **opened.tokenizer.files(),
         **_examples(inputs),
-        CONFIG: _text(described(opened, inputs, graphs)),
+        CONFIG: to_text(described(opened, inputs, graphs)).encode(),
         **({CARD: card.read_bytes()} if card.is_file() else {}),
     }
     write_new_folder(folder, files)
@@ -85,8 +84,7 @@ def inputs_of(model: EncoderDecoder) -> GraphInputs:
             "a captioner that copies from labels (model.image.labels), for ONNX",
             "model.image.labels = 0",
         )
-    inputs: GraphInputs = imported(source.graph_inputs)()
-    return inputs
+    return resolve_name(source.graph_inputs)()
 
 
 def graphs_of(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Traced]:
@@ -138,7 +136,3 @@ def _examples(inputs: GraphInputs) -> dict[str, bytes]:
     place = resources.files("models.onnx.examples")
     names = {**{name: name for name in others}, last: "example"}
     return {f"{new}.py": (place / f"{name}.py").read_bytes() for name, new in names.items()}
-
-
-def _text(config: dict[str, Any]) -> bytes:
-    return (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode()

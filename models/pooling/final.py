@@ -27,5 +27,4 @@ class FinalState(Pooling):
     def forward(self, memory: Memory) -> AttentionOutput:
         """Return the pooled vector as the context (B, 1, V)."""
         query = final_state(memory).unsqueeze(1)  # (B, 1, V)
-        pooled: AttentionOutput = self.attention(query, self.attention.prepare(memory))
-        return pooled._replace(history=None)
+        return self.attention(query, self.attention.prepare(memory))._replace(history=None)

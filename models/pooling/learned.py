@@ -34,5 +34,4 @@ class LearnedQuery(Pooling):
     def forward(self, memory: Memory) -> AttentionOutput:
         """Return the pooled vector as the context (B, 1, V)."""
         query = self.query.expand(memory.mask.shape[0], -1, -1)  # (B, 1, V)
-        pooled: AttentionOutput = self.attention(query, self.attention.prepare(memory))
-        return pooled._replace(history=None)
+        return self.attention(query, self.attention.prepare(memory))._replace(history=None)

@@ -18,8 +18,7 @@ __all__ = ["Source", "check_source", "find_source", "source_of", "vocabulary_siz
 @cache
 def find_source(name: str) -> Source:
     """Return the kind of input with a registered name."""
-    source: Source = find("source", name)()
-    return source
+    return find("source", name)()
 
 
 def source_of(family: str) -> Source:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pkgutil import resolve_name
 from typing import Any, ClassVar
 
 from models.base.errors import ConfigurationError
-from models.base.places import imported
 from models.base.types import VocabularySizes
 
 
@@ -28,7 +28,7 @@ class Source:
 
     def open(self, folder: Any, *, device: str = "cpu") -> Any:
         """Return the trained model in a folder, ready to use. Imports torch."""
-        return imported(self.runner).read(folder, device=device)
+        return resolve_name(self.runner).read(folder, device=device)
 
     def open_ensemble(self, folders: Sequence[Any], *, device: str = "cpu") -> Any:
         """Return the ensemble of the models in several folders. Imports torch.
@@ -41,4 +41,4 @@ class Source:
                 "one model: there are no ensembles of this kind",
             )
         members = [self.open(folder, device=device) for folder in folders]
-        return imported(self.ensemble)(members, [str(folder) for folder in folders])
+        return resolve_name(self.ensemble)(members, [str(folder) for folder in folders])

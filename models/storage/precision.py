@@ -1,4 +1,4 @@
-"""Weights in fewer bits: int8 with one scale per row, or fp16.
+"""Weights in fewer bits: int8 with one scale per row.
 
     w_ij ~ s_i q_ij,    q_ij = round(w_ij / s_i) in -127 .. 127,    s_i = max_j |w_ij| / 127
 
@@ -12,22 +12,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.base.errors import ConfigurationError, unknown_name
-from models.storage.settings import PRECISIONS
+from models.storage.settings import WeightPrecision
 
 SCALE = ".scale"  # NAME is int8, NAME.scale its scale
 LARGEST = 127
 SHORTEST_ROW = 8  # numbers
 
 
-def stored_as(precision: str, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+def stored_as(precision: WeightPrecision, weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors that store some weights in a precision; see `restored`."""
     if precision == "fp32":
         return weights
-    if precision == "fp16":
-        return {name: _half(name, tensor) for name, tensor in weights.items()}
-    if precision != "int8":
-        raise unknown_name("precision of weights", precision, PRECISIONS)
     found: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         if _has_long_rows(tensor):
@@ -38,7 +33,7 @@ def stored_as(precision: str, weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def restored(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the fp32 weights that `stored_as` stored."""
+    """Return the fp32 weights that `stored_as` stored; those of earlier versions can be fp16."""
     scales = {name + SCALE for name, tensor in tensors.items() if tensor.dtype == torch.int8}
     found: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
@@ -66,15 +61,6 @@ def _has_long_rows(tensor: Tensor) -> bool:
         and len(tensor) > 0
         and tensor[0].numel() >= SHORTEST_ROW
     )
-
-
-def _half(name: str, tensor: Tensor) -> Tensor:
-    if not _has_long_rows(tensor):
-        return tensor
-    half = tensor.half()
-    if not half.isfinite().all():
-        raise ConfigurationError(f"{name} has numbers too large for fp16", "int8 or fp32")
-    return half
 
 
 def _scale(name: str, tensor: Tensor, tensors: dict[str, Tensor]) -> Tensor:

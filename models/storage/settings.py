@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from models.base.errors import DamagedError, ModelError, NotFoundError
 from models.base.files import write_text
@@ -14,9 +14,8 @@ from models.config.tables import AlignConfig, ModelConfig
 from models.sources import source_of
 from models.storage.digests import read_digests, write_files
 
-WeightPrecision = Literal["fp32", "fp16", "int8"]  # of the stored weights
+WeightPrecision = Literal["fp32", "int8"]  # of the stored weights
 
-PRECISIONS: tuple[WeightPrecision, ...] = get_args(WeightPrecision)
 FORMAT = 1
 NAME = "config.json"
 RUN_CONFIG = "config.toml"  # settings of a run, in its folder from the start
@@ -77,22 +76,18 @@ def _missing(folder: Path) -> NotFoundError:
     return NotFoundError(f"{folder} has no {NAME}", MADE_BY)
 
 
-def write_settings(folder: Path, settings: dict[str, Any]) -> None:
-    """Replace a bundle's config.json, and its digest if the bundle has digests."""
-    if read_digests(folder):
-        write_files(folder, {NAME: to_text(settings).encode()})
-    else:
-        write_text(folder / NAME, to_text(settings))
-
-
 def to_text(settings: dict[str, Any]) -> str:
     """Return the text of a config.json."""
     return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_alignment(folder: Path, config: AlignConfig) -> None:
-    """Store alignment settings in a bundle."""
-    write_settings(folder, {**read_settings(folder), "alignment": to_dict(config)})
+    """Store alignment settings in a bundle, with a new digest if the bundle has digests."""
+    text = to_text({**read_settings(folder), "alignment": to_dict(config)})
+    if read_digests(folder):
+        write_files(folder, {NAME: text.encode()})
+    else:
+        write_text(folder / NAME, text)
 
 
 def shared_of(folder: Path, settings: dict[str, Any]) -> Shared | None:

@@ -68,11 +68,6 @@ class Unfilled(TorchFunctionMode):
             )
 
 
-def load_weights(model: nn.Module, path: Path) -> None:
-    """Copy the weights in a safetensors file into a model; a ModelError if they do not fit."""
-    fill(model, read_tensors(path), path)
-
-
 def fill(model: nn.Module, stored: dict[str, Tensor], path: Path) -> None:
     """Copy weights into a model. path: their file, for the error.
 

@@ -40,12 +40,6 @@ def parse_direction(text: str) -> tuple[str, str]:
     return source, target
 
 
-def default_target(config: TokenizerConfig) -> str:
-    """Return the only target language of the training data, or an empty string."""
-    targets = {direction.partition("-")[2] for direction in config.directions}
-    return targets.pop() if len(targets) == 1 else ""
-
-
 def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
     """Return the target language to use for `to`; "" for a model without target languages.
 
@@ -62,7 +56,9 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
         return ""
     if source and source not in config.languages:
         raise unknown_name("source language", source, config.languages)
-    to = to or default_target(config)
+    targets = {direction.partition("-")[2] for direction in config.directions}
+    if not to and len(targets) == 1:
+        to = targets.pop()
     if not to:
         raise ConfigurationError(
             "no target language for a model of several languages",

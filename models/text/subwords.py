@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import random
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -30,7 +31,8 @@ class SubwordSampler:
 
     def __init__(self, processor: Any, kind: str, alpha: float) -> None:
         self.processor, self.kind, self.alpha = processor, kind, alpha
-        self.known: dict[str, Any] = {}  # results per word, computed once
+        self._candidates = lru_cache(CACHED_WORDS)(self._candidates_of)
+        self._merge_score = lru_cache(CACHED_WORDS)(self._score_of)
 
     def encode(self, text: str, rng: random.Random) -> list[int]:
         """Return the ids of a text; they decode to the same text whatever is sampled.
@@ -44,11 +46,10 @@ class SubwordSampler:
         return [number for word in words for number in sample(word, rng)]
 
     def _unigram(self, word: str, rng: random.Random) -> list[int]:
-        segmentations, cumulative = self._cached(word, self._candidates)
-        chosen: list[int] = rng.choices(segmentations, cum_weights=cumulative)[0]
-        return chosen
+        segmentations, cumulative = self._candidates(word)
+        return rng.choices(segmentations, cum_weights=cumulative)[0]
 
-    def _candidates(self, word: str) -> tuple[list[list[int]], list[float]]:
+    def _candidates_of(self, word: str) -> tuple[list[list[int]], list[float]]:
         """Return the segmentations of a word and the running sum of their weights."""
         found = self.processor.nbest_encode_as_ids(word, SEGMENTATIONS)
         scores = [self.alpha * sum(map(self.processor.get_score, ids)) for ids in found]
@@ -60,14 +61,14 @@ class SubwordSampler:
         while True:
             best, place = -math.inf, -1
             for n, pair in enumerate(zip(symbols, symbols[1:], strict=False)):
-                score = self._cached("".join(pair), self._merge_score)
+                score = self._merge_score("".join(pair))
                 if score > best and not (self.alpha and rng.random() < self.alpha):
                     best, place = score, n
             if place < 0:
                 return [number for symbol in symbols for number in self._ids(symbol)]
             symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
 
-    def _merge_score(self, piece: str) -> float:
+    def _score_of(self, piece: str) -> float:
         """Return the score of a merge; minus infinity for one that the model does not have."""
         number = self.processor.piece_to_id(piece)
         known = number != self.processor.unk_id() and not self.processor.is_control(number)
@@ -79,10 +80,3 @@ class SubwordSampler:
         if number != self.processor.unk_id():
             return [number]
         return [self.processor.piece_to_id(f"<0x{byte:02X}>") for byte in symbol.encode()]
-
-    def _cached(self, key: str, compute: Any) -> Any:
-        if key not in self.known:
-            if len(self.known) >= CACHED_WORDS:
-                self.known.clear()
-            self.known[key] = compute(key)
-        return self.known[key]

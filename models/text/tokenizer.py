@@ -143,7 +143,7 @@ def decode_text(processor: Any, ids: Iterable[int]) -> str:
 
     A word that a vocabulary of words does not contain is spelled in bytes, space mark included.
     """
-    text: str = processor.decode([i for i in ids if i > END])
+    text = processor.decode([i for i in ids if i > END])
     return text.removeprefix(SPACE).replace(SPACE, " ")
 
 

@@ -65,16 +65,14 @@ def unit_spans(text: str, kind: str) -> list[Span]:
         raise unknown_name("units", kind, KINDS)
     spans: list[Span] = []
     for place, character in enumerate(text):
-        if spans and spans[-1][1] == place and _joins(text[place - 1], character):
+        # an accent, a vowel sign or a part of an emoji combines with the previous character
+        is_joined = JOINER in (text[place - 1], character)
+        joins = is_joined or unicodedata.category(character)[0] == "M"
+        if spans and spans[-1][1] == place and joins:
             spans[-1] = (spans[-1][0], place + 1)
         elif not character.isspace():
             spans.append((place, place + 1))
     return spans
-
-
-def _joins(before: str, character: str) -> bool:
-    """Return True if a character combines with the previous one: accent, vowel sign, emoji part."""
-    return JOINER in (before, character) or unicodedata.category(character)[0] == "M"
 
 
 def decoded_spans(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:

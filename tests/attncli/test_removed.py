@@ -6,6 +6,7 @@ import json
 import shutil
 import warnings
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -17,7 +18,6 @@ from attncli.training.settings.config import RunConfig
 from attncli.training.settings.toml import from_toml
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ConfigurationError
-from models.base.places import imported
 from models.base.removed_settings import (
     REMOVED,
     RemovedSetting,
@@ -25,7 +25,7 @@ from models.base.removed_settings import (
     without_removed,
 )
 from models.base.settings import fields_of, overridden
-from models.bundle import read_settings
+from models.storage.settings import read_settings
 from tests.fixtures.before_restructuring import make
 from tests.forks import Program
 
@@ -80,7 +80,7 @@ def has(name: str, option: str) -> bool:
 
 def settings_of(name: str) -> list[str]:
     """Return the settings of a command."""
-    tables = tables_of(imported(app.COMMANDS[name]))
+    tables = tables_of(resolve_name(app.COMMANDS[name]))
     return names_of(tables) if tables else []
 
 

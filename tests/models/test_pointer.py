@@ -20,7 +20,7 @@ from models.decoders.base import DecoderOutput
 from models.decoders.copynet import CopyNet, SelectiveCopyNet
 from models.decoders.pointer import Pointer
 from models.families.encoder_decoder import EncoderDecoder
-from models.losses.losses import LossSum
+from models.losses.losses import sequence_loss
 from models.text.tokenizer import PAD
 from tests.models.mechanisms import BATCH as RANDOM
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, refused
@@ -178,7 +178,7 @@ def test_the_loss_is_the_negative_logarithm_and_reaches_the_reader(preset: str, 
     made = build(config(preset, kind), SIZES)
     made.load_state_dict(model(preset, kind).state_dict())
     forced = made.teacher_force(BATCH)
-    found = LossSum(0.0).of_batch(forced, BATCH, made.output)
+    found = sequence_loss(forced, BATCH, made.output)
     chosen = made.log_probs(forced).gather(-1, BATCH.target_out[..., None]).squeeze(-1)
     torch.testing.assert_close(found.nll, -chosen[BATCH.target_mask])
     found.loss.backward()

@@ -92,8 +92,7 @@ class _Workers:
             if self._own.worker is None:
                 self._own.worker = _Worker(self.job, self._own.number)
                 self._all.append(self._own.worker)
-            worker: _Worker = self._own.worker
-            return worker
+            return self._own.worker
 
 
 class _Worker:

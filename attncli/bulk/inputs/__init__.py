@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult
-from models.base.places import imported
 
 INPUTS = {  # name: module:class
     "lines": "attncli.bulk.inputs.lines:Lines",
@@ -43,8 +43,7 @@ class InputKind(Protocol):
 
 def input_kind(name: str) -> InputKind:
     """Return a kind of input by its name."""
-    found: InputKind = imported(INPUTS[name])()
-    return found
+    return resolve_name(INPUTS[name])()
 
 
 def rows_of(results: Sequence[RecordResult]) -> bytes:

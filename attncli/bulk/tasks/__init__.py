@@ -7,12 +7,12 @@ attncli/bulk/task_words.py parses them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
 from attncli.bulk.plan.job import BulkJob
 from attncli.tasks.table import bulk_places
 from models.base.errors import unknown_name
-from models.base.places import imported
 
 
 class RecordResult(NamedTuple):
@@ -57,8 +57,7 @@ def bulk_task(name: str) -> type[BulkTask]:
     if name not in places:
         hint = "attn bulk IN OUT -- translate --to de"
         raise unknown_name("task", name, places, hint=hint)
-    found: type[BulkTask] = imported(places[name])
-    return found
+    return resolve_name(places[name])
 
 
 def open_task(job: BulkJob) -> BulkTask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Literal
 
 import typer
@@ -15,7 +16,6 @@ from attncli.options.settings import SetOption, read_settings
 from attncli.render.columns import size
 from attncli.terminal import console
 from models.base.errors import ModelError
-from models.base.places import imported
 from models.base.settings import option
 from models.catalogue.installed import find_model, installed
 from models.inference.ctranslate2.engines import ComputePrecision
@@ -115,7 +115,7 @@ def export(
       attn models export everyday everyday-ct2 --to ctranslate2 --precision int8
       attn models export photos photos-onnx --to onnx
     """
-    imported(EXPORTERS[to])(find_model(model), folder, precision)
+    resolve_name(EXPORTERS[to])(find_model(model), folder, precision)
     console.say(f"wrote {folder}, a model for {to}")
 
 

@@ -81,8 +81,7 @@ def target_weights(pairs: Sequence[np.ndarray], shape: tuple[int, int]) -> np.nd
     for number, links in enumerate(pairs):
         source, target = links.T
         table[number, target, source] = 1
-    shared: np.ndarray = table / np.maximum(table.sum(-1, keepdims=True), 1)
-    return shared
+    return table / np.maximum(table.sum(-1, keepdims=True), 1)
 
 
 def with_end_mark(weights: Tensor, batch: Batch) -> Tensor:

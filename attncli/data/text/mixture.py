@@ -223,8 +223,7 @@ def shares_of(directions: Sequence[Direction], temperature: float) -> np.ndarray
     counts = np.array([direction.pairs for direction in directions])
     weights = np.array([direction.weight for direction in directions])
     factors = weights * (counts / counts.sum()) ** (1 / temperature)
-    normalised: np.ndarray = factors / factors.sum()
-    return normalised
+    return factors / factors.sum()
 
 
 def divided(total: int, parts: np.ndarray) -> np.ndarray:

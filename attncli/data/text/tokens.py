@@ -38,8 +38,7 @@ class Side:
 
     def lengths_of(self, numbers: np.ndarray) -> np.ndarray:
         """Return the lengths (n,) of some sentences in tokens."""
-        found: np.ndarray = self.offsets[numbers + 1] - self.offsets[numbers]
-        return found
+        return self.offsets[numbers + 1] - self.offsets[numbers]
 
     def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the ids (B, T) of some sentences, and their mask (B, T)."""

@@ -7,11 +7,11 @@ model. Nothing here imports torch before data are read.
 from __future__ import annotations
 
 from functools import cache
+from pkgutil import resolve_name
 
 from attncli.jobs.compared.base import ComparedSource
 from attncli.tasks.table import comparison_places
 from models.base.errors import ConfigurationError
-from models.base.places import imported
 from models.base.registry import source_name
 
 
@@ -23,8 +23,7 @@ def find_compared_source(name: str) -> ComparedSource:
         raise ConfigurationError(
             f"a comparison of models whose input is {name}", f"models for {', '.join(places)}"
         )
-    source: ComparedSource = imported(places[name])()
-    return source
+    return resolve_name(places[name])()
 
 
 def compared_source(family: str) -> ComparedSource:

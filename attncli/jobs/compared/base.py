@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.scoring.comparison import QualityScore
 from attncli.training.run.command_line import InputFiles
-from models.base.places import imported
 
 if TYPE_CHECKING:
     from attncli.data.alignments.links import PairLinks
@@ -101,8 +101,7 @@ class ComparedSource:
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return the scores of a trained model."""
-        found: ModelScores = imported(self.scoring)(trained, sets)
-        return found
+        return resolve_name(self.scoring)(trained, sets)
 
     def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
         """Return a key that is equal for runs whose prepared files are equal.

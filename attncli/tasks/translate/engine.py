@@ -41,8 +41,7 @@ def open_text_models(
     if not models or len(models) == 1:
         return open_text_model(models[0] if models else None, options, engine)
     _check_torch(engine, "several models")
-    ensemble: TextTranslator = loading.open_ensemble(models, "translate", options)
-    return ensemble
+    return loading.open_ensemble(models, "translate", options)
 
 
 def open_text_model(

@@ -84,5 +84,4 @@ def lead_evaluation(evaluation: DividedEvaluation, report: Report, world: World)
             report(next(rounds))
             world.announce(Order(ROUND))
     except StopIteration as end:
-        scores: Scores = end.value
-        return scores
+        return end.value

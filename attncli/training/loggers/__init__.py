@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.util import find_spec
+from pkgutil import resolve_name
 
 from attncli.training.loggers.base import LoggedRun, Logger
 from models.base.errors import ModelError
-from models.base.places import imported
 
 LOGGERS = {  # module:Class by value of train.loggers, which is the name of package and extra too
     "tensorboard": "attncli.training.loggers.tensorboard:TensorBoardLogger",
@@ -32,4 +32,4 @@ def check_loggers(names: Iterable[str]) -> None:
 
 def open_loggers(names: Iterable[str], run: LoggedRun) -> list[Logger]:
     """Open the trackers of a run, each once."""
-    return [imported(LOGGERS[name])(run) for name in dict.fromkeys(names)]
+    return [resolve_name(LOGGERS[name])(run) for name in dict.fromkeys(names)]

@@ -22,7 +22,7 @@ from attncli.training.updates.hardware import DTYPES
 from attncli.training.updates.precision import chosen_precision
 from models.base.types import Batch
 from models.bundle import sizes_of
-from models.losses.losses import SLICE_ELEMENTS, LossSum
+from models.losses.losses import SLICE_ELEMENTS, sequence_loss
 
 SAMPLE_ROWS = 4  # sentences of a batch that are computed; memory is extrapolated from them
 SLICES = 3  # slices of logits that the loss holds at a time
@@ -138,6 +138,6 @@ def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
     ):
         # the reference to `forced` keeps the autograd graph and the counted tensors alive
         forced = state.model.teacher_force(batch)
-        held = LossSum(0.0).of_batch(forced, batch, state.model.output)
+        held = sequence_loss(forced, batch, state.model.output)
     del held
     return sum(kept.values())

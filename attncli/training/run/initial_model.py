@@ -22,11 +22,13 @@ from models.base.files import write_bytes
 from models.base.interruptible import interruptible
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
-from models.bundle import build, fill_from, read_settings
+from models.bundle import build
 from models.config.tables import ModelConfig, TokenizerConfig
 from models.encoders.image import ImageEncoder, pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import AttentionLoss
+from models.storage.settings import read_settings
+from models.storage.weights import fill_from
 from models.text.labels import read_tokenizer
 from models.text.tokenizer import Tokenizer
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from pkgutil import resolve_name
 
 from attncli.tasks.table import training_places
 from attncli.training.sources.base import TrainingSource
-from models.base.places import imported
 from models.base.registry import source_name
 
 
 @cache
 def find_training_source(name: str) -> TrainingSource:
     """Return the training source of a kind of input."""
-    source: TrainingSource = imported(training_places()[name])()
-    return source
+    return resolve_name(training_places()[name])()
 
 
 def training_source(family: str) -> TrainingSource:

@@ -106,8 +106,7 @@ def _checked(entries: Metadata) -> Metadata:
     expected, _, text = entries[ENTRY].partition(" ")
     if len(entries) > 1 or expected != _sha256(text):
         raise ValueError("its metadata differ from their digest")
-    metadata: Metadata = json.loads(text)
-    return metadata
+    return json.loads(text)
 
 
 def _sha256(text: str) -> str:

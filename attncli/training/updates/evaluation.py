@@ -11,7 +11,7 @@ from attncli.training.interfaces import DevSet, Report
 from attncli.training.storage.tensor_file import read_tensors
 from models.base.types import Batch
 from models.families.encoder_decoder import EncoderDecoder
-from models.losses.losses import LossSum
+from models.losses.losses import sequence_loss
 from models.text.tokenizer import Tokenizer
 
 
@@ -30,7 +30,7 @@ def dev_loss(
 @torch.inference_mode()
 def batch_loss(model: EncoderDecoder, batch: Batch) -> tuple[float, int]:
     """Return the negative log-likelihood of a batch, in nats, and its number of target tokens."""
-    found = LossSum(0.0).of_batch(model.eval().teacher_force(batch), batch, model.output)
+    found = sequence_loss(model.eval().teacher_force(batch), batch, model.output)
     return float(found.nll.sum()), len(found.nll)
 
 

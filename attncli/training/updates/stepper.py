@@ -19,7 +19,7 @@ from attncli.training.updates.clock import Clock, time_share
 from models.base.errors import ModelError
 from models.base.types import Batch
 from models.images.noun_swap import with_swaps
-from models.losses.losses import AttentionLoss, LossSum
+from models.losses.losses import AttentionLoss, sequence_loss
 from models.losses.r_drop import divergence
 
 
@@ -40,7 +40,6 @@ class Stepper:
         self.clock = Clock(state.counters)
         self.parameters: list[Tensor] = list(state.learned.values())
         self.device = self.parameters[0].device
-        self.loss = LossSum(config.label_smoothing)
         self.attention_loss = AttentionLoss(config.attention, state.model)
         self.baselines: list[float] = []  # of the REINFORCE baseline, after each pass
 
@@ -123,7 +122,8 @@ class Stepper:
             want_weights=self.attention_loss.wants_weights,
             want_heads=self.attention_loss.want_heads,
         )
-        features, loss, nll = self.loss.of_batch(forced, batch, model.output)
+        smoothing = self.config.label_smoothing
+        features, loss, nll = sequence_loss(forced, batch, model.output, smoothing)
         more, after = self.attention_loss(forced, batch, nll, counters.baseline)
         if after is not None:
             self.baselines.append(after)

@@ -29,24 +29,20 @@ class Flat(Combination):
 
     def prepare(self, memory: Memory) -> PreparedMemory:
         """Map the slots of each memory, and prepare them as those of one."""
-        assert memory.part is not None
-        keys = self.key_maps(memory.values, memory.part)
-        prepared: PreparedMemory = self.attention.prepare(self._mapped(memory), keys)
-        return prepared
+        return self.attention.prepare(*self._mapped(memory))
 
     def values(self, memory: Memory) -> Tensor:
         """Return the mapped values of each head, (B, H, S, V)."""
-        assert memory.part is not None
-        keys = self.key_maps(memory.values, memory.part)
-        return read_values(self.attention, self._mapped(memory), keys)
+        return read_values(self.attention, *self._mapped(memory))
 
-    def _mapped(self, memory: Memory) -> Memory:
+    def _mapped(self, memory: Memory) -> tuple[Memory, Tensor]:
+        """Return the memory with mapped values, and its keys."""
         assert memory.part is not None
-        return memory._replace(values=self.value_maps(memory.values, memory.part))
+        values = self.value_maps(memory.values, memory.part)
+        return memory._replace(values=values), self.key_maps(memory.values, memory.part)
 
     def forward(
         self, query: Tensor, prepared: PreparedMemory, history: History | None = None
     ) -> AttentionOutput:
         """Read the slots of all memories with queries (B, T, Q)."""
-        found: AttentionOutput = self.attention(query, prepared, history)
-        return found
+        return self.attention(query, prepared, history)

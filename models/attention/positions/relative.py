@@ -33,5 +33,4 @@ class Relative(Position):
         distance = torch.arange(slots, device=query.device) - steps[:, None]  # (T, S)
         rows = distance.clamp(-REACH, REACH) + REACH
         each = query @ self.embedding.T * query.shape[-1] ** -0.5  # (B, H, T, 2 * REACH + 1)
-        chosen: Tensor = each.gather(-1, rows.expand(*query.shape[:2], *rows.shape))
-        return chosen
+        return each.gather(-1, rows.expand(*query.shape[:2], *rows.shape))

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.inference.search.backend import Backend
-from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -33,7 +32,7 @@ class MemberReadModes:
     @property
     def read_mode(self) -> str:
         """Read mode of the first model with hard attention; else that of the first model."""
-        modes: list[str] = [member.read_mode for member in self.members]
+        modes = [member.read_mode for member in self.members]
         return next((mode for mode in modes if mode.startswith("hard")), modes[0])
 
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
@@ -59,13 +58,11 @@ class MemberLengths:
     @property
     def max_source_length(self) -> int:
         """Maximum length of a text in tokens, end mark included: the lowest of the models."""
-        lengths: list[int] = [member.max_source_length for member in self.members]
-        return min(lengths)
+        return min(member.max_source_length for member in self.members)
 
     def source_length(self, text: str) -> int:
         """Return the length of a text in tokens, end mark included: the highest of the models."""
-        lengths: list[int] = [member.source_length(text) for member in self.members]
-        return max(lengths)
+        return max(member.source_length(text) for member in self.members)
 
 
 class OfMembers(NamedTuple):
@@ -76,8 +73,7 @@ class OfMembers(NamedTuple):
     @property
     def mask(self) -> Tensor:
         """Mask (B, S) of the first model's slots, of memories."""
-        mask: Tensor = self.parts[0].mask
-        return mask
+        return self.parts[0].mask
 
     def select(self, rows: Tensor) -> OfMembers:
         """Return the given rows of every part."""
@@ -141,5 +137,4 @@ def check_equal(
 
 def target_tokens(member: Any) -> tuple[str, ...]:
     """Return the tokens of a model's outputs, by id."""
-    tokenizer: Tokenizer = member.tokenizer
-    return tokenizer.pieces(range(tokenizer.target.get_piece_size()))
+    return member.tokenizer.pieces(range(member.tokenizer.target.get_piece_size()))

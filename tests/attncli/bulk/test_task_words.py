@@ -6,6 +6,7 @@ import inspect
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ from attncli.bulk.task_words import NOT_IN_BULK, NOT_IN_SETTINGS, read_job
 from attncli.bulk.tasks import bulk_task, open_task
 from attncli.shell import app
 from attncli.tasks.table import TASKS, bulk_places
-from models.base.places import imported
 
 HERE = "cannot be used in a bulk job"
 REFUSED = {  # words after `--`: the message
@@ -51,7 +51,7 @@ def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
 
     job = read_job([name, "--to", "de"] if bulk_task(name).shipped == "translate" else [name])
     open_task(replace(job, settings=Recorded(job.settings)))
-    parameters = set(inspect.signature(imported(TASKS[name].commands[name])).parameters)
+    parameters = set(inspect.signature(resolve_name(TASKS[name].commands[name])).parameters)
     assert used == parameters - {*NOT_IN_SETTINGS, *NOT_IN_BULK}
 
 

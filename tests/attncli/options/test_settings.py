@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
+
 import pytest
 
 from attncli.options.settings import listed, names_of, read_settings, tables_of
@@ -10,10 +12,9 @@ from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.translate.settings import TranslateTables
 from models.base.errors import ModelError
 from models.base.parsing import parse_toml
-from models.base.places import imported
 from models.base.settings import flat
 
-WITH_SETTINGS = [name for name in app.COMMANDS if tables_of(imported(app.COMMANDS[name]))]
+WITH_SETTINGS = [name for name in app.COMMANDS if tables_of(resolve_name(app.COMMANDS[name]))]
 
 
 def test_settings_are_those_given_and_the_defaults_of_the_others() -> None:
@@ -73,7 +74,7 @@ def test_settings_of_the_search_that_have_no_effect_are_refused(
 def test_help_lists_every_setting_of_a_command(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tables = tables_of(imported(app.COMMANDS[name]))
+    tables = tables_of(resolve_name(app.COMMANDS[name]))
     assert tables is not None
     assert app.run([*name.split(), "-s", "help"]) == 0  # arguments that are missing do not matter
     text = capsys.readouterr().out
@@ -83,7 +84,7 @@ def test_help_lists_every_setting_of_a_command(
 
 @pytest.mark.parametrize("name", WITH_SETTINGS)
 def test_the_page_of_a_command_gives_a_setting_of_it_as_example(name: str) -> None:
-    tables = tables_of(imported(app.COMMANDS[name]))
+    tables = tables_of(resolve_name(app.COMMANDS[name]))
     assert tables is not None
     [option] = [param for param in app.load_command(name).params if "--set" in param.opts]
     example = option.help.partition("such as ")[2].partition(" ")[0]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
 from attncli.tasks.table import TASKS, training_places
-from models.base.places import imported
 from models.base.registry import TABLES
 
 FOLDER = Path(__file__).parents[3] / "attncli/tasks"
@@ -23,7 +23,7 @@ def test_every_place_of_a_row_names_something_that_exists(name: str) -> None:
     many = (task.commands, task.training, task.comparison)
     places = [place for each in many for place in each.values()]
     for place in (*places, *filter(None, (task.bulk, task.loaded))):
-        assert callable(imported(place))
+        assert callable(resolve_name(place))
 
 
 def test_each_kind_of_input_has_one_task_that_trains() -> None:

@@ -16,9 +16,10 @@ from attncli.training.run.run import open_run
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
 from models.base.errors import ModelError
-from models.bundle import read, weights_of
+from models.bundle import read
 from models.encoders.image import ImageEncoder
 from models.encoders.small_cnn import SmallCnn
+from models.storage.weights import weights_of
 from tests.attncli.training.small import assert_same, run, small_config, write_texts
 from tests.attncli.training.small_captions import PRETRAINED, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.attention.base import Attention
 from models.base.errors import ModelError
@@ -74,20 +74,6 @@ def test_a_query_with_nothing_in_view_reads_zero(config: AttentionConfig) -> Non
     assert (context[0] == 0).all() and (weights[0] == 0).all() and (weights[1].sum(-1) > 0).all()
     context.sum().backward()
     assert query.grad is not None and query.grad.isfinite().all()
-
-
-def test_pooling_by_the_final_state_is_dot_attention_with_one_query() -> None:
-    torch.manual_seed(1)
-    outputs, (hidden, _) = nn.LSTM(3, 4, batch_first=True, bidirectional=True)(torch.randn(2, 5, 3))
-    final = hidden.transpose(0, 1).flatten(1)  # (B, 8)
-    weights = torch.bmm(outputs, final.unsqueeze(2)).squeeze(2).softmax(1)
-    pooled = torch.bmm(outputs.transpose(1, 2), weights.unsqueeze(2)).squeeze(2)
-
-    attention = Attention(8, 8, AttentionConfig(score="dot"))
-    memory = Memory(outputs, torch.ones(2, 5, dtype=torch.bool))
-    attended = attention(final[:, None], attention.prepare(memory))
-    torch.testing.assert_close(attended.context[:, 0], pooled)
-    torch.testing.assert_close(attended.weights[:, 0], weights)
 
 
 @pytest.mark.parametrize("score", ["additive", "general", "dot"])

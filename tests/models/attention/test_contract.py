@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from models.attention.base import Attention, grouped
@@ -18,9 +17,10 @@ from models.attention.multihead import repeated
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory
-from models.bundle import build, load_weights, weights_of
+from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
+from models.storage.weights import fill, weights_of
 from tests.models.mechanisms import (
     BATCH,
     MONOTONIC,
@@ -138,10 +138,8 @@ def test_what_is_saved_is_what_is_loaded(
         if config.normalise not in ("softmax", *MONOTONIC):  # others have no parameters
             continue
         model = model_of(preset, config)
-        path = tmp_path / "model.safetensors"
-        path.write_bytes(to_bytes(weights_of(model)))
         other = build(from_dict(ModelConfig, to_dict(model.config)), SIZES).eval()
-        load_weights(other, path)
+        fill(other, weights_of(model), tmp_path)
         with torch.no_grad():
             loaded = other.teacher_force(BATCH, want_weights=True)
             assert torch.equal(loaded.features, forced_of(preset, config).features), config

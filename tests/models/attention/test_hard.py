@@ -48,8 +48,7 @@ def hard_read(
     rows, queries = weights.shape[:2]
     random = read.begin(torch.zeros(rows))[:, None].expand(rows, queries)
     step = torch.arange(queries).expand(rows, queries).float()
-    output: AttentionOutput = read(weights, values, History(step, weights, weights, random))
-    return output
+    return read(weights, values, History(step, weights, weights, random))
 
 
 def test_hard_attention_draws_by_the_weights_while_training() -> None:

@@ -15,9 +15,8 @@ from models.attention.heads import attention
 from models.attention.mocha import MoChA
 from models.attention.monotonic import Monotonic, expected_stops
 from models.base.types import Memory
-from models.bundle import build
 from models.config.tables import AttentionConfig
-from tests.models.mechanisms import MONOTONIC, SIZES, TRANSFORMER, configured, refused
+from tests.models.mechanisms import refused
 
 LENGTHS = (6, 4)
 SLOTS = torch.arange(6)[None] < torch.tensor(LENGTHS)[:, None]  # (B, S)
@@ -145,9 +144,3 @@ def test_what_cannot_move_along_the_slots_is_refused_with_the_nearest(
 ) -> None:
     config = AttentionConfig(score="dot", normalise="monotonic", **setting)
     refused(lambda: Attention(4, 4, config), "normalise=monotonic", nearest)
-
-
-@pytest.mark.parametrize("normalise", MONOTONIC)
-def test_a_transformer_refuses_to_move_step_by_step(normalise: str) -> None:
-    config = configured(TRANSFORMER, AttentionConfig(score="dot", normalise=normalise))
-    refused(lambda: build(config, SIZES), f"normalise={normalise}", "normalise=softmax")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cmath
-import math
 
 import pytest
 import torch
@@ -12,7 +11,6 @@ from models.attention.positions.alibi import Alibi
 from models.attention.positions.learned import Learned
 from models.attention.positions.relative import REACH, Relative
 from models.attention.positions.rotary import Rotary
-from models.attention.positions.sinusoidal import Sinusoidal
 from models.base.registry import names
 from models.config.tables import AttentionConfig, ModelConfig
 from tests.models.mechanisms import BATCH, CLOSE, check_transformer, refused, transformer
@@ -48,15 +46,6 @@ def test_the_order_of_the_source_matters_unless_there_are_no_positions(name: str
         model.encode(torch.tensor([ids]), mask).values for ids in ([5, 6, 7, 3], [6, 5, 7, 3])
     )
     assert torch.allclose(one[0, 3], other[0, 3], atol=1e-4) is (name == "none")
-
-
-def test_sinusoidal_adds_sines_and_cosines_of_the_position() -> None:
-    x = torch.randn(2, 5, 12)
-    found = Sinusoidal(CONFIG).added(x, 3) - x
-    for t in range(5):
-        angles = [(3 + t) / 10_000 ** (i / (6 - 1)) for i in range(6)]
-        expected = [*map(math.sin, angles), *map(math.cos, angles)]
-        torch.testing.assert_close(found[1, t], torch.tensor(expected), **CLOSE)
 
 
 def test_rotary_turns_pairs_of_features_as_complex_numbers() -> None:

@@ -14,7 +14,7 @@ from models.attention import hard
 from models.base.types import Batch
 from models.config.tables import AttentionConfig, AttentionLossConfig
 from models.families.encoder_decoder import EncoderDecoder
-from models.losses.losses import AttentionLoss, LossSum
+from models.losses.losses import AttentionLoss, token_loss
 from tests.models.mechanisms import BATCH, FAMILIES, hard_model, model_of
 from tests.models.small import pairs
 
@@ -24,7 +24,7 @@ TWO_STEPS = pairs([3], [2])
 
 def token_losses(model: EncoderDecoder, batch: Batch, features: Tensor) -> tuple[Tensor, Tensor]:
     mask, output = batch.target_mask, model.output
-    return LossSum(0.0).by_token(features[mask], batch.target_out[mask], output.weight, output.bias)
+    return token_loss(features[mask], batch.target_out[mask], output.weight, output.bias)
 
 
 def repeated(batch: Batch, times: int) -> Batch:

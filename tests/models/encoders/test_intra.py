@@ -12,7 +12,7 @@ from torch import Tensor
 from models.bundle import build
 from models.config.tables import ModelConfig
 from models.encoders.intra import IntraRecurrence
-from tests.models.mechanisms import BATCH, CLOSE, FAMILIES, SIZES, refused
+from tests.models.mechanisms import BATCH, CLOSE, FAMILIES, SIZES
 from tests.models.small import VOCABULARY, small_config
 
 
@@ -70,8 +70,3 @@ def test_gradients_reach_every_parameter_of_intra_attention(preset: str) -> None
     (model.output(features) * torch.randn(3, 6, VOCABULARY)).sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
-
-
-def test_an_unknown_encoder_attention_is_refused() -> None:
-    config = dataclasses.replace(small_config("luong-nano"), encoder_attention="inter")
-    refused(lambda: build(config, SIZES), "'inter'", "did you mean intra")

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save as to_bytes
 from safetensors.torch import save_file
 
 from models.base.errors import ModelError
 from models.base.types import VocabularySizes
-from models.bundle import build, load_weights, weights_of
+from models.bundle import build
 from models.config.tables import ImageConfig
 from models.encoders.image import ImageEncoder
 from models.encoders.torchvision_cnn import TorchvisionCnn, torchvision_models
+from models.storage.weights import fill, weights_of
 from tests.models.small import IMAGES, small_config
 
 
@@ -117,8 +117,7 @@ def test_a_bundle_keeps_the_statistics_of_normalisation(tmp_path: Path) -> None:
         if isinstance(part, torch.nn.BatchNorm2d):
             assert part.running_mean is not None
             part.running_mean.uniform_(-1, 1)
-    (tmp_path / "w").write_bytes(to_bytes(weights_of(one)))
-    load_weights(other, tmp_path / "w")
+    fill(other, weights_of(one), tmp_path)
     stored, found = one.state_dict(), other.state_dict()
     assert stored.keys() == found.keys() and all(torch.equal(stored[n], found[n]) for n in stored)
     pixels = torch.rand(2, 3, 32, 32)

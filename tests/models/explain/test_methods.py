@@ -5,6 +5,7 @@ Captum is not a dependency, so each test computes the equation of the paper itse
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ import torch
 from torch import Tensor
 
 from models.attention.transformer import SelfAttention
-from models.base.places import imported
 from models.base.registry import source_name
 from models.catalogue.presets import model_config
 from models.explain import METHODS
@@ -177,7 +177,7 @@ def test_each_family_has_shares_or_refuses(preset: str, name: str) -> None:
     subject = subject_of(preset)
     is_transformer = "transformer" in subject.model.config.family
     try:
-        found = imported(METHODS[name])(subject)
+        found = resolve_name(METHODS[name])(subject)
     except UnsupportedMethodError as error:
         assert "expected" in str(error)
         assert (name == "rollout" and not is_transformer) or not subject.model.decoder.attends

@@ -183,8 +183,6 @@ def test_the_model_sees_the_middle_or_everything() -> None:
     assert torch.equal(pixels, torch.tensor([1.0, 0, 0])[:, None, None].expand(3, 16, 16))
     near([to_square(wide, squash).getpixel((1, 8))], [(0, 0, 255)])  # type: ignore[list-item]
     near([to_square(wide, squash).getpixel((8, 8))], [RED])  # type: ignore[list-item]
-    with pytest.raises(ModelError, match="did you mean crop"):
-        to_tensor(wide, ImageConfig(fit="crob"))
 
 
 def test_an_image_of_the_right_size_is_not_changed() -> None:

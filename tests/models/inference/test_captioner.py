@@ -116,9 +116,6 @@ def test_what_cannot_work_is_refused_at_construction() -> None:
         build(config, SIZES)
 
 
-# the losses
-
-
 # a bundle in use
 
 

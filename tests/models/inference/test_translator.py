@@ -16,6 +16,7 @@ from models.inference.translator import Translator
 from models.text.tokenizer import END
 
 SAMPLE = SearchConfig(method="sample", nbest=3)
+RISKS = [SearchConfig(mbr="chrf", method=name, candidates=6) for name in ("beam", "sample")]
 
 
 def same(one: list[Translation], other: list[Translation]) -> None:
@@ -27,7 +28,7 @@ def same(one: list[Translation], other: list[Translation]) -> None:
         )
 
 
-@pytest.mark.parametrize("search", [None, SearchConfig(method="greedy"), SAMPLE])
+@pytest.mark.parametrize("search", [None, SearchConfig(method="greedy"), SAMPLE, *RISKS])
 def test_the_answer_does_not_depend_on_the_batch(
     search: SearchConfig | None, tiny_translator: Translator, tiny_pairs: list[Pair]
 ) -> None:
@@ -68,11 +69,6 @@ def test_a_hypothesis_is_one_output_in_all_its_forms(tiny_translator: Translator
         assert text == tiny_translator.tokenizer.decode(ids)
         assert pieces == tiny_translator.tokenizer.pieces(ids) and END not in ids
         assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.5)
-
-
-def test_the_length_is_counted_with_the_end_mark(tiny_translator: Translator) -> None:
-    ids = tiny_translator.tokenizer.encode("He ran.")
-    assert ids[-1] == END and tiny_translator.source_length("He ran.") == len(ids)
 
 
 def test_an_output_is_no_longer_than_the_settings_allow(tiny_translator: Translator) -> None:

@@ -10,10 +10,11 @@ import torch
 
 from models.alignment.align import align
 from models.alignment.expected import best_threshold
-from models.bundle import Bundle, build, read, read_settings, save, sizes_of
+from models.bundle import Bundle, build, read, save, sizes_of
 from models.config.tables import AlignConfig
 from models.inference.translator import Translator
 from models.storage.about import read_about, read_card
+from models.storage.settings import read_settings
 from models.storage.statistical import StatisticalTables
 from models.text.languages import parse_direction
 

@@ -29,7 +29,7 @@ from attncli.training.updates.evaluation import averaged
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes
-from models.bundle import weights_of
+from models.storage.weights import weights_of
 from tests.attncli.training.small import small_config, write_texts
 
 CPU = torch.device("cpu")

@@ -18,7 +18,7 @@ from models.base.types import Batch, Memory
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import is_done, search
-from models.inference.search.hypotheses import Finished, length_penalty
+from models.inference.search.hypotheses import Finished
 from models.inference.search.sampling import sample_tokens
 from models.inference.translator import Translator
 from models.text.tokenizer import END, NEVER_OUTPUT, START
@@ -197,13 +197,6 @@ def test_scores_are_the_models_own_under_the_length_penalty(preset: str, method:
         for ids, log_prob, score, _ in found:
             assert log_prob == pytest.approx(log_prob_of(model, [5, 3], row, ids), abs=1e-4)
             assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.6, abs=1e-5)
-
-
-def test_the_length_penalty_is_wus() -> None:
-    assert length_penalty(1, 0.7) == 1.0
-    assert length_penalty(7, 1.0) == 2.0
-    assert length_penalty(19, 0.5) == 2.0
-    assert length_penalty(19, 0.0) == 1.0
 
 
 @one_of_each_family

@@ -10,7 +10,7 @@ import torch
 
 from attncli.embedded.grammar import Pair
 from models import load_captioner, load_translator
-from models.base.types import Hypothesis, Translation
+from models.base.types import Hypothesis
 from models.catalogue.installed import BOX
 from models.config.tables import SearchConfig
 from models.inference.captioner import Captioner
@@ -91,23 +91,6 @@ def test_the_outputs_are_candidates_of_the_search(
         tiny_translator.translate(texts, search=MBR), several, strict=True
     ):
         assert found.hypotheses == by_expected_similarity(candidates.hypotheses, MBR)
-
-
-def same(one: list[Translation], other: list[Translation]) -> None:
-    for a, b in zip(one, other, strict=True):
-        assert [h.text for h in a.hypotheses] == [h.text for h in b.hypotheses]
-        assert [h.score for h in a.hypotheses] == pytest.approx(
-            [h.score for h in b.hypotheses], abs=1e-5
-        )
-
-
-@pytest.mark.parametrize("search", [MBR, SAMPLES])
-def test_a_text_has_the_same_output_alone_and_in_a_batch(
-    search: SearchConfig, tiny_translator: Translator, tiny_pairs: list[Pair]
-) -> None:
-    texts = [pair.source for pair in tiny_pairs[:12]]
-    together = tiny_translator.translate(texts, search=search)
-    same(together, [tiny_translator.translate([t], search=search)[0] for t in texts])
 
 
 def test_ctranslate2_has_the_outputs_of_torch() -> None:

@@ -1,4 +1,13 @@
-"""Reading and writing of bundles, and construction of models."""
+"""A bundle: a folder with everything needed to use a model. Nothing in it is unpickled.
+
+config.json          format number, model, tokenizer and search settings, vocabulary sizes, and
+                     the alignment settings once a head is chosen
+model.safetensors    weights, each shared matrix once
+tokenizer.model      SentencePiece; source.model and target.model if separate
+labels.txt           labels of a classifier, one a line
+statistical.safetensors   hidden Markov models of word alignment, of `attn align train`
+card.md              model card
+"""
 
 from __future__ import annotations
 
@@ -60,8 +69,7 @@ def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
         raise TypeError(f"{family.__name__} must name its source, as in source = {family.source!r}")
     check_inputs(config)
     check_copying(config, sizes)
-    model: EncoderDecoder = family(config, sizes)
-    return model
+    return family(config, sizes)
 
 
 def check_inputs(config: ModelConfig) -> None:
