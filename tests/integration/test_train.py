@@ -136,25 +136,6 @@ def test_a_run_in_plain_lines_and_again(
     assert capsys.readouterr().err.startswith("finished before, after 14 updates; kept")
 
 
-def test_dev_files_may_stand_before_the_others(
-    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sides = {}
-    for name, path in texts._asdict().items():
-        pairs = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
-        for number, language in enumerate(("en", "de")):
-            file = sides[f"{name}.{language}"] = tmp_path / f"{name}.{language}"
-            file.write_text("".join(pair[number] + "\n" for pair in pairs), "utf-8")
-    one = [*SMALL, "train.steps=1", "train.metric=loss", "train.samples=0"]
-    small = [part for setting in one for part in ("-s", setting)]
-    train = [str(sides["train.en"]), str(sides["train.de"])]
-    dev = ["--dev", str(sides["dev.en"]), str(sides["dev.de"])]
-    for number, files in enumerate([[*train, *dev], [*dev, "--threads", "1", *train]]):
-        folder = tmp_path / f"run-{number}"
-        assert app.run(["train", *files, "-o", str(folder), "-p", "transformer-nano", *small]) == 0
-    assert_same(tmp_path / "run-1", tmp_path / "run-0")
-
-
 @pytest.mark.parametrize(
     "more, status, expected",
     [

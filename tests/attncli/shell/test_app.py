@@ -156,18 +156,6 @@ def test_a_mistake_is_one_line_and_1(
     assert capsys.readouterr().err == "attn: a cat on the mat; expected a dog; feed it\n"
 
 
-@pytest.mark.parametrize("error, status", [(KeyboardInterrupt(), 130), (BrokenPipeError(), 0)])
-def test_interrupts_and_closed_pipes_end_quietly(
-    error: BaseException,
-    status: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    table_with(monkeypatch, error)
-    assert app.run(["broken"]) == status
-    assert capsys.readouterr() == ("", "")
-
-
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     table_with(monkeypatch, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):

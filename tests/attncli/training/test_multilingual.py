@@ -126,12 +126,6 @@ def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
         run(other, tmp_path / "run")
 
 
-def test_a_dev_corpus_of_another_language_is_refused_before_data_are_read() -> None:
-    corpora, dev = [CorpusConfig("en-de", ("a", "b"))], [CorpusConfig("en-xx", ("c", "d"))]
-    with pytest.raises(ModelError, match="unknown language of a dev corpus 'xx'"):
-        settings([], corpora=corpora, dev_corpora=dev)
-
-
 def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     path = config.data.corpora[1].files[0]
@@ -222,6 +216,7 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--corpus", f"en-de={file}", file], "one of them"),
         (["--corpus", f"en-de={file}", "-s", "tokenizer.joint=false"], "joint"),
         (["--dev-corpus", f"en-de={file}"], "without data.corpora"),
+        (["--corpus", f"en-de={file}", "--dev-corpus", "en-xx=none"], "a dev corpus 'xx'"),
         (["--corpus", f"en-de={file},{file},{file}"], "3 files"),
     ):
         assert app.run(["train", *arguments, "-p", "transformer-nano", "-o", str(tmp_path)]) == 1

@@ -13,15 +13,13 @@ from attncli.commands.train.command import default_folder
 from attncli.commands.train.files import spread
 from attncli.commands.train.run import memory_advice
 from attncli.commands.train.stop import Stop, stopping
-from attncli.training.run.command_line import ImageOptions, settings
+from attncli.training.run.command_line import settings
 from attncli.training.run.configuration import run_config
 from attncli.training.run.validation import check_buildable
-from attncli.training.settings.changes import differences
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.sources import training_source
-from attncli.training.storage.lock import locked
 from models.base.errors import ModelError
 from models.base.registry import source_name
 from models.base.settings import from_dict
@@ -121,13 +119,6 @@ def test_toml_files_that_cannot_be_used(tmp_path: Path) -> None:
         settings([path], [], "rnnsearch")
 
 
-def test_differences_name_both_values_and_no_paths() -> None:
-    one = run_config("transformer-nano", {"data": {"train": ["a", "b"]}})
-    other = run_config("transformer-nano", {"data": {"train": ["c", "d"]}}, ["train.seed=2"])
-    assert differences(other, one) == ["train.seed was 1, now 2"]
-    assert differences(one, dataclasses.replace(one, preset="x")) == []
-
-
 # which files are dev files
 
 
@@ -170,14 +161,6 @@ def test_handlers_are_put_back() -> None:
     assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
 
 
-def test_a_folder_is_held_by_one_and_free_afterwards(tmp_path: Path) -> None:
-    held = pytest.raises(ModelError, match="another process works in")
-    with locked(tmp_path / "run"), held, locked(tmp_path / "run"):
-        raise AssertionError("held twice")
-    with locked(tmp_path / "run"):
-        pass
-
-
 @pytest.mark.parametrize(
     "error",
     [
@@ -206,19 +189,6 @@ def test_a_run_without_a_name_is_called_after_its_data() -> None:
     named = DataConfig(train=("/x/en-de.tsv.gz",))
     assert default_folder(text, named, (), "seq2seq") == Path("runs/en-de-seq2seq")
     assert default_folder(text, DataConfig(), (), "seq2seq") == Path("runs/demo")
-
-
-@pytest.mark.parametrize("encoder", ["resnet50", "vgg19", "small-cnn", "patches"])
-def test_an_encoder_that_is_named_uses_its_own_grid(encoder: str, tmp_path: Path) -> None:
-    captions = tmp_path / "captions.tsv"
-    captions.write_text("a.png\ta dog\n")
-    images = ImageOptions(tmp_path, captions, captions)
-    network = [f"model.image.encoder={encoder}", "model.image.weights=none"]
-    config = settings([], [], None, network, images=images)
-    assert config.model.image.encoder == encoder and config.model.image.grid == ""
-    check_buildable(config)
-    given = settings([], [], None, [*network, "model.image.grid=x"], images=images)
-    assert given.model.image.grid == "x"
 
 
 def test_a_linear_schedule_needs_an_end() -> None:
