@@ -8,6 +8,7 @@ import random
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the programs that tests start, too
 
@@ -20,6 +21,7 @@ from attncli.bulk.engines import local
 from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
+from attncli.shell import app
 from attncli.training.run import final_model
 from attncli.training.run.command_line import LabelFiles, settings
 from models import load_translator
@@ -33,6 +35,7 @@ from models.inference.translator import Translator
 from models.losses.losses import LossSum
 from models.text.tokenizer import END, PAD, START, Tokenizer, train
 from tests.attncli.bulk import in_process
+from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import Texts, write_texts
 from tests.attncli.training.small_captions import Files, write_images
@@ -97,6 +100,21 @@ def no_gradients() -> Iterator[None]:
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `attn bulk` process its shards itself; tests/attncli/bulk starts worker processes."""
     monkeypatch.setattr(local, "process", in_process.process)
+
+
+@pytest.fixture
+def attn(capfd: pytest.CaptureFixture[str]) -> Attn:
+    """Return a function that runs `attn` with words, and returns what it wrote: `out` and `err`.
+
+    status: exit status that the run must have.
+    """
+
+    def run(*words: str | Path, status: int = 0) -> Any:
+        capfd.readouterr()
+        assert app.run([*map(str, words)]) == status
+        return capfd.readouterr()
+
+    return run
 
 
 @pytest.fixture

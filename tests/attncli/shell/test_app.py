@@ -63,9 +63,10 @@ def test_commands_under_another_are_listed_suggested_and_refused(
     assert "'models show'" in capsys.readouterr().err
 
 
-def test_help_imports_nothing_heavy() -> None:
+@pytest.mark.parametrize("word", ["--help", "models"])
+def test_help_and_the_list_of_models_import_nothing_heavy(word: str) -> None:
     code = (
-        "import sys; from attncli.shell.app import run; run(['--help']);"
+        f"import sys; from attncli.shell.app import run; run([{word!r}]);"
         "heavy = {'torch', 'torchvision', 'PIL', 'numpy', 'sentencepiece', 'rich', 'sacrebleu'};"
         "print(heavy & set(sys.modules))"
     )

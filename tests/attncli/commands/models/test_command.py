@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -45,13 +43,6 @@ def test_the_list_has_every_name_with_a_line_and_a_paper(
     models = groups.pop("models")
     assert all(model["name"] in table for model in models)
     assert {entry["name"] for group in groups.values() for entry in group} == names
-
-
-def test_the_list_imports_no_torch() -> None:
-    code = "from attncli.shell.app import run; run(['models'])"
-    code += "; import sys; print('torch' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert ended.stdout.endswith("\nFalse\n")
 
 
 @pytest.mark.parametrize("name", [name for name in zoo.PRESETS if "nano" in name])

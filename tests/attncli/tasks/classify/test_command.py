@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from models import load_classifier
+from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 
-Attn = Callable[..., Any]
 LINES = b"the red house\n\na dog\r\n\xff\nwe see\n"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,9 @@ from attncli.tasks.translate.evaluation import (
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.config.tables import SearchConfig
+from tests.attncli.command_line import Attn
 from tests.upper_model import Upper, opened
 
-Attn = Callable[..., Any]
 SOURCES = ["a b c d e", "", "f g", "h i j k l m n o", "p q r", "s t u v w x"]
 REFERENCES = ["A B C D E", "", "F H", "H I J K L N M O", "P Q", "S T U V W X Y"]
 
