@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 import random
 import signal
@@ -103,15 +104,18 @@ def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def attn(capfd: pytest.CaptureFixture[str]) -> Attn:
+def attn(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Attn:
     """Return a function that runs `attn` with words, and returns what it wrote: `out` and `err`.
 
-    status: exit status that the run must have.
+    status: exit status that the run must have. given: its stdin, if it reads that.
     """
 
-    def run(*words: str | Path, status: int = 0) -> Any:
+    def run(*words: str | Path, status: int = 0, given: str | None = None) -> Any:
         capfd.readouterr()
-        assert app.run([*map(str, words)]) == status
+        with monkeypatch.context() as context:
+            if given is not None:
+                context.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+            assert app.run([*map(str, words)]) == status
         return capfd.readouterr()
 
     return run

@@ -1,8 +1,16 @@
-"""The type of the fixture `attn`: the command line in the process of the tests."""
+"""The command line in the process of the tests: the type of the fixture `attn`, and scores."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-Attn = Callable[..., Any]  # words and the exit status: what was written, `out` and `err`
+Attn = Callable[..., Any]  # words, status and stdin: what was written, `out` and `err`
+
+
+def evaluated(attn: Attn, *words: str | Path) -> dict[str, Any]:
+    """Return the systems of `attn evaluate --json` with more words, by name."""
+    systems = json.loads(attn("evaluate", *words, "--json").out)["systems"]
+    return {system["name"]: system for system in systems}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from attncli.commands.evaluate import EvaluateTables
 from attncli.options.settings import names_of, tables_of
 from attncli.shell import app, removed_options
 from attncli.tasks.align.settings import AlignTables
@@ -36,7 +37,8 @@ STORED = ("data.corpora.", "alignment.")  # tables that the command line cannot 
 
 @pytest.mark.parametrize("place", [name for name in REMOVED if not name.startswith(STORED)])
 def test_a_removed_setting_is_refused_with_its_reason(place: str) -> None:
-    tables = RunConfig() if place.partition(".")[0] in fields_of(RunConfig) else AlignTables()
+    name, kinds = place.partition(".")[0], (RunConfig, AlignTables, EvaluateTables)
+    tables = next(kind() for kind in kinds if name in fields_of(kind))
     with pytest.raises(ConfigurationError, match=rf"^{place} was removed: \w"):
         overridden(tables, [f"{place}=1"])
 

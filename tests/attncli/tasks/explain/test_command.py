@@ -101,11 +101,7 @@ def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str, att
     ],
 )
 def test_mistakes_are_refused_in_one_line(
-    words: tuple[str, ...],
-    status: int,
-    message: str,
-    tiny_bundle: Path,
-    attn: Attn,
+    words: tuple[str, ...], status: int, message: str, tiny_bundle: Path, attn: Attn
 ) -> None:
     assert message in attn(*TASK, tiny_bundle, *words, status=status).err
 

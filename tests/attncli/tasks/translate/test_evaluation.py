@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sacrebleu
@@ -23,7 +21,7 @@ from attncli.tasks.translate.evaluation import (
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.config.tables import SearchConfig
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, evaluated
 from tests.upper_model import Upper, opened
 
 SOURCES = ["a b c d e", "", "f g", "h i j k l m n o", "p q r", "s t u v w x"]
@@ -44,12 +42,6 @@ def upper(monkeypatch: pytest.MonkeyPatch) -> None:
 def write(path: Path, lines: list[str]) -> str:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(path)
-
-
-def evaluated(attn: Attn, *arguments: str | Path) -> dict[str, Any]:
-    """Return the systems of a run with ``--json``, by name."""
-    systems = json.loads(attn("evaluate", "--json", *arguments).out)["systems"]
-    return {system["name"]: system for system in systems}
 
 
 def test_scores_and_signatures_are_those_of_sacrebleu() -> None:

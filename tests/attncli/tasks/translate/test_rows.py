@@ -199,10 +199,7 @@ def test_an_image_changes_outputs_and_has_weights(
 
 
 def test_a_row_whose_image_cannot_be_read_fails_alone(
-    of_images: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    attn: Attn,
+    of_images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attn: Attn
 ) -> None:
     monkeypatch.chdir(of_images / "images")
     cut = tmp_path / "cut.png"
