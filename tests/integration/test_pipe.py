@@ -72,7 +72,6 @@ def test_each_line_is_answered_while_the_input_stays_open() -> None:
         (b"a\n\n  \nb\n", b"A\n\n\nB\n"),
         (b"a\r\n\r\nb\n", b"A\r\n\r\nB\n"),
         ("a\u2028b\x85c\n".encode(), "A\u2028B\x85C\n".encode()),
-        (b"d\x0be\x0cf\x1cg\rh\n", b"D\x0bE\x0cF\x1cG\rH\n"),
         (b"nul\x00nul\n\x00\n", b"NUL\x00NUL\n\x00\n"),
     ],
 )

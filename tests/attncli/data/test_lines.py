@@ -21,6 +21,11 @@ def read(data: bytes) -> list[Line]:
     return [line for chunk in read_chunks(io.BytesIO(data)) for line in chunk]
 
 
+def test_lines_end_at_newline_only() -> None:
+    text = "a\u2028b\x85c\x0bd\x0ce\x00f\x1cg\rh"
+    assert read(f"{text}\nlast".encode()) == [Line(1, text), Line(2, "last")]
+
+
 def test_a_byte_order_mark_is_not_text() -> None:
     assert [line.text for line in read("\ufeffa\n\ufeffb".encode())] == ["a", "\ufeffb"]
 
