@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 import random
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the programs that tests start, too
 
@@ -20,6 +22,7 @@ from attncli.bulk.engines import local
 from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
+from attncli.shell import app
 from attncli.training.run import final_model
 from attncli.training.run.command_line import InputFiles, settings
 from models import load_translator
@@ -33,6 +36,7 @@ from models.inference.translator import Translator
 from models.losses.losses import sequence_loss
 from models.text.tokenizer import END, PAD, START, Tokenizer, train
 from tests.attncli.bulk import in_process
+from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import Texts, write_texts
 from tests.attncli.training.small_captions import Files, write_images
@@ -97,6 +101,24 @@ def no_gradients() -> Iterator[None]:
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `attn bulk` process its shards itself; tests/attncli/bulk starts worker processes."""
     monkeypatch.setattr(local, "process", in_process.process)
+
+
+@pytest.fixture
+def attn(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Attn:
+    """Return a function that runs `attn` with words, and returns what it wrote: `out` and `err`.
+
+    status: exit status that the run must have. given: its stdin, if it reads that.
+    """
+
+    def run(*words: str | Path, status: int = 0, given: str | None = None) -> Any:
+        capfd.readouterr()
+        with monkeypatch.context() as context:
+            if given is not None:
+                context.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+            assert app.run([*map(str, words)]) == status
+        return capfd.readouterr()
+
+    return run
 
 
 @pytest.fixture

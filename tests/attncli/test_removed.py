@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from attncli.commands.evaluate import EvaluateTables
 from attncli.options.settings import names_of, tables_of
 from attncli.shell import app, removed_options
 from attncli.tasks.align.settings import AlignTables
@@ -26,6 +27,7 @@ from models.base.removed_settings import (
 )
 from models.base.settings import fields_of, overridden
 from models.storage.settings import read_settings
+from tests.attncli.command_line import Attn
 from tests.fixtures.before_restructuring import make
 from tests.forks import Program
 
@@ -35,41 +37,29 @@ STORED = ("data.corpora.", "alignment.")  # tables that the command line cannot 
 
 @pytest.mark.parametrize("place", [name for name in REMOVED if not name.startswith(STORED)])
 def test_a_removed_setting_is_refused_with_its_reason(place: str) -> None:
-    tables = RunConfig() if place.partition(".")[0] in fields_of(RunConfig) else AlignTables()
+    name, kinds = place.partition(".")[0], (RunConfig, AlignTables, EvaluateTables)
+    tables = next(kind() for kind in kinds if name in fields_of(kind))
     with pytest.raises(ConfigurationError, match=rf"^{place} was removed: \w"):
         overridden(tables, [f"{place}=1"])
 
 
 @pytest.mark.parametrize("name", removed_options.OPTIONS)
-def test_a_removed_option_answers_with_its_reason(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.run(["translate", name]) == 2
-    assert f"Error: {name} was removed: " in capsys.readouterr().err
+def test_a_removed_option_answers_with_its_reason(name: str, attn: Attn) -> None:
+    assert f"Error: {name} was removed: " in attn("translate", name, status=2).err
 
 
-@pytest.mark.parametrize("old", removed_options.RENAMED)
-def test_a_renamed_option_answers_with_its_present_name(
-    old: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = removed_options.RENAMED[old]
-    found = [name for name in app.COMMANDS if has(name, new) and not has(name, old)]
+@pytest.mark.parametrize("old", [*removed_options.RENAMED, *removed_options.SETTINGS])
+def test_a_renamed_option_answers_with_its_present_name(old: str, attn: Attn) -> None:
+    new, setting = removed_options.RENAMED.get(old), removed_options.SETTINGS.get(old)
+    found = [
+        name
+        for name in app.COMMANDS
+        if (has(name, new) if new else setting in settings_of(name)) and not has(name, old)
+    ]
     assert found
+    present = new or f"a setting: -s {setting}="
     for name in found:
-        assert app.run([*name.split(), old]) == 2
-        assert f"Error: {old} is now {new}" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("old", removed_options.SETTINGS)
-def test_an_option_that_became_a_setting_answers_with_its_name(
-    old: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    setting = removed_options.SETTINGS[old]
-    found = [name for name in app.COMMANDS if setting in settings_of(name) and not has(name, old)]
-    assert found
-    for name in found:
-        assert app.run([*name.split(), old]) == 2
-        assert f"Error: {old} is now a setting: -s {setting}=" in capsys.readouterr().err
+        assert f"Error: {old} is now {present}" in attn(*name.split(), old, status=2).err
 
 
 def has(name: str, option: str) -> bool:
@@ -85,11 +75,8 @@ def settings_of(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", removed_options.COMMANDS)
-def test_a_removed_command_answers_with_its_reason(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.run([*name.split(), "-x"]) == 2
-    assert f"Error: `attn {name}` was removed: " in capsys.readouterr().err
+def test_a_removed_command_answers_with_its_reason(name: str, attn: Attn) -> None:
+    assert f"Error: `attn {name}` was removed: " in attn(*name.split(), "-x", status=2).err
 
 
 def test_a_stored_setting_gives_a_warning_unless_it_had_no_effect() -> None:

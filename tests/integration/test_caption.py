@@ -269,8 +269,6 @@ def test_maps_of_several_images_have_files_of_their_own_or_one_page(
         (["-", "--sidecar"], 2, "no place for text"),
         (["a.png", "-s", "output.overwrite=true"], 1, "expected --sidecar"),
         (["a.png", "-m", "nowhere"], 1, "nowhere"),
-        (["a.png", "-s", "search.max_ratio=2"], 1, "search.max_ratio"),  # it is for texts
-        (["a.png", "-s", "search.max_caption=0"], 1, "search.max_caption = 0"),
         (["a.png", "-s", "search.method=greedy", "-n", "2"], 2, "--nbest"),
     ],
 )

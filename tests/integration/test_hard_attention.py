@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.shell import app
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
 from models.config.tables import AttentionConfig, SearchConfig, TokenizerConfig
 from models.text.tokenizer import Tokenizer
+from tests.attncli.command_line import Attn
 
 TEXT = "The old dog sees a small house."
 
@@ -36,68 +36,51 @@ def hard_bundle(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFact
     return folder
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
-    assert app.run([str(argument) for argument in arguments]) == 0
-    return tuple(capsys.readouterr())  # type: ignore[return-value]
-
-
-def test_translations_say_how_the_memory_was_read(
-    hard_bundle: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_translations_say_how_the_memory_was_read(hard_bundle: Path, attn: Attn) -> None:
     command = ("translate", "-m", hard_bundle, "--format", "jsonl", TEXT, TEXT)
     found = {}
     for decode in (None, "argmax", "sample", "expected"):
         choice = ("-s", f"attention.read_decode={decode}") if decode else ()
-        out, err = said(capsys, *command, *choice)
+        out, err = attn(*command, *choice)
         records = [json.loads(line) for line in out.splitlines()]
         assert {record["read"] for record in records} == {f"hard {decode or 'argmax'}"}
         assert err.count(f"hard attention, read by {decode or 'argmax'}\n") == 1
         assert records[0] == records[1]
         found[decode] = records[0]["hypotheses"]
     assert found[None] == found["argmax"] != found["expected"]
-    other, _ = said(capsys, *command, "-s", "attention.read_decode=sample", "-s", "search.seed=2")
+    other, _ = attn(*command, "-s", "attention.read_decode=sample", "-s", "search.seed=2")
     assert json.loads(other.splitlines()[0])["hypotheses"] != found["sample"]
 
 
-def test_scores_say_how_the_memory_was_read(
-    hard_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_say_how_the_memory_was_read(hard_bundle: Path, tmp_path: Path, attn: Attn) -> None:
     test = tmp_path / "test.tsv"
     test.write_text(f"{TEXT}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
-    out, _ = said(
-        capsys, "evaluate", "-m", hard_bundle, test, "-s", "attention.read_decode=expected"
-    )
+    task = ("evaluate", "-m", hard_bundle, test)
+    out = attn(*task, "-s", "attention.read_decode=expected").out
     assert "bundle: hard attention, read by expected" in out
-    out, _ = said(capsys, "evaluate", "-m", hard_bundle, test, "--json")
-    assert json.loads(out)["systems"][0]["read"] == "hard argmax"
+    assert json.loads(attn(*task, "--json").out)["systems"][0]["read"] == "hard argmax"
 
 
 def test_alignments_say_how_the_memory_was_read(
-    hard_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    hard_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
     files = tmp_path / "a.en", tmp_path / "a.de"
     for file, text in zip(files, (TEXT, "Der alte Hund sieht ein kleines Haus."), strict=True):
         file.write_text(f"{text}\n", "utf-8")
-    links, err = said(capsys, "align", "-m", hard_bundle, *files)
+    task = ("align", "-m", hard_bundle, *files)
+    links, err = attn(*task)
     assert "hard attention, read by argmax" in err
-    _, err = said(
-        capsys, "align", "-m", hard_bundle, *files, "-s", "attention.read_decode=expected"
-    )
+    err = attn(*task, "-s", "attention.read_decode=expected").err
     assert "hard attention, read by expected" in err
     (tmp_path / "gold").write_text(links, "utf-8")
     score = ("evaluate", "alignments", "--gold", tmp_path / "gold", "--gold-index", "0", *files)
-    table, err = said(capsys, *score, "-m", hard_bundle, "--json")
+    table, err = attn(*score, "-m", hard_bundle, "--json")
     assert "hard attention, read by argmax" in err
     assert json.loads(table)["alignments"][0]["error_rate"] == 0
 
 
-def test_a_soft_model_has_no_choice_and_says_nothing(
-    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out, err = said(capsys, "translate", "-m", tiny_bundle, "--format", "jsonl", TEXT)
+def test_a_soft_model_has_no_choice_and_says_nothing(tiny_bundle: Path, attn: Attn) -> None:
+    task = ("translate", "-m", tiny_bundle, TEXT)
+    out, err = attn(*task, "--format", "jsonl")
     assert "read" not in json.loads(out) and "hard" not in err
-    assert (
-        app.run(["translate", "-m", str(tiny_bundle), "-s", "attention.read_decode=sample", TEXT])
-        == 1
-    )
-    assert "not hard" in capsys.readouterr().err
+    assert "not hard" in attn(*task, "-s", "attention.read_decode=sample", status=1).err

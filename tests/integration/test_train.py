@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.shell import app
 from attncli.training.run.command_line import settings
+from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, Texts, assert_same, outcome, run
 from tests.forks import Program
 
@@ -114,14 +114,11 @@ def test_ctrl_c_in_the_preparation_ends_at_once(texts: Texts, tmp_path: Path) ->
     ]
 
 
-def test_a_run_in_plain_lines_and_again(
-    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_in_plain_lines_and_again(texts: Texts, tmp_path: Path, attn: Attn) -> None:
     with texts.train.open("a", encoding="utf-8") as file:
         file.write("only source\t\n")
     command = arguments(texts, tmp_path / "a run")
-    assert app.run(command) == 0
-    out, err = capsys.readouterr()
+    out, err = attn(*command)
     lines = err.splitlines()
     summary = next(line for line in lines if line.startswith("transformer-nano: "))
     assert " parameters, 330 joint tokens, 60 sentence pairs, 12 for dev; cpu, " in summary
@@ -132,27 +129,7 @@ def test_a_run_in_plain_lines_and_again(
     assert lines[-1].startswith("try: echo ")
     assert lines[-1].endswith(f" | attn translate -m '{tmp_path}/a run'")
     assert out == "" and "\r" not in err and "\x1b" not in err
-    assert app.run(command) == 0
-    assert capsys.readouterr().err.startswith("finished before, after 14 updates; kept")
-
-
-def test_dev_files_may_stand_before_the_others(
-    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sides = {}
-    for name, path in texts._asdict().items():
-        pairs = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
-        for number, language in enumerate(("en", "de")):
-            file = sides[f"{name}.{language}"] = tmp_path / f"{name}.{language}"
-            file.write_text("".join(pair[number] + "\n" for pair in pairs), "utf-8")
-    one = [*SMALL, "train.steps=1", "train.metric=loss", "train.samples=0"]
-    small = [part for setting in one for part in ("-s", setting)]
-    train = [str(sides["train.en"]), str(sides["train.de"])]
-    dev = ["--dev", str(sides["dev.en"]), str(sides["dev.de"])]
-    for number, files in enumerate([[*train, *dev], [*dev, "--threads", "1", *train]]):
-        folder = tmp_path / f"run-{number}"
-        assert app.run(["train", *files, "-o", str(folder), "-p", "transformer-nano", *small]) == 0
-    assert_same(tmp_path / "run-1", tmp_path / "run-0")
+    assert attn(*command).err.startswith("finished before, after 14 updates; kept")
 
 
 @pytest.mark.parametrize(
@@ -170,17 +147,11 @@ def test_dev_files_may_stand_before_the_others(
     ],
 )
 def test_mistakes_are_one_line(
-    more: list[str],
-    status: int,
-    expected: str,
-    texts: Texts,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    more: list[str], status: int, expected: str, texts: Texts, tmp_path: Path, attn: Attn
 ) -> None:
     given = more[0] in ("-s", "-p", "--device")
     files = [str(texts.train), "--dev", str(texts.dev)] if given else []
-    assert app.run(["train", "-o", str(tmp_path / "run"), *more, *files]) == status
-    out, err = capsys.readouterr()
+    out, err = attn("train", "-o", tmp_path / "run", *more, *files, status=status)
     steps = ("reading", "learning the vocabulary")
     said = [line for line in err.splitlines() if line not in steps]
     said = [line for line in said if not line.startswith("tokenising")]
@@ -188,18 +159,13 @@ def test_mistakes_are_one_line(
     assert status == 2 or len(said) == 1
 
 
-def test_a_dry_run_prints_and_writes_nothing(
-    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "run"
-    assert app.run(arguments(texts, folder, "--dry-run")) == 0
-    shown = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
+def test_a_dry_run_prints_and_writes_nothing(texts: Texts, tmp_path: Path, attn: Attn) -> None:
+    command = arguments(texts, tmp_path / "run", "--dry-run")
+    shown = dict(line.split("  ", 1) for line in attn(*command).out.splitlines())
     assert list(shown) == [
         *("parameters", "vocabulary", "sentence pairs", "an epoch", "estimated memory"),
     ]
     assert shown["vocabulary"].strip() == "330 joint tokens"
     assert shown["sentence pairs"].strip() == "60 (0 excluded)"
-    assert app.run(arguments(texts, folder, "--dry-run", "--processes", "2")) == 0
-    shown = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
-    assert shown["estimated memory"].endswith("MiB per process")
-    assert not folder.exists()
+    assert "MiB per process\n" in attn(*command, "--processes", "2").out
+    assert not (tmp_path / "run").exists()

@@ -23,10 +23,11 @@ from attncli.training.storage.state import State, restore
 from attncli.training.updates.hardware import DTYPES
 from attncli.version import __version__
 from models.base.settings import from_dict, to_dict
-from models.bundle import Bundle, build, read_settings, sizes_of
+from models.bundle import Bundle, build, sizes_of
 from models.config.tables import AlignConfig
 from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
+from models.storage.settings import read_settings
 from models.storage.statistical import StatisticalTables, read_statistical
 
 

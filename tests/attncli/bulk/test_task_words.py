@@ -14,8 +14,8 @@ import pytest
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.task_words import NOT_IN_BULK, NOT_IN_SETTINGS, read_job
 from attncli.bulk.tasks import bulk_task, open_task
-from attncli.shell import app
 from attncli.tasks.table import TASKS, bulk_places
+from tests.attncli.command_line import Attn
 
 HERE = "cannot be used in a bulk job"
 REFUSED = {  # words after `--`: the message
@@ -57,20 +57,16 @@ def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_an_option_without_meaning_in_a_bulk_job_is_refused_in_one_line(
-    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, tmp_path: Path, attn: Attn
 ) -> None:
     files = [str(tmp_path), str(tmp_path / "out")]
-    assert app.run(["bulk", *files, "--", *shlex.split(words)]) == 1
-    [line] = capsys.readouterr().err.splitlines()
+    [line] = attn("bulk", *files, "--", *shlex.split(words), status=1).err.splitlines()
     assert REFUSED[words] in line
 
 
 @pytest.mark.parametrize("words", [["in", "out"], ["translate", "-m", "en-de", "in", "out"]])
-def test_a_call_without_a_task_is_refused_in_one_line(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.run(["bulk", *words]) == 1
-    [line] = capsys.readouterr().err.splitlines()
+def test_a_call_without_a_task_is_refused_in_one_line(words: list[str], attn: Attn) -> None:
+    [line] = attn("bulk", *words, status=1).err.splitlines()
     assert "-- translate|classify|caption|align" in line
 
 
@@ -85,12 +81,10 @@ def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: 
     assert read_job(with_model(["translate", "--threads", "0"], tiny_bundle)).threads == 0
 
 
-def test_what_the_command_refuses_is_a_usage_error(
-    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_command_refuses_is_a_usage_error(tiny_bundle: Path, attn: Attn) -> None:
     for words, option in (
         (["translate", "-s", "search.method=greedy", "--nbest", "2"], "--nbest"),
         (["align", "-m", str(tiny_bundle)], "--model"),  # a second one
     ):
-        assert app.run(["bulk", "in", "out", "--", *with_model(words, tiny_bundle)]) == 2
-        assert option in capsys.readouterr().err
+        task = with_model(words, tiny_bundle)
+        assert option in attn("bulk", "in", "out", "--", *task, status=2).err

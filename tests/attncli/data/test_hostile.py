@@ -67,9 +67,12 @@ def test_a_long_line_is_split_whatever_it_has(text: str) -> None:
         "%(x)" + "0" * 50_000,
         "<a>" * 4000 + "x" + "</a>" * 4000,
         "(" * 20_000 + "{x}" + ")" * 20_000,
-        "{x,plural," * 4000,
         '<a "' * 4000,
-        "<!--" * 4000,
+        "<!--" * 20_000,
+        "<b></b>" * 20_000,
+        "{a,plural," * 20_000,
+        "%(" * 20_000,
+        "{x} w " * 20_000,
     ],
 )
 def test_tags_are_found_whatever_the_line_has(text: str) -> None:

@@ -26,23 +26,6 @@ def test_lines_end_at_newline_only() -> None:
     assert read(f"{text}\nlast".encode()) == [Line(1, text), Line(2, "last")]
 
 
-def test_endings_are_kept() -> None:
-    assert [line.ending for line in read(b"a\r\nb\n\r\n\nc")] == ["\r\n", "\n", "\r\n", "\n", "\n"]
-
-
-@pytest.mark.parametrize(
-    "data, count", [(b"", 0), (b"\n", 1), (b"a", 1), (b"a\n", 1), (b"a\n\n", 2)]
-)
-def test_as_many_lines_as_the_stream_has(data: bytes, count: int) -> None:
-    assert len(read(data)) == count
-
-
-def test_invalid_utf8_is_a_fault_of_its_line_alone() -> None:
-    first, second, third = read(b"good\nb\xe4d\ngood")
-    assert (first.fault, third.fault) == ("", "")
-    assert second.fault == "not valid UTF-8 (byte 0xe4 at position 2)"
-
-
 def test_a_byte_order_mark_is_not_text() -> None:
     assert [line.text for line in read("\ufeffa\n\ufeffb".encode())] == ["a", "\ufeffb"]
 

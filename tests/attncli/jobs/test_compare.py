@@ -15,11 +15,11 @@ from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import QualityScore, RunScores
-from attncli.shell import app
 from attncli.tasks.translate.comparison.runs import ComparedTexts
 from attncli.training.run.configuration import run_config
 from models.alignment import diagonal
 from models.base.errors import ModelError
+from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, write_texts
 
 BASE = run_config("rnnsearch-nano", assignments=["model.bidirectional=false", "train.steps=7"])
@@ -126,15 +126,12 @@ def test_every_variant_of_the_default_list_can_be_built() -> None:
         compare.check_all(variants(["heads=7"], BASE, []))
 
 
-def test_a_comparison_continues_and_adds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_comparison_continues_and_adds(tmp_path: Path, attn: Attn) -> None:
     texts, out = write_texts(tmp_path), tmp_path / "out"
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
     command = ["models", "compare", "none", "dot", "-o", str(out), "-p", "rnnsearch-nano"]
     data += [*SETTINGS, "-s", "train.steps=2", "-s", "train.evaluate_every=2"]
-    assert app.run([*command, *data]) == 0
-    first = capsys.readouterr().out
+    first = attn(*command, *data).out
     assert first == (out / "comparison.txt").read_text("utf-8")
     assert "test BLEU" in first and "AER" not in first and "Noise: " in first
     rows = list(csv.DictReader((out / "comparison.csv").open()))
@@ -149,40 +146,35 @@ def test_a_comparison_continues_and_adds(
     stored = out / "dot" / "seed-1" / "measured.json"
     stored.write_text(stored.read_text().replace('"variant"', '"mechanism"'))  # as earlier versions
     before = stored.stat().st_mtime_ns
-    assert app.run([*command[:4], "cosine", *command[4:], *data, "--seeds", "1"]) == 0
-    conversation = capsys.readouterr().err
+    conversation = attn(*command[:4], "cosine", *command[4:], *data, "--seeds", "1").err
     assert "3 of 3: cosine, seed 1" in conversation and "dot, seed" not in conversation
     assert stored.stat().st_mtime_ns == before
-    assert app.run([*command, *data, "-s", "train.steps=1"]) == 1
-    assert "holds another run" in capsys.readouterr().err
+    assert "holds another run" in attn(*command, *data, "-s", "train.steps=1", status=1).err
 
 
 def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, attn: Attn
 ) -> None:
     texts, out = write_texts(tmp_path), tmp_path / "out"
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "-o", str(out)]
     command = ["models", "compare", "-p", "transformer-nano", *data, *SETTINGS, "--seeds", "1"]
     command += ["-s", "train.steps=2"]
-    assert app.run([*command, "heads=2", "heads=4", "--dry-run"]) == 0
-    head, *rows, total = capsys.readouterr().out.splitlines()
+    head, *rows, total = attn(*command, "heads=2", "heads=4", "--dry-run").out.splitlines()
     assert head.split() == ["variant", "runs"] and total.split() == ["total", "2"]
     assert [row.split() for row in rows] == [["model.heads=2", "1"], ["model.heads=4", "1"]]
     assert not out.exists()
-    assert app.run([*command, "heads=2"]) == 0
-    assert capsys.readouterr().out.split()[:2] == ["variant", "seeds"]
-    assert app.run([*command, "--grid", "heads=2,4", "--dry-run"]) == 0
-    said = capsys.readouterr().out
+    assert attn(*command, "heads=2").out.split()[:2] == ["variant", "seeds"]
+    said = attn(*command, "--grid", "heads=2,4", "--dry-run").out
     assert "model.heads=4" in said and "model.heads=2" not in said
-    assert app.run([*command, "heads=2", "--dry-run"]) == 0  # nothing is left to train
-    table, said = capsys.readouterr()
+    # nothing is left to train
+    table, said = attn(*command, "heads=2", "--dry-run")
     assert table == "" and said.splitlines()[-1] == (
         f"finished before: 1 run; results: {out / 'comparison.txt'}"
     )
 
 
 def test_the_best_by_dev_get_further_seeds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a measure that likes cosine best on dev and least on the test set."""
     texts, out = write_texts(tmp_path), tmp_path / "out"
@@ -197,34 +189,30 @@ def test_the_best_by_dev_get_further_seeds(
     command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
     words = [*command, *data, *SETTINGS, "-s", "train.steps=1", "--best", "1"]
-    assert app.run([*words, "--dry-run"]) == 0
-    table, said = capsys.readouterr()
+    table, said = attn(*words, "--dry-run")
     left = [" ".join(line.split()) for line in table.splitlines()[1:]]
     assert left == [*(f"{name} 1 to 3" for name in worth), "total 5"] and not out.exists()
     assert "the best 1 variant on the dev set" in said
-    assert app.run(words) == 0
+    said = attn(*words).err
     rows = list(csv.DictReader((out / "comparison.csv").open()))
     assert [(row["variant"], row["seed"]) for row in rows] == [
         *(("none", "1"), ("dot", "1"), ("cosine", "1"), ("cosine", "2"), ("cosine", "3"))
     ]
-    assert "5 of 5: cosine, seed 3" in capsys.readouterr().err
+    assert "5 of 5: cosine, seed 3" in said
     assert not (out / "dot" / "seed-2").exists()
 
 
-def test_the_grammars_links_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_grammars_links_are_known(tmp_path: Path, attn: Attn) -> None:
     small = [*SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2"]
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
-    assert app.run([*command, *small]) == 0
-    said = capsys.readouterr().out
+    said = attn(*command, *small).out
     assert "AER of none: without attention, this is the AER of the diagonal" in said
     rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
     assert [row["aligned_by"] for row in rows] == ["diagonal", "attention"]
     assert all(0 < float(row["aer"]) < 100 for row in rows)
 
 
-def test_links_of_ones_own_corpus_give_an_error_rate(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_links_of_ones_own_corpus_give_an_error_rate(tmp_path: Path, attn: Attn) -> None:
     """The diagonal, which `none` is aligned by, as the gold: of dev, as there is no test set."""
     texts, gold, out = write_texts(tmp_path), tmp_path / "gold.pharaoh", tmp_path / "out"
     pairs = [line.split("\t") for line in texts.dev.read_text("utf-8").splitlines()]
@@ -234,18 +222,16 @@ def test_links_of_ones_own_corpus_give_an_error_rate(
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(out)]
     command += ["-p", "rnnsearch-nano", *SETTINGS, "-s", "train.steps=2"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev)]
-    assert app.run([*command, *data, "--gold", str(gold)]) == 0
+    attn(*command, *data, "--gold", gold)
     found = {row["variant"]: row for row in csv.DictReader((out / "comparison.csv").open())}
     assert float(found["none"]["aer"]) == 0 and 0 < float(found["dot"]["aer"]) < 100
     gold.write_text("".join(f"{line}\n" for line in lines[1:]), "utf-8")
-    assert app.run([*command, *data, "--gold", str(gold)]) == 1
-    assert "11 sentence pairs" in capsys.readouterr().err
-    assert app.run([*command, "--gold", str(gold)]) == 2
-    assert "needs --train" in capsys.readouterr().err
+    assert "11 sentence pairs" in attn(*command, *data, "--gold", gold, status=1).err
+    assert "needs --train" in attn(*command, "--gold", gold, status=2).err
 
 
 def test_a_variant_that_makes_no_model_is_refused_before_any_file_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, attn: Attn
 ) -> None:
     out = tmp_path / "out"
     command = ["models", "compare", "dot,coverage=true", "-o", str(out)]
@@ -253,12 +239,11 @@ def test_a_variant_that_makes_no_model_is_refused_before_any_file_is_read(
         (tmp_path / name).write_bytes(b"\xff")  # reading it would fail
     files = [str(tmp_path / "no.en"), str(tmp_path / "no.de")]
     data = ["--train", *files, "--dev", *files]
-    assert app.run([*command, *data]) == 1
-    said = capsys.readouterr().err
+    said = attn(*command, *data, status=1).err
     assert said.startswith("attn: variant dot,coverage=true: ") and "additive" in said
     assert said.count("\n") == 1 and not out.exists()
 
 
-def test_variants_swallowed_by_an_option_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert app.run(["models", "compare", "--train", "a.en", "a.de", "dot", "--dev", "b"]) == 2
-    assert "before the options" in capsys.readouterr().err
+def test_variants_swallowed_by_an_option_are_noticed(attn: Attn) -> None:
+    words = ["--train", "a.en", "a.de", "dot", "--dev", "b"]
+    assert "before the options" in attn("models", "compare", *words, status=2).err

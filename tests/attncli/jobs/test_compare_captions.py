@@ -20,6 +20,7 @@ from attncli.tasks.caption.evaluation import evaluate_captions
 from attncli.training.run.configuration import run_config
 from models.base.errors import ModelError
 from models.bundle import read
+from tests.attncli.command_line import Attn
 from tests.attncli.training.small import after
 from tests.attncli.training.small import run as train
 from tests.attncli.training.small_captions import SMALL, Files, small_config
@@ -51,14 +52,11 @@ def runs_of(out: Path) -> list[dict[str, Any]]:
     return [{name: row[name] for name in row if name not in TIMES} for row in found]
 
 
-def test_reads_and_networks_are_compared_by_cider(
-    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, attn: Attn) -> None:
     """The test scores of a run are those of `attn evaluate captions`."""
     out = tmp_path / "out"
     words = command(files, out, "soft", "hard,patches", "--test", str(files.dev), "--seeds", "2")
-    assert app.run(words) == 0
-    table = capsys.readouterr().out
+    table = attn(*words).out
     assert "test CIDEr-D" in table and "test BLEU-4" in table and "AER" not in table
     assert "Noise: " in table and "CIDEr-D" in table.partition("Noise: ")[2]
     assert "patches,hard: hard attention, read by argmax." in table
@@ -100,7 +98,7 @@ def test_a_comparison_stopped_anywhere_ends_as_an_unbroken_one(
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path) -> None:
+def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn: Attn) -> None:
     rows = [line.split("\t") for line in files.train.read_text("utf-8").splitlines()]
     splits = ("train", "train", "val", "test")
     images = [
@@ -111,31 +109,29 @@ def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path) -> No
     whole.write_text(json.dumps({"images": images}))
     out = tmp_path / "out"
     named = files._replace(train=whole)
-    assert app.run([*command(named, out, "soft"), "--seeds", "1"]) == 0
+    attn(*command(named, out, "soft"), "--seeds", "1")
     [row] = runs_of(out)
     assert row["test_cider"] is not None and not (out / "dev.tsv").exists()
 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_variants_start_from_the_weights_of_one_model(
-    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: Files, tmp_path: Path, attn: Attn
 ) -> None:
     """A learning rate of almost 0 leaves them as they were."""
     start, out = tmp_path / "start", tmp_path / "out"
     train(small_config(files, "train.steps=2"), start)
     words = [word for word in command(files, out, "soft", "hard") if word not in ("-p", NANO)]
     words += ["-s", "train.lr=1e-12", "--seeds", "1"]
-    assert app.run([*words, "--start-from", str(start)]) == 0
+    attn(*words, "--start-from", start)
     weights = read(start).model.state_dict()
     for variant in ("soft", "hard"):
         found = read(out / variant / "seed-1").model
         assert found.config.attention.read == variant
         for name, tensor in found.state_dict().items():
             assert tensor.allclose(weights[name], atol=1e-6), name
-    assert app.run([*words, "-p", NANO]) == 1
-    assert "the initial model has changed" in capsys.readouterr().err
-    assert app.run([*words, "-p", NANO, "--start-from", str(start)]) == 1
-    assert "--preset" in capsys.readouterr().err
+    assert "the initial model has changed" in attn(*words, "-p", NANO, status=1).err
+    assert "--preset" in attn(*words, "-p", NANO, "--start-from", start, status=1).err
 
 
 def test_soft_and_hard_can_be_compared_by_default() -> None:
@@ -174,22 +170,17 @@ def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
         ),
     ],
 )
-def test_options_of_two_kinds_are_refused(
-    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.run(["models", "compare", "soft", *options]) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+def test_options_of_two_kinds_are_refused(options: list[str], said: str, attn: Attn) -> None:
+    assert said in " ".join(attn("models", "compare", "soft", *options, status=2).err.split())
 
 
 def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(
-    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: Files, tmp_path: Path, attn: Attn
 ) -> None:
     test, out = tmp_path / "test.tsv", tmp_path / "out"
     test.write_text("none.png\ta red square\n")
-    assert app.run([*command(files, out, "soft"), "--test", str(test)]) == 1
-    assert "none.png first" in capsys.readouterr().err
-    assert app.run([*command(files, out, "soft"), "-s", "data.dev_share=0.1"]) == 1
-    said = capsys.readouterr().err
+    assert "none.png first" in attn(*command(files, out, "soft"), "--test", test, status=1).err
+    said = attn(*command(files, out, "soft"), "-s", "data.dev_share=0.1", status=1).err
     assert "22 captioned images; expected 10 images or more" in said
     assert "raise data.dev_share" in said
     assert not (out / "soft").exists()

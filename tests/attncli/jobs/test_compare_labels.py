@@ -8,24 +8,21 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.variants import find
-from attncli.shell import app
 from attncli.training.run.configuration import run_config
 from models.base.errors import ModelError
+from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import TINY
 
 SETTINGS = [word for setting in TINY for word in ("-s", setting)]
 
 
-def test_poolings_are_compared_by_accuracy(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_poolings_are_compared_by_accuracy(tmp_path: Path, attn: Attn) -> None:
     table, test = write_toy(tmp_path / "a.tsv", 90), write_toy(tmp_path / "b.tsv", 20, seed=3)
     out, chosen = tmp_path / "out", ["mean", "final,general", "--seeds", "2"]
     command = ["models", "compare", *chosen, "-o", str(out), "--threads", "1", *SETTINGS]
     command += ["--labels", str(table), "--test", str(test)]
-    assert app.run(command) == 0
-    shown = capfd.readouterr().out
+    shown = attn(*command).out
     assert "dev accuracy" in shown and "test accuracy" in shown and "BLEU" not in shown
     assert "standard deviation of accuracy" in shown
     record = json.loads((out / "comparison.json").read_text())

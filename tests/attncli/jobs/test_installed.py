@@ -12,11 +12,11 @@ import pytest
 
 from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
-from attncli.shell import app
 from models import load, load_translator
 from models.base.errors import ModelError
 from models.catalogue import installed
 from models.storage.about import About, read_facts
+from tests.attncli.command_line import Attn
 
 TEXTS = ["The old dog sees a house.", "He sleeps."]
 
@@ -39,22 +39,20 @@ def packed(tiny_bundle: Path, tmp_path: Path) -> Path:
 
 
 def test_a_packed_model_is_used_by_name_on_another_machine(
-    packed: Path, spots: Path, capsys: pytest.CaptureFixture[str]
+    packed: Path, spots: Path, attn: Attn
 ) -> None:
-    assert app.run(["models", "add", str(packed)]) == 0
+    attn("models", "add", packed)
     assert sorted(path.name for path in spots.iterdir()) == ["small"]
     assert read_facts(spots / "small").about == About("a tiny one", ("en", "de"), "CC0", "BLEU 1")
-    assert app.run(["translate", "-m", "small", TEXTS[0]]) == 0
-    out = capsys.readouterr().out
+    out = attn("translate", "-m", "small", TEXTS[0]).out
     assert out == load_translator("small").translate(TEXTS)[0].text + "\n"
-    assert app.run(["models"]) == 0
-    row = next(row for row in capsys.readouterr().out.splitlines() if row.startswith("  small"))
+    row = next(row for row in attn("models").out.splitlines() if row.startswith("  small"))
     assert row.split()[1:5] == ["user", "translate", "en", "de"]
     assert row.endswith("any  CC0      BLEU 1")
-    assert app.run(["models", "add", str(packed)]) == 1
-    assert "--name" in capsys.readouterr().err
-    assert app.run(["models", "remove", "small"]) == 0 and not list(spots.iterdir())
-    assert app.run(["models", "remove", "small"]) == 1
+    assert "--name" in attn("models", "add", packed, status=1).err
+    attn("models", "remove", "small")
+    assert not list(spots.iterdir())
+    attn("models", "remove", "small", status=1)
 
 
 def test_the_same_model_gives_the_same_file(tiny_bundle: Path, packed: Path) -> None:
@@ -93,19 +91,15 @@ def test_captioners_share_an_image_network_in_a_folder(
     assert json.loads(text)["model"]["image"]["weights"] in ("DEFAULT", "none")
 
 
-def test_show_prints_facts_and_card(
-    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_show_prints_facts_and_card(packed: Path, tmp_path: Path, attn: Attn) -> None:
     card = tmp_path / "card.md"
     card.write_text("# Small\n\nKnows little.\n")
     pack(add(packed), tmp_path / "carded.zip", Packing(card=card))
     add(tmp_path / "carded.zip")
-    assert app.run(["models", "show", "carded"]) == 0
-    out = capsys.readouterr().out
+    out = attn("models", "show", "carded").out
     assert "# languages: en, de\n# score: BLEU 1\n# licence: CC0\n" in out
     assert "# Knows little.\n" in out
-    assert app.run(["models", "show", "cardde"]) == 1
-    assert "did you mean carded" in capsys.readouterr().err
+    assert "did you mean carded" in attn("models", "show", "cardde", status=1).err
 
 
 def rewritten(path: Path, change: Callable[[zipfile.ZipFile], None], *, drop: str = "") -> Path:
@@ -162,33 +156,30 @@ def test_a_name_is_no_path(name: str, packed: Path) -> None:
         add(packed, name)
 
 
-def test_verify_reports_every_damaged_model(
-    packed: Path, spots: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_reports_every_damaged_model(packed: Path, spots: Path, attn: Attn) -> None:
     for name in ("good", "bad", "old"):
         add(packed, name)
-    assert app.run(["models", "verify"]) == 0
+    attn("models", "verify")
     (spots / "old" / "SHA256SUMS").unlink()
     weights = spots / "bad" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    assert app.run(["models", "verify"]) == 1
-    out, err = capsys.readouterr()
+    out, err = attn("models", "verify", status=1)
     assert "good: ok\n" in out and "old: ok (no digests)\n" in out and "bad: ok" not in out[-300:]
     assert "bad/model.safetensors differs" in err
-    assert app.run(["models", "verify", "good"]) == 0
+    attn("models", "verify", "good")
 
 
 def test_without_a_model_the_models_for_the_task_are_listed(
-    packed: Path, capsys: pytest.CaptureFixture[str], tiny_bundle: Path
+    packed: Path, attn: Attn, tiny_bundle: Path
 ) -> None:
     add(packed)
-    assert app.run(["translate", "x"]) == 1
-    assert capsys.readouterr().err == "attn: no model given; expected -m MODEL, one of small\n"
+    said = attn("translate", "x", status=1).err
+    assert said == "attn: no model given; expected -m MODEL, one of small\n"
     shutil.copytree(tiny_bundle, installed.BOX / "everyday")
-    assert app.run(["translate", TEXTS[0]]) == 0
-    assert capsys.readouterr().out == load_translator("everyday").translate(TEXTS)[0].text + "\n"
+    [found, _] = load_translator("everyday").translate(TEXTS)
+    assert attn("translate", TEXTS[0]).out == f"{found.text}\n"
 
 
 def test_the_use_follows_from_the_licence() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.loading import model_names
-from attncli.shell import app
 from models import load_translator
 from models.bundle import read, save
 from models.config.tables import SearchConfig
+from tests.attncli.command_line import Attn
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_models_are_named_by_the_parts_of_their_paths_that_differ(
 
 
 def test_a_model_searches_by_its_saved_settings(
-    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tiny_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
     bundle, folder = read(tiny_bundle), tmp_path / "model"
     folder.mkdir()
@@ -46,10 +46,10 @@ def test_a_model_searches_by_its_saved_settings(
     [other] = translator.translate([line], search=replace(short, max_extra=9))
     assert len(own.hypotheses[0].ids) <= 2 < len(other.hypotheses[0].ids)
     words = ["translate", "-m", str(folder), "--threads", "1", line]
-    assert app.run(words) == app.run([*words, "-s", "search.max_extra=9"]) == 0
-    assert capsys.readouterr().out == f"{own.text}\n{other.text}\n"
+    assert attn(*words).out == f"{own.text}\n"
+    assert attn(*words, "-s", "search.max_extra=9").out == f"{other.text}\n"
 
     test, out = tmp_path / "test.tsv", tmp_path / "out"
     test.write_text(f"{line}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
-    assert app.run(["evaluate", "-m", str(folder), "--save", str(out), str(test)]) == 0
+    attn("evaluate", "-m", folder, "--save", out, test)
     assert out.read_text("utf-8") == f"{own.text}\n"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs import runs as job
-from attncli.shell import app
 from attncli.training.events import AlreadyFinished
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.lock import locked
 from models import load_translator
 from models.base.errors import ModelError
+from tests.attncli.command_line import Attn
 from tests.attncli.training.small import run, small_config, write_texts
 from tests.fixtures.before_restructuring import make
 
@@ -62,33 +62,27 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
     assert listed()["runs/half"].state == "damaged"
 
 
-def test_the_table_json_and_an_empty_folder(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.run(["runs", "runs/demo"]) == 0
-    head, row = capsys.readouterr().out.splitlines()
+def test_the_table_json_and_an_empty_folder(folder: Path, attn: Attn) -> None:
+    head, row = attn("runs", "runs/demo").out.splitlines()
     assert head.split() == ["run", "state", "data", "languages", "score", "updates", "date", "size"]
     assert row.startswith("runs/demo  finished  train.tsv")
-    assert app.run(["runs", "--json"]) == 0
-    records = json.loads(capsys.readouterr().out)
+    records = json.loads(attn("runs", "--json").out)
     assert {record["state"] for record in records} == {"finished", "stopped"}
     shutil.rmtree(folder)
-    assert app.run(["runs"]) == 0 and "attn train" in capsys.readouterr().err
-    assert app.run(["runs", "nowhere"]) == 1 and "nowhere" in capsys.readouterr().err
+    assert "attn train" in attn("runs").err
+    assert "nowhere" in attn("runs", "nowhere", status=1).err
 
 
-def test_pruning_leaves_a_finished_run_with_the_same_model(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pruning_leaves_a_finished_run_with_the_same_model(folder: Path, attn: Attn) -> None:
     text = "The old dog sees a small house."
     half, before = contents(folder / "half"), contents(folder / "demo")
     expected = load_translator(folder / "demo").translate([text])
     freeable = listed()["runs/demo"].freeable
-    assert app.run(["runs", "prune", "demo", "--dry-run"]) == 0
+    attn("runs", "prune", "demo", "--dry-run")
     assert contents(folder / "demo") == before
-    assert app.run(["runs", "prune", "demo"]) == 1, "nobody can answer"
-    assert "--yes" in capsys.readouterr().err and contents(folder / "demo") == before
-    assert app.run(["runs", "prune", "--yes"]) == 0
+    assert "--yes" in attn("runs", "prune", "demo", status=1).err, "nobody can answer"
+    assert contents(folder / "demo") == before
+    attn("runs", "prune", "--yes")
     after = listed()["runs/demo"]
     assert after.state == "finished" and after.freeable == 0
     assert after.bytes <= sum(map(len, before.values())) - freeable + 500  # finished.json
@@ -96,23 +90,23 @@ def test_pruning_leaves_a_finished_run_with_the_same_model(
     assert (folder / "demo/log.jsonl").read_bytes() == before["log.jsonl"]
     assert load_translator(folder / "demo").translate([text]) == expected
     assert contents(folder / "half") == half, "a stopped run still needs its checkpoint"
-    assert app.run(["runs", "prune"]) == 0 and "nothing to remove" in capsys.readouterr().err
+    assert "nothing to remove" in attn("runs", "prune").err
 
 
 def test_what_is_shipped_or_has_not_finished_is_never_pruned(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     half = contents(folder / "half")
     with pytest.raises(ModelError, match="not finished"):
         job.prune(folder / "half")
-    assert app.run(["runs", "prune", "half", "--yes"]) == 0
+    attn("runs", "prune", "half", "--yes")
     kept = contents(folder / "half")
     assert {name: kept[name] for name in half if name != ".lock"} == half
     with locked(folder / "demo"):
         before = contents(folder / "demo")
         with pytest.raises(ModelError, match="another process works"):
             job.prune(folder / "demo")
-        assert app.run(["runs", "prune", "demo", "--yes"]) == 0
+        attn("runs", "prune", "demo", "--yes")
     monkeypatch.setattr(job, "BOX", folder)
     with pytest.raises(ModelError, match="shipped"):
         job.prune(folder / "demo")
@@ -120,7 +114,7 @@ def test_what_is_shipped_or_has_not_finished_is_never_pruned(
 
 
 def test_four_levels_are_searched_and_the_home_folder_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, attn: Attn
 ) -> None:
     for run_folder in ("a/b/c/run", "a/b/c/d/run"):
         shutil.copytree(folder / "demo", folder / run_folder)
@@ -129,8 +123,7 @@ def test_four_levels_are_searched_and_the_home_folder_is_refused(
     monkeypatch.setenv("HOME", str(folder))
     before = contents(folder)
     for place in ("/", str(folder.parent), str(folder)):
-        assert app.run(["runs", "prune", place, "--yes"]) == 1
-        assert "contains the home folder" in capsys.readouterr().err
+        assert "contains the home folder" in attn("runs", "prune", place, "--yes", status=1).err
     assert contents(folder) == before
 
 

@@ -56,21 +56,6 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     assert_stops_change_nothing(small_config(texts, *changes, preset=preset), tmp_path)
 
 
-@pytest.mark.usefixtures("drawn")
-def test_a_checkpoint_before_an_evaluation_that_is_due_does_not_skip_it(
-    texts: Texts, tmp_path: Path
-) -> None:
-    config = small_config(texts, "train.evaluate_every=2", "train.steps=4")
-    run(config, tmp_path / "unbroken")
-    with pytest.raises(Interrupted):
-        run(config, tmp_path / "broken", after(2))
-    assert (tmp_path / "broken" / "curves.png").read_bytes().startswith(b"\x89PNG")
-    assert not (tmp_path / "broken" / "model.safetensors").exists()
-    events = run(config, tmp_path / "broken")
-    assert [type(event) for event in events[:2]] == [Started, Evaluated]
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
-
-
 def test_every_part_is_asked_whether_to_stop(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, "train.steps=2", "train.evaluate_every=2")
     polls = itertools.count()
@@ -83,6 +68,7 @@ def test_every_part_is_asked_whether_to_stop(texts: Texts, tmp_path: Path) -> No
         assert_same(folder, tmp_path / "unbroken")
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_events_of_a_run(texts: Texts, tmp_path: Path) -> None:
     events = run(small_config(texts), tmp_path / "run")
     assert isinstance(events[0], Started) and events[0].step == 0
@@ -93,6 +79,7 @@ def test_the_events_of_a_run(texts: Texts, tmp_path: Path) -> None:
     records = read_log(tmp_path / "run" / "log.jsonl")
     assert records[0]["event"] == "start" and records[0]["precision"] in ("fp32", "bf16")
     assert records[0]["parameters"] == events[0].parameters
+    assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_finished_run_says_so_and_does_nothing(

@@ -12,7 +12,6 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from attncli.data.images.augment import Augmentation
-from attncli.shell import app
 from attncli.tasks.caption.training import data
 from attncli.tasks.caption.training import features as image_features
 from attncli.training.events import Evaluated, FinalModel, Interrupted, Started, Stepped
@@ -22,6 +21,7 @@ from models.bundle import read
 from models.encoders.small_cnn import SmallCnn
 from models.images.opening import open_image
 from models.inference.captioner import Captioner
+from tests.attncli.command_line import Attn
 from tests.attncli.training.small import after, assert_same, assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import PATCHES, PRETRAINED, Files, as_tar, small_config
 
@@ -70,9 +70,7 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     assert_stops_change_nothing(small_config(files, *changes, preset=preset), tmp_path)
 
 
-def test_a_run_learns_and_leaves_a_captioner(
-    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path, attn: Attn) -> None:
     changes = ("train.steps=280", "train.evaluate_every=140", "train.batch_tokens=200")
     config = small_config(files, *PATCHES, *changes, "model.dropout=0", "model.hidden=32")
     started, *events, kept = run(config, tmp_path / "run")
@@ -87,8 +85,8 @@ def test_a_run_learns_and_leaves_a_captioner(
         assert name.split("-")[0] in caption.text.split()
     evaluate = ["evaluate", "captions", "-m", tmp_path / "run", "--json"]
     given = ["--images", files.images, files.dev]
-    assert app.run([*map(str, [*evaluate, *given])]) == 0  # by the run's own search: greedy
-    [system] = json.loads(capsys.readouterr().out)["systems"]
+    # by the run's own search: greedy
+    [system] = json.loads(attn(*map(str, [*evaluate, *given])).out)["systems"]
     assert system["bleu"][3] == pytest.approx(kept.score)
 
 

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from attncli.shell import app
 from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
 from attncli.training.run.command_line import settings
 from attncli.training.run.raised_limits import is_over, reopen
@@ -19,6 +18,7 @@ from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.updates import clock
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
+from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config
 
 
@@ -107,39 +107,27 @@ def test_a_run_that_stopped_early_continues_with_more_patience() -> None:
     assert not is_over(counters, TrainConfig(steps=90, patience=4))
 
 
-def test_a_run_continues_by_its_folder(
-    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_continues_by_its_folder(texts: Texts, tmp_path: Path, attn: Attn) -> None:
     folder = str(tmp_path / "run")
     chosen = [part for setting in SMALL for part in ("-s", setting)]
-    assert app.run(["train", str(texts.train), "-o", folder, *chosen, "-s", "train.steps=3"]) == 0
-    assert app.run(["train", folder]) == 0
-    assert "finished before, after 3 updates" in capsys.readouterr().err
-    assert app.run(["train", folder, "-s", "train.steps=5"]) == 0
+    attn("train", texts.train, "-o", folder, *chosen, "-s", "train.steps=3")
+    assert "finished before, after 3 updates" in attn("train", folder).err
+    said = attn("train", folder, "-s", "train.steps=5").err
     assert read_counters(RunFolder(tmp_path / "run").checkpoint).step == 5
-    assert "no dev set" not in capsys.readouterr().err  # a part of the pairs was held out
-    assert app.run(["train", str(tmp_path)]) == 1
-    assert "without config.toml" in capsys.readouterr().err
+    assert "no dev set" not in said  # a part of the pairs was held out
+    assert "without config.toml" in attn("train", tmp_path, status=1).err
 
 
-def test_a_run_without_a_dev_set_says_so_once(
-    texts: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_without_a_dev_set_says_so_once(texts: Texts, tmp_path: Path, attn: Attn) -> None:
     chosen = [part for setting in (*SMALL, "data.dev_share=0") for part in ("-s", setting)]
     words = ["train", str(texts.train), "-o", str(tmp_path / "run"), *chosen]
-    assert app.run([*words, "-s", "train.steps=1"]) == 0
-    said = capsys.readouterr().err
+    said = attn(*words, "-s", "train.steps=1").err
     assert "no dev set: nothing is scored" in said and "name one with --dev\n" in said
-    assert app.run([*words, "-s", "train.steps=2"]) == 0
-    assert "no dev set" not in capsys.readouterr().err
+    assert "no dev set" not in attn(*words, "-s", "train.steps=2").err
 
 
-def test_a_run_before_its_first_evaluation_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_before_its_first_evaluation_says_so(tmp_path: Path, attn: Attn) -> None:
     (tmp_path / "config.toml").touch()
-    assert app.run(["models", "show", str(tmp_path)]) == 1
-    assert "is a run that has no model yet" in capsys.readouterr().err
+    assert "is a run that has no model yet" in attn("models", "show", tmp_path, status=1).err
     file = str(tmp_path / "config.toml")
-    assert app.run(["models", "show", file]) == 1
-    assert f"{file} is a file; expected a folder" in capsys.readouterr().err
+    assert f"{file} is a file; expected a folder" in attn("models", "show", file, status=1).err

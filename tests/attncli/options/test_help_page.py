@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
 from attncli.options.help_page import OTHER, SECTIONS, row, unbroken
 from attncli.shell import app
+from tests.attncli.command_line import Attn
 
+Page = Callable[[str], str]
 MOST_OPTIONS, MOST_LINES, MOST_OPTIONS_OF_ALL_PAGES = 25, 80, 224
 
 
-def page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str) -> str:
+@pytest.fixture
+def page(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> Page:
+    """Return a function that gives the help page of a command."""
     monkeypatch.setenv("COLUMNS", "80")
-    assert app.run([*name.split(), "--help"]) == 0
-    return capsys.readouterr().out
+    return lambda name: str(attn(*name.split(), "--help").out)
 
 
 @pytest.mark.parametrize("name", app.COMMANDS)
-def test_no_word_is_broken_and_no_type_of_python_is_shown(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = page(capsys, monkeypatch, name)
+def test_no_word_is_broken_and_no_type_of_python_is_shown(name: str, page: Page) -> None:
+    shown = page(name)
     assert not re.search(r"\w-$|\ue000|\ue001", shown, re.M)
     assert not re.search(r"<(int|float|str|path|list\[)|x>=|<=x", shown)
     before, _, example = shown.partition("Example:")
@@ -30,24 +32,20 @@ def test_no_word_is_broken_and_no_type_of_python_is_shown(
     assert f"attn {name}" in example.splitlines()[-1]
 
 
-def test_a_help_page_is_short(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_help_page_is_short(page: Page) -> None:
     counts = {}
     for name in app.COMMANDS:
-        rows = page(capsys, monkeypatch, name).splitlines()
+        rows = page(name).splitlines()
         counts[name] = sum(row.startswith("  -") for row in rows)
         assert counts[name] <= MOST_OPTIONS and len(rows) <= MOST_LINES, name
     assert sum(counts.values()) <= MOST_OPTIONS_OF_ALL_PAGES
 
 
-def test_many_options_are_listed_in_sections_and_few_in_one(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    titles = re.findall(r"^(\w.*):$", page(capsys, monkeypatch, "translate"), re.M)
+def test_many_options_are_listed_in_sections_and_few_in_one(page: Page) -> None:
+    titles = re.findall(r"^(\w.*):$", page("translate"), re.M)
     assert titles == ["Arguments", *(title for title in SECTIONS if title in titles), OTHER]
     assert {"Model", "Search", "Computation"} < set(titles)
-    assert re.findall(r"^(\w.*):$", page(capsys, monkeypatch, "models show"), re.M) == [
+    assert re.findall(r"^(\w.*):$", page("models show"), re.M) == [
         "Arguments",
         "Options",
     ]

@@ -8,11 +8,10 @@ import pytest
 
 from attncli.options.settings import listed, names_of, read_settings, tables_of
 from attncli.shell import app
-from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.translate.settings import TranslateTables
-from models.base.errors import ModelError
 from models.base.parsing import parse_toml
 from models.base.settings import flat
+from tests.attncli.command_line import Attn
 
 WITH_SETTINGS = [name for name in app.COMMANDS if tables_of(resolve_name(app.COMMANDS[name]))]
 
@@ -46,12 +45,9 @@ def test_an_option_of_its_own_beats_the_setting_of_the_same_name() -> None:
     ],
 )
 def test_a_setting_that_a_command_does_not_have_is_refused_in_one_line(
-    setting: str, expected: str, capsys: pytest.CaptureFixture[str]
+    setting: str, expected: str, attn: Attn
 ) -> None:
-    with pytest.raises(ModelError, match=expected.replace("[", ".")):
-        read_settings(CaptionTables, [setting])
-    assert app.run(["caption", "a.png", "-s", setting]) == 1
-    [line] = capsys.readouterr().err.splitlines()
+    [line] = attn("caption", "a.png", "-s", setting, status=1).err.splitlines()
     assert expected in line
 
 
@@ -63,21 +59,18 @@ def test_a_setting_that_a_command_does_not_have_is_refused_in_one_line(
     ],
 )
 def test_settings_of_the_search_that_have_no_effect_are_refused(
-    settings: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+    settings: list[str], expected: str, attn: Attn
 ) -> None:
     words = [word for setting in settings for word in ("-s", setting)]
-    assert app.run(["translate", "-m", "x", *words]) == 1
-    assert expected in capsys.readouterr().err
+    assert expected in attn("translate", "-m", "x", *words, status=1).err
 
 
 @pytest.mark.parametrize("name", WITH_SETTINGS)
-def test_help_lists_every_setting_of_a_command(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_lists_every_setting_of_a_command(name: str, attn: Attn) -> None:
     tables = tables_of(resolve_name(app.COMMANDS[name]))
     assert tables is not None
-    assert app.run([*name.split(), "-s", "help"]) == 0  # arguments that are missing do not matter
-    text = capsys.readouterr().out
+    # arguments that are missing do not matter
+    text = attn(*name.split(), "-s", "help").out
     assert text == f"{listed(tables)}\n"
     assert sorted(flat(parse_toml(text))) == sorted(names_of(tables))
 

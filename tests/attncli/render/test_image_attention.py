@@ -6,13 +6,12 @@ import base64
 import html
 import io
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from attncli.render.image_attention import WRITERS, writer_of
+from attncli.render.image_attention import WRITERS
 from attncli.render.image_attention.maps import (
     DARK,
     AttentionMaps,
@@ -23,7 +22,6 @@ from attncli.render.image_attention.maps import (
 from attncli.render.image_attention.page import fault, figure
 from attncli.render.image_attention.terminal import SHADES, maps_as_text
 from attncli.terminal.screen import Screen
-from models.base.errors import ModelError
 
 WORDS = ("a", "<b>red</b>", "円", "on")
 
@@ -167,9 +165,3 @@ def test_the_256_colours_are_near_the_24_bit_ones() -> None:
     )
     assert "38;5;198" in maps_as_text(flat, Screen(40, 256))  # 16 + 36 * 5 + 6 * 0 + 2
     assert "48;2;255;0;102" in maps_as_text(flat, Screen(40, 1 << 24))
-
-
-def test_the_suffix_chooses_the_writer() -> None:
-    assert writer_of(Path("maps.PNG")) is WRITERS[".png"]
-    with pytest.raises(ModelError, match=r"maps.bmp; expected a name ending in .png, .html"):
-        writer_of(Path("maps.bmp"))

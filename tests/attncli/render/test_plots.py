@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from attncli.render.plots import Bar, Curve, bleu_by_length, curves
-from models.base.errors import ModelError
 
 HISTORY: list[dict[str, Any]] = [
     {"event": "start", "parameters": 10},
@@ -49,11 +48,3 @@ def test_no_window_is_opened_and_pyplot_stays_out(
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     bleu_by_length(tmp_path / "x.png", [Curve("a", [3, 8], [40, 30])], [Bar(0.5, 5.5, 7)])
     assert "matplotlib.pyplot" not in sys.modules
-
-
-def test_a_picture_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="expected a name ending in .png"):
-        bleu_by_length(tmp_path / "x.gif", [])
-    with pytest.raises(ModelError, match="cannot write"):
-        curves(tmp_path / "none" / "x.png", HISTORY)
-    assert not list(tmp_path.iterdir())

@@ -19,15 +19,16 @@ from attncli.terminal import console
 from attncli.training.settings.config import TrainConfig
 from models.base.errors import ModelError
 from models.base.settings import fields_of
+from tests.attncli.command_line import Attn
 
 
-def attn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "attncli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment or None)
 
 
 def test_help_lists_every_command_and_ends_with_an_example() -> None:
-    shown = attn("--help").stdout
+    shown = program("--help").stdout
     for name in app.COMMANDS:
         line = next(line for line in shown.splitlines() if line.startswith(f"  {name}  "))
         assert line.split(None, len(name.split()))[-1] in app.summary(name)
@@ -53,19 +54,16 @@ def test_the_line_in_the_list_is_the_first_of_the_docstring(name: str) -> None:
     assert len(app.summary(name)) <= 58, "longer ones are cut in the list at 80 columns"
 
 
-def test_commands_under_another_are_listed_suggested_and_refused(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert app.run(["models", "--help"]) == 0
-    shown = capsys.readouterr().out
+def test_commands_under_another_are_listed_suggested_and_refused(attn: Attn) -> None:
+    shown = attn("models", "--help").out
     assert re.search(rf"attn models show +{re.escape(app.summary('models show'))}", shown)
-    assert app.run(["models", "shwo", "dot"]) == 2
-    assert "'models show'" in capsys.readouterr().err
+    assert "'models show'" in attn("models", "shwo", "dot", status=2).err
 
 
-def test_help_imports_nothing_heavy() -> None:
+@pytest.mark.parametrize("word", ["--help", "models"])
+def test_help_and_the_list_of_models_import_nothing_heavy(word: str) -> None:
     code = (
-        "import sys; from attncli.shell.app import run; run(['--help']);"
+        f"import sys; from attncli.shell.app import run; run([{word!r}]);"
         "heavy = {'torch', 'torchvision', 'PIL', 'numpy', 'sentencepiece', 'rich', 'sacrebleu'};"
         "print(heavy & set(sys.modules))"
     )
@@ -75,12 +73,12 @@ def test_help_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_commands_and_options(shell: str) -> None:
-    script = attn(_ATTN_COMPLETE=f"source_{shell}").stdout
+    script = program(_ATTN_COMPLETE=f"source_{shell}").stdout
     assert f"_ATTN_COMPLETE=complete_{shell}" in script
     bash = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "attn tr"}
-    assert attn(**bash).stdout.split() == ["train", "translate"]
+    assert program(**bash).stdout.split() == ["train", "translate"]
     options = {**bash, "COMP_CWORD": "2", "COMP_WORDS": "attn translate --gl"}
-    assert attn(**options).stdout.split() == ["--glossary"]
+    assert program(**options).stdout.split() == ["--glossary"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +100,7 @@ def test_completion_knows_commands_and_options(shell: str) -> None:
 def test_values_are_completed(words: str, expected: list[str]) -> None:
     count = str(len(words.split()) - 1)
     environment = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": count, "COMP_WORDS": words}
-    assert attn(**environment).stdout.split() == expected
+    assert program(**environment).stdout.split() == expected
 
 
 def test_settings_are_completed_by_name_with_their_docs() -> None:
@@ -116,10 +114,10 @@ def test_settings_are_completed_by_name_with_their_docs() -> None:
 
 
 def test_the_completion_shown_is_that_of_the_calling_shell() -> None:
-    program = f"{shlex.quote(sys.executable)} -m attncli"
-    command = ["bash", "-c", f"{program} --show-completion; exit $?"]
+    line = f"{shlex.quote(sys.executable)} -m attncli --show-completion; exit $?"
+    command = ["bash", "-c", line]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert shown.strip() == attn(_ATTN_COMPLETE="source_bash").stdout.strip() != ""
+    assert shown.strip() == program(_ATTN_COMPLETE="source_bash").stdout.strip() != ""
 
 
 @pytest.mark.parametrize(
@@ -133,7 +131,7 @@ def test_the_completion_shown_is_that_of_the_calling_shell() -> None:
     ],
 )
 def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:
-    ended = attn(*arguments, PATH="")
+    ended = program(*arguments, PATH="")
     assert ended.returncode == 2
     assert expected in ended.stderr.splitlines()[-1]
     assert not ended.stdout
@@ -148,24 +146,9 @@ def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setitem(app.COMMANDS, "broken", "attncli.shell.app:broken")
 
 
-def test_a_mistake_is_one_line_and_1(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistake_is_one_line_and_1(monkeypatch: pytest.MonkeyPatch, attn: Attn) -> None:
     table_with(monkeypatch, ModelError("a cat\non the mat", "a dog", "feed it"))
-    assert app.run(["broken"]) == 1
-    assert capsys.readouterr().err == "attn: a cat on the mat; expected a dog; feed it\n"
-
-
-@pytest.mark.parametrize("error, status", [(KeyboardInterrupt(), 130), (BrokenPipeError(), 0)])
-def test_interrupts_and_closed_pipes_end_quietly(
-    error: BaseException,
-    status: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    table_with(monkeypatch, error)
-    assert app.run(["broken"]) == status
-    assert capsys.readouterr() == ("", "")
+    assert attn("broken", status=1).err == "attn: a cat on the mat; expected a dog; feed it\n"
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,19 +158,13 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["", *app.COMMANDS])
-def test_h_is_help_and_every_command_can_be_quiet(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.run([*name.split(), "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert app.run([*name.split(), "-h"]) == 0
-    assert capsys.readouterr().out == shown and "-h, --help" in shown
+def test_h_is_help_and_every_command_can_be_quiet(name: str, attn: Attn) -> None:
+    shown = attn(*name.split(), "--help").out
+    assert attn(*name.split(), "-h").out == shown and "-h, --help" in shown
     assert not name or "-q, --quiet" in shown
 
 
-def test_a_quiet_command_reports_problems_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_quiet_command_reports_problems_only(monkeypatch: pytest.MonkeyPatch, attn: Attn) -> None:
     def talk() -> None:
         """Talk."""
         console.say("a remark")
@@ -197,10 +174,8 @@ def test_a_quiet_command_reports_problems_only(
 
     monkeypatch.setattr(app, "talk", talk, raising=False)
     monkeypatch.setitem(app.COMMANDS, "talk", "attncli.shell.app:talk")
-    assert app.run(["talk", "-q"]) == 0
-    assert capsys.readouterr().err == "attn: a problem\n"
-    assert app.run(["talk"]) == 0
-    assert capsys.readouterr().err == "a remark\nworking 100 %\nattn: a problem\n"
+    assert attn("talk", "-q").err == "attn: a problem\n"
+    assert attn("talk").err == "a remark\nworking 100 %\nattn: a problem\n"
 
 
 @pytest.mark.parametrize(

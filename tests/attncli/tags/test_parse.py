@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from random import Random
 
 import pytest
 
 from attncli.tags.parse import parse
-from attncli.tags.project import project_tags
 from attncli.tags.scan import count, scan
 from attncli.tags.words import words
 from tests.attncli.tags.small import line
@@ -100,13 +98,3 @@ def test_words_keep_accents_and_scripts_without_spaces_are_split_by_character() 
 def test_a_block_ends_a_text_and_a_line_break_does_not() -> None:
     assert parse("<ul><li>One</li> <li>two<br>three</li></ul>").blocks == ["One", "two three"]
     assert parse(" one <b>two</b> ").blocks == [" one two "]
-
-
-@pytest.mark.parametrize(
-    "hostile", ["<!--", "<b>", "<b></b>", "{a,plural,", "<a x='", "%(", "{x} w "]
-)
-def test_hostile_lines_take_no_more_time_than_others(hostile: str) -> None:
-    start = time.process_time()
-    tagged = parse(hostile * 20_000)
-    project_tags(tagged, "one two", [{}, {}])
-    assert time.process_time() - start < 5

@@ -10,7 +10,6 @@ import pytest
 
 from attncli.data.text.mixture import Mixture
 from attncli.embedded.grammar import generate
-from attncli.shell import app
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
 from attncli.tasks.translate.training.source import TextTraining
@@ -25,6 +24,7 @@ from models import load_translator
 from models.base.errors import ModelError
 from models.base.settings import from_dict
 from models.config.tables import TokenizerConfig
+from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, after, assert_same, run
 
 VARIED = (
@@ -124,12 +124,6 @@ def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
         run(other, tmp_path / "run")
 
 
-def test_a_dev_corpus_of_another_language_is_refused_before_data_are_read() -> None:
-    corpora, dev = [CorpusConfig("en-de", ("a", "b"))], [CorpusConfig("en-xx", ("c", "d"))]
-    with pytest.raises(ModelError, match="unknown language of a dev corpus 'xx'"):
-        settings([], corpora=corpora, dev_corpora=dev)
-
-
 def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     path = config.data.corpora[1].files[0]
@@ -213,17 +207,17 @@ def test_other_forms_are_refused(text: str) -> None:
         parse_corpus(text)
 
 
-def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_one_line(tmp_path: Path, attn: Attn) -> None:
     file = write_corpus(tmp_path, "en", "de", 4)
     for arguments, message in (
         (["--corpus", f"en-en={file}"], "two languages"),
         (["--corpus", f"en-de={file}", file], "one of them"),
         (["--corpus", f"en-de={file}", "-s", "tokenizer.joint=false"], "joint"),
         (["--dev-corpus", f"en-de={file}"], "without data.corpora"),
+        (["--corpus", f"en-de={file}", "--dev-corpus", "en-xx=none"], "a dev corpus 'xx'"),
         (["--corpus", f"en-de={file},{file},{file}"], "3 files"),
     ):
-        assert app.run(["train", *arguments, "-p", "transformer-nano", "-o", str(tmp_path)]) == 1
-        err = capsys.readouterr().err
+        err = attn("train", *arguments, "-p", "transformer-nano", "-o", tmp_path, status=1).err
         assert message in err and err.count("\n") == 1
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from attncli.jobs.models import catalogue
-from attncli.shell import app
 from attncli.training.run.configuration import run_config
 from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.toml import from_toml
@@ -19,45 +16,32 @@ from models.base import registry
 from models.base.settings import fields_of
 from models.catalogue import presets as zoo
 from models.config.tables import AttentionConfig
+from tests.attncli.command_line import Attn
 from tests.fixtures.before_restructuring import make
 
 
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert app.run(["models", *arguments]) == 0
-    return capsys.readouterr().out
-
-
-def test_the_list_has_every_name_with_a_line_and_a_paper(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_list_has_every_name_with_a_line_and_a_paper(attn: Attn) -> None:
     names = {name for table in registry.TABLES.values() for name in table} | set(zoo.PRESETS)
-    table, _, kinds = shown(capsys).partition("Parts: ")
+    table, _, kinds = attn("models").out.partition("Parts: ")
     rows = [row.split(maxsplit=1) for row in kinds.splitlines()[1:]]
     assert {name for _, row in rows for name in row.split(", ")} == names
     for kind, row in rows:
-        text = shown(capsys, kind)
-        assert text == shown(capsys, "show", kind)
+        text = attn("models", kind).out
+        assert text == attn("models", "show", kind).out
         summaries = text.splitlines()
         assert [line.split()[0] for line in summaries] == row.split(", ")
         assert all(len(line.split()) > 3 for line in summaries)
     assert all(entry.summary and entry.source for entry in catalogue())
-    groups = json.loads(shown(capsys, "--json"))
+    groups = json.loads(attn("models", "--json").out)
     models = groups.pop("models")
     assert all(model["name"] in table for model in models)
     assert {entry["name"] for group in groups.values() for entry in group} == names
 
 
-def test_the_list_imports_no_torch() -> None:
-    code = "from attncli.shell.app import run; run(['models'])"
-    code += "; import sys; print('torch' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert ended.stdout.endswith("\nFalse\n")
-
-
 @pytest.mark.parametrize("name", [name for name in zoo.PRESETS if "nano" in name])
-def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preset_is_shown_as_it_is_trained(name: str, attn: Attn) -> None:
     changes = ["tokenizer.size=500"]
-    text = shown(capsys, "show", name, "-s", *changes)
+    text = attn("models", "show", name, "-s", *changes).out
     values = from_toml(text, "shown")
     assert run_config(values.pop("preset"), values) == run_config(name, assignments=changes)
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
@@ -66,38 +50,32 @@ def test_a_preset_is_shown_as_it_is_trained(name: str, capsys: pytest.CaptureFix
     assert f"# {size:,} parameters with {tokens.get(source, '500 joint tokens')}\n" in text
 
 
-def test_a_part_is_shown_with_equation_source_and_options(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    text = shown(capsys, "show", "additive")
+def test_a_part_is_shown_with_equation_source_and_options(attn: Attn) -> None:
+    text = attn("models", "show", "additive").out
     assert "v^T tanh(" in text and "Source: Bahdanau" in text
     assert text.endswith("attn train --preset luong-small -s model.attention.score=additive\n")
-    assert "transformer-tiny" in shown(capsys, "show", "transformer").splitlines()[-1]
-    text = shown(capsys, "show", "hard")
+    assert "transformer-tiny" in attn("models", "show", "transformer").out.splitlines()[-1]
+    text = attn("models", "show", "hard").out
     assert "model.attention.read_gradient = reinforce " in text and "Options:" not in text
     assert fields_of(AttentionConfig)["read_gradient"].metadata["doc"] in text
-    assert "model.attention.coverage = false " in shown(capsys, "show", "additive")
-    assert " = " not in shown(capsys, "show", "dot").partition("Source:")[2]
-    [hard] = [e for e in json.loads(shown(capsys, "--json"))["reads"] if e["name"] == "hard"]
+    assert "model.attention.coverage = false " in attn("models", "show", "additive").out
+    assert " = " not in attn("models", "show", "dot").out.partition("Source:")[2]
+    [hard] = [e for e in json.loads(attn("models", "--json").out)["reads"] if e["name"] == "hard"]
     assert hard["settings"][0]["name"] == "model.attention.read_decode"
 
 
-def test_a_bundle_is_shown_with_its_size(
-    tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bundle_is_shown_with_its_size(tiny_bundle: Path, attn: Attn) -> None:
     from safetensors.torch import load_file
 
-    text = shown(capsys, "show", str(tiny_bundle))
+    text = attn("models", "show", str(tiny_bundle)).out
     size = sum(tensor.numel() for tensor in load_file(tiny_bundle / "model.safetensors").values())
     assert f"# {size:,} parameters with " in text
     assert from_toml(text, "shown")["model"]["embedding"] == 64
 
 
-def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(attn: Attn) -> None:
     run = Path(make.__file__).parent / "runs/finished"
-    text = shown(capsys, "show", str(run))
+    text = attn("models", "show", str(run)).out
     facts = ["# task: translate", "# data: train.tsv", "# score: BLEU", "# run: finished, 20 up"]
     places = [text.index(fact) for fact in [*facts, "# # transformer-nano", "\n[model]"]]
     assert places == sorted(places)
@@ -110,11 +88,8 @@ def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
     [("transformr", "did you mean transformer"), ("NOPE", "`attn models` lists all names"),
      ("./none", "no model at none"), (".", "config")],
 )  # fmt: skip
-def test_unknown_names_are_one_line(
-    name: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert app.run(["models", "show", name]) == 1
-    error = capsys.readouterr().err
+def test_unknown_names_are_one_line(name: str, said: str, attn: Attn) -> None:
+    error = attn("models", "show", name, status=1).err
     assert said in error and error.count("\n") == 1
 
 
@@ -128,11 +103,11 @@ def test_unknown_names_are_one_line(
     ],
 )
 def test_the_command_shown_for_a_part_is_a_valid_run_that_uses_it(
-    capsys: pytest.CaptureFixture[str], kind: str, name: str
+    attn: Attn, kind: str, name: str
 ) -> None:
     [usage] = [
         line.split()
-        for line in shown(capsys, "show", name).splitlines()
+        for line in attn("models", "show", name).out.splitlines()
         if line.startswith("attn train") and f".{kind}=" in line
     ]
     assert usage[2] == "--preset" and {*usage[4::2]} == {"-s"}

@@ -44,15 +44,6 @@ def test_the_same_links_counted_from_either_are_the_same(tmp_path: Path) -> None
     assert from_one.reason == "line 1 has 2p3, and 2 source words"
 
 
-def test_what_settles_nothing_is_asked_for(tmp_path: Path) -> None:
-    path = written(tmp_path, "1-1\n")
-    for lengths in (None, [(3, 3)]):
-        with pytest.raises(ModelError, match="from 0 or from 1.*--gold-index 0"):
-            read_links(path, lengths)
-    assert read_links(path, index="0").rows[0].sure == {(1, 1)}
-    assert read_links(path, index="1").rows[0].sure == {(0, 0)}
-
-
 def test_a_link_out_of_range_names_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "0-0\n0-0 1-2 2-0\n")
     lengths = [(1, 1), (2, 2)]
@@ -68,8 +59,3 @@ def test_a_link_out_of_range_names_its_line(tmp_path: Path) -> None:
 def test_what_is_no_link_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError, match=r"line \d: .* is not a link"):
         read_links(written(tmp_path, text))
-
-
-def test_as_many_lines_as_pairs(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="2 sentence pairs.*expected 3"):
-        read_links(written(tmp_path, "0-0\n0-0\n"), [(1, 1)] * 3)

@@ -33,12 +33,6 @@ def test_linked_tokens_share_a_row() -> None:
     assert not table[1].any()
 
 
-def test_a_link_outside_its_pair_is_refused(tiny_tokenizer: Tokenizer) -> None:
-    source, target = tiny_tokenizer.encode("She is"), tiny_tokenizer.encode_target("Sie ist")
-    with pytest.raises(ModelError, match="link 2-1 of a pair with 2 source and 2 target units"):
-        token_links(((0, 0), (2, 1)), source, target, tiny_tokenizer)
-
-
 def test_a_cell_is_linked_to_all_tokens_of_its_word(tiny_tokenizer: Tokenizer) -> None:
     target = tiny_tokenizer.encode_target("Der Hund sieht.")
     shares = units(tiny_tokenizer.target, target, marks=False).shares

@@ -9,11 +9,8 @@ from attncli.data.images.augment import Augmentation
 IMAGES = torch.rand(6, 3, 16, 16, generator=torch.Generator().manual_seed(1))
 
 
-def test_without_share_nothing_changes() -> None:
+def test_none_or_all_are_mirrored() -> None:
     torch.testing.assert_close(Augmentation(0.0, 1.0)(IMAGES), IMAGES)
-
-
-def test_all_are_mirrored() -> None:
     torch.testing.assert_close(Augmentation(1.0, 1.0)(IMAGES), IMAGES.flip(-1))
 
 

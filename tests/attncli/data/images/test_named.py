@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from attncli.data.images.named import is_alone, named_images
-from attncli.shell import app
 from models.base.errors import InputError
 from models.images.opening import open_image
+from tests.attncli.command_line import Attn
 
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"  # the beginning of a file
 
@@ -43,16 +43,12 @@ def test_a_tar_file_stands_for_its_images_and_one_of_them_is_named(archive: Path
 
 
 def test_captions_of_a_tar_file_are_those_of_its_files(
-    archive: Path, photos: Path, soft_captioner: Path, capsys: pytest.CaptureFixture[str]
+    archive: Path, photos: Path, soft_captioner: Path, attn: Attn
 ) -> None:
-    assert app.run(["caption", "-m", str(soft_captioner), str(archive)]) == 0
-    of_archive = dict(row.split("\t") for row in capsys.readouterr().out.splitlines())
-    assert app.run(["caption", "-m", str(soft_captioner), "-r", str(photos)]) == 0
-    of_files = dict(row.split("\t") for row in capsys.readouterr().out.splitlines())
-    assert of_archive == {
-        name.replace(f"{photos}/", f"{archive}/all/"): text for name, text in of_files.items()
-    }
-    assert app.run(["caption", "-m", str(soft_captioner), "--sidecar", str(archive)]) == 2
+    task = ["caption", "-m", soft_captioner]
+    of_files = attn(*task, "-r", photos).out.replace(f"{photos}/", f"{archive}/all/")
+    assert sorted(attn(*task, archive).out.splitlines()) == sorted(of_files.splitlines())
+    attn(*task, "--sidecar", archive, status=2)
 
 
 def test_a_damaged_tar_file_is_one_fault(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def refusal(paths: Sequence[Path | str]) -> str:
 def test_a_file_is_read_by_its_content_whatever_its_name(
     compress: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    texts = ["x" * (BLOCK + 1), *(f"line {number} ä\u2028b\x0cc" for number in range(30_000))]
+    texts = ["x" * (BLOCK + 1), *(f"line {n} ä\u2028b\x0cc\x85d\re\0" for n in range(30_000))]
     path = write(tmp_path / "text", compress("\n".join(texts).encode()))
     assert lines(path) == texts
 
@@ -129,20 +129,6 @@ def test_a_compressed_file_that_was_cut_off_is_refused(
     path = write(tmp_path / "x", compress(b"a line of text\n" * 1000)[:cut])
     with pytest.raises(ModelError, match="damaged or incomplete"):
         lines(path)
-
-
-@pytest.mark.parametrize(
-    "content, expected",
-    [
-        (b"a\r\nb\r\n", ["a", "b"]),
-        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb", ["a", "\ufeffb"]),
-        (b"\n\n", ["", ""]),
-        (b"a\rb\r", ["a\rb"]),
-        ("a\x85b\x00c\n".encode(), ["a\x85b\x00c"]),
-    ],
-)
-def test_lines_end_at_newline_only(content: bytes, expected: list[str], tmp_path: Path) -> None:
-    assert lines(write(tmp_path / "x", content)) == expected
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

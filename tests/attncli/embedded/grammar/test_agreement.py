@@ -40,15 +40,6 @@ def test_german_agreement_by_case(english: str) -> None:
     assert ", ".join(" ".join(text for text, _ in words) for words in forms) == AGREEMENT[english]
 
 
-def test_kein_takes_the_endings_of_ein() -> None:
-    words = german.noun_phrase(
-        countable("bare red apples"), german.ACCUSATIVE, "object", denied=True
-    )
-    assert [text for text, _ in words] == ["keine", "roten", "Äpfel"]
-    words = german.noun_phrase(countable("a red apple"), german.ACCUSATIVE, "object", denied=True)
-    assert [text for text, _ in words] == ["keinen", "roten", "Apfel"]
-
-
 @pytest.mark.parametrize(
     ("english", "expected"),
     [

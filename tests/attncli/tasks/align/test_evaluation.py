@@ -10,10 +10,11 @@ import pytest
 from attncli.data.alignments.links import PairLinks
 from attncli.embedded.grammar import Pair
 from attncli.scoring.alignments import score_alignments
-from attncli.shell import app
 from models.alignment import align
 from models.inference.translator import Translator
+from tests.attncli.command_line import Attn
 
+TASK = ("evaluate", "alignments")
 TEXTS = "a b c ||| x y\n\nd ||| z\n".replace("\n\n", "\n ||| \n")
 
 
@@ -22,64 +23,55 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = app.run(["evaluate", "alignments", *arguments])
-    out, err = capsys.readouterr()
-    return status, out, err
-
-
 @pytest.fixture(autouse=True)
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ATTN_MODEL", raising=False)
 
 
-def test_a_file_against_gold_that_counts_from_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_against_gold_that_counts_from_one(tmp_path: Path, attn: Attn) -> None:
     gold = write(tmp_path / "gold", "1-1 3p2\n\n1-1\n")
     found = write(tmp_path / "found", "0-0 1-1\n\n0-0\n")
     texts = write(tmp_path / "texts", TEXTS)
-    status, out, _ = run(capsys, "--json", "--gold", gold, "--hypotheses", found, texts)
-    record = json.loads(out)
+    task = [*TASK, "--gold", gold, "--hypotheses", found, texts]
+    record = json.loads(attn(*task, "--json").out)
     [scores] = record["alignments"]
-    assert status == 0 and record["gold"]["sure"] == 2 and record["gold"]["possible"] == 1
+    assert record["gold"]["sure"] == 2 and record["gold"]["possible"] == 1
     assert scores["error_rate"] == pytest.approx(1 - (2 + 2) / (3 + 2))
     assert "counts from 1 (line 1 has 3p2, and 3 source words)" in record["gold"]["note"]
     assert "counts from 0 (line 1 has 0-0)" in scores["note"]
-    _, table, _ = run(capsys, "--gold", gold, "--hypotheses", found, texts)
+    table = attn(*task).out
     assert "20.00" in table and "counts from 1" in table and "counts from 0" in table
 
 
 def test_what_a_file_counts_from_is_asked_for_where_it_is_not_sure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, attn: Attn
 ) -> None:
     gold = write(tmp_path / "gold", "1-1 3p2\n\n1-1\n")
-    arguments = ["--gold", gold, "--hypotheses", gold]
-    status, out, err = run(capsys, *arguments)
-    assert (status, out) == (1, "") and "from 0 or from 1" in err and "--gold-index" in err
-    status, out, err = run(capsys, *arguments, "--gold-index", "1")
-    assert (status, out) == (1, "") and "give the texts" in err
+    task = [*TASK, "--gold", gold, "--hypotheses", gold]
+    out, err = attn(*task, status=1)
+    assert out == "" and "from 0 or from 1" in err and "--gold-index" in err
+    out, err = attn(*task, "--gold-index", "1", status=1)
+    assert out == "" and "give the texts" in err
     texts = write(tmp_path / "texts", TEXTS)
-    status, out, _ = run(capsys, *arguments, "--gold-index", "1", texts)
-    assert status == 0 and " 0.00" in out
+    assert " 0.00" in attn(*task, "--gold-index", "1", texts).out
 
 
 @pytest.mark.parametrize("setting", ["links.skip_bad=true", "links.index=1"])
 def test_bad_links_and_removed_settings_are_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], setting: str
+    tmp_path: Path, attn: Attn, setting: str
 ) -> None:
     gold = write(tmp_path / "gold", "0-0\n\n0-0\n")
     found = write(tmp_path / "found", "0-0 2-2 5-0\n\n0-0\n")
-    arguments = ["--gold", gold, "--hypotheses", found, write(tmp_path / "texts", TEXTS)]
-    status, _, err = run(capsys, *arguments)
-    assert status == 1 and "line 1: 2-2 has target word 2 of 2" in err and err.count("\n") == 1
-    status, _, err = run(capsys, "-s", setting, *arguments)
-    assert status == 1 and "was removed: " in err and err.count("\n") == 1
+    task = [*TASK, "--gold", gold, "--hypotheses", found, write(tmp_path / "texts", TEXTS)]
+    [line] = attn(*task, status=1).err.splitlines()
+    assert "line 1: 2-2 has target word 2 of 2" in line
+    [line] = attn(*task, "-s", setting, status=1).err.splitlines()
+    assert "was removed: " in line
 
 
 def test_a_model_is_scored_by_its_own_links(
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    attn: Attn,
     tiny_bundle: Path,
     tiny_translator: Translator,
     tiny_pairs: list[Pair],
@@ -88,13 +80,10 @@ def test_a_model_is_scored_by_its_own_links(
     table = "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
     gold = "".join(" ".join(f"{i}-{j}" for i, j in sorted(p.links)) + "\n" for p in pairs)
     texts, links = write(tmp_path / "texts.tsv", table), write(tmp_path / "gold", gold)
-    model = ["-m", str(tiny_bundle)]
-    status, out, err = run(capsys, "--json", "--gold", links, *model, texts)
-    assert status == 0, err
-    [scores] = json.loads(out)["alignments"]
+    task = [*TASK, "--gold", links, "-m", tiny_bundle]
+    [scores] = json.loads(attn(*task, "--json", texts).out)["alignments"]
     found = align(tiny_translator, [(pair.source, pair.target) for pair in pairs])
     wanted = [PairLinks(frozenset(pair.links)) for pair in pairs]
     rate = score_alignments("", [one.links for one in found], wanted).error_rate
     assert scores["error_rate"] == pytest.approx(rate) and "layer" in scores["note"]
-    status, _, err = run(capsys, "--gold", links, *model)
-    assert status == 2 and "source and target" in err
+    assert "source and target" in attn(*task, status=2).err

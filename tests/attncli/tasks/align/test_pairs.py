@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -13,9 +12,9 @@ from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.embedded.grammar import Pair
 from attncli.options.pictures import numbers
-from attncli.shell import app
 from models.alignment import AlignConfig, align, head_weights
 from models.inference.translator import Translator
+from tests.attncli.command_line import Attn
 
 
 @pytest.fixture(autouse=True)
@@ -23,27 +22,6 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ATTN_MODEL", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
-
-
-class Ran:
-    """What a run of the command left."""
-
-    def __init__(self, status: int, out: bytes, err: str) -> None:
-        self.status, self.bytes, self.err = status, out, err
-        self.out = out.decode("utf-8", "replace")
-
-
-@pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
-    def ran(*arguments: object, given: str | None = None) -> Ran:
-        if given is not None:
-            stream = io.TextIOWrapper(io.BytesIO(given.encode()))
-            monkeypatch.setattr("sys.stdin", stream)
-        status = app.run(["align", *map(str, arguments)])
-        captured = capfdbinary.readouterr()
-        return Ran(status, captured.out, captured.err.decode())
-
-    return ran
 
 
 @pytest.fixture
@@ -58,33 +36,40 @@ def in_line(links: frozenset[tuple[int, int]]) -> str:
     return " ".join(f"{i}-{j}" for i, j in sorted(links))
 
 
-def test_files_tables_and_bars_give_the_links_of_the_library(  # type: ignore[no-untyped-def]
-    run, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
+def test_files_tables_and_bars_give_the_links_of_the_library(
+    attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
     tiny_pairs: list[Pair],
 ) -> None:  # fmt: skip
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
     found = align(tiny_translator, pairs)
     wanted = "".join(in_line(one.links) + "\n" for one in found)
-    assert run("-m", tiny_bundle, *texts).out == wanted
-    assert run("-m", tiny_bundle, given="".join(f"{a}\t{b}\n" for a, b in pairs)).out == wanted
+    assert attn("align", "-m", tiny_bundle, *texts).out == wanted
+    assert (
+        attn("align", "-m", tiny_bundle, given="".join(f"{a}\t{b}\n" for a, b in pairs)).out
+        == wanted
+    )
     bars = "".join(f"{a} ||| {b}\r\n" for a, b in pairs)
-    assert run("-m", tiny_bundle, given=bars).out == wanted.replace("\n", "\r\n")
+    assert attn("align", "-m", tiny_bundle, given=bars).out == wanted.replace("\n", "\r\n")
     output = tmp_path / "links.txt"
-    assert run("-m", tiny_bundle, "-o", output, *texts).out == ""
+    assert attn("align", "-m", tiny_bundle, "-o", output, *texts).out == ""
     assert output.read_text("utf-8") == wanted
 
 
-def test_as_many_lines_out_as_pairs_in(run, tiny_bundle: Path) -> None:  # type: ignore[no-untyped-def]
+def test_as_many_lines_out_as_pairs_in(attn: Attn, tiny_bundle: Path) -> None:
     given = "The dog sees.\tDer Hund sieht.\n\n ||| \n\t\nno pair\n||| x\n"
-    ran = run("-m", tiny_bundle, given=given)
+    ran = attn("align", "-m", tiny_bundle, given=given, status=1)
     first, *others = ran.out.split("\n")
-    assert first and others == [""] * 6 and ran.status == 1
+    assert first and others == [""] * 6
     assert ran.err.count("\n") == 1 and "pair 5 is without a tab" in ran.err
-    assert run("-m", tiny_bundle, given="").out == ""
+    assert attn("align", "-m", tiny_bundle, given="").out == ""
 
 
-def test_settings_given_beat_those_of_the_bundle(  # type: ignore[no-untyped-def]
-    run, texts: list[Path], tiny_bundle: Path, tiny_translator: Translator, tiny_pairs: list[Pair]
+def test_settings_given_beat_those_of_the_bundle(
+    attn: Attn,
+    texts: list[Path],
+    tiny_bundle: Path,
+    tiny_translator: Translator,
+    tiny_pairs: list[Pair],
 ) -> None:
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
     config = AlignConfig(
@@ -93,7 +78,7 @@ def test_settings_given_beat_those_of_the_bundle(  # type: ignore[no-untyped-def
     wanted = align(tiny_translator, pairs, config=config)
     given = "units=char layer=1 head=2 shift=1 extract=mutual null_threshold=0.5"
     options = [word for setting in given.split() for word in ("-s", f"align.{setting}")]
-    ran = run("-m", tiny_bundle, *options, "--format", "jsonl", *texts)
+    ran = attn("align", "-m", tiny_bundle, *options, "--format", "jsonl", *texts)
     for line, one in zip(ran.out.splitlines(), wanted, strict=True):
         record = json.loads(line)
         assert tuple(record["source"]) == one.source and tuple(record["target"]) == one.target
@@ -102,24 +87,28 @@ def test_settings_given_beat_those_of_the_bundle(  # type: ignore[no-untyped-def
         assert record["score"] == pytest.approx(one.score, abs=1e-5)
 
 
-def test_both_directions(  # type: ignore[no-untyped-def]
-    run, texts: list[Path], tiny_bundle: Path, tiny_translator: Translator, tiny_pairs: list[Pair]
+def test_both_directions(
+    attn: Attn,
+    texts: list[Path],
+    tiny_bundle: Path,
+    tiny_translator: Translator,
+    tiny_pairs: list[Pair],
 ) -> None:
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
     config = AlignConfig(symmetrise="union")
     wanted = align(tiny_translator, pairs, config=config, reverse=tiny_translator)
     options = ["-m", tiny_bundle, "--reverse-model", tiny_bundle, "-s", "align.symmetrise=union"]
-    ran = run(*options, *texts)
-    assert ran.out.splitlines() == [in_line(one.links) for one in wanted]
-    assert run("-m", tiny_bundle, "-s", "align.symmetrise=union", *texts).status == 1
+    out = attn("align", *options, *texts).out
+    assert out.splitlines() == [in_line(one.links) for one in wanted]
+    attn("align", "-m", tiny_bundle, "-s", "align.symmetrise=union", *texts, status=1)
 
 
-def test_every_head_is_in_the_arrays_and_the_page(  # type: ignore[no-untyped-def]
-    run, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
+def test_every_head_is_in_the_arrays_and_the_page(
+    attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
     tiny_pairs: list[Pair],
 ) -> None:  # fmt: skip
     output, page = tmp_path / "x.npz", tmp_path / "x.html"
-    assert run("-m", tiny_bundle, "-o", output, "--picture", page, *texts).status == 0
+    attn("align", "-m", tiny_bundle, "-o", output, "--picture", page, *texts)
     arrays = numpy.load(output, allow_pickle=False)
     pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
     for number, weights in enumerate(head_weights(tiny_translator, pairs), 1):
@@ -128,37 +117,37 @@ def test_every_head_is_in_the_arrays_and_the_page(  # type: ignore[no-untyped-de
     assert '"shape":[1,4]' in page.read_text("utf-8")
 
 
-def test_heat_maps_and_a_choice_of_pairs(  # type: ignore[no-untyped-def]
-    run, texts: list[Path], tmp_path: Path, tiny_bundle: Path
+def test_heat_maps_and_a_choice_of_pairs(
+    attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path
 ) -> None:
-    ran = run("-m", tiny_bundle, "--show", "-s", "picture.lines=2,4-5", *texts)
+    ran = attn("align", "-m", tiny_bundle, "--show", "-s", "picture.lines=2,4-5", *texts)
     assert [line for line in ran.out.splitlines() if line.isdigit()] == ["2", "4", "5"]
     links = tmp_path / "links.txt"
-    run("-m", tiny_bundle, "--show", "-o", links, *texts)
+    attn("align", "-m", tiny_bundle, "--show", "-o", links, *texts)
     assert len(links.read_text("utf-8").splitlines()) == 6
-    assert run("-m", tiny_bundle, "-s", "picture.lines=2", *texts).status == 1
-    assert run("-m", tiny_bundle, "--show", "-s", "picture.lines=0", *texts).status == 1
+    attn("align", "-m", tiny_bundle, "-s", "picture.lines=2", *texts, status=1)
+    attn("align", "-m", tiny_bundle, "--show", "-s", "picture.lines=0", *texts, status=1)
 
 
-def test_other_programs_are_drawn_beside_ours_and_alone(  # type: ignore[no-untyped-def]
-    run, texts: list[Path], tmp_path: Path, tiny_bundle: Path
+def test_other_programs_are_drawn_beside_ours_and_alone(
+    attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path
 ) -> None:
     view = tmp_path / "fast.links"
     view.write_text("0-0 1-1\n" + "0-0\n" * 5, "utf-8")
-    ran = run("-m", tiny_bundle, "--hypotheses", view, "--format", "jsonl", *texts)
+    ran = attn("align", "-m", tiny_bundle, "--hypotheses", view, "--format", "jsonl", *texts)
     first = json.loads(ran.out.splitlines()[0])
     assert first["views"] == {"fast.links": {"links": [[0, 0], [1, 1]]}} and "weights" in first
     assert "counts from 0" in ran.err
-    assert run("--hypotheses", view, *texts).out == view.read_text("utf-8")
+    assert attn("align", "--hypotheses", view, *texts).out == view.read_text("utf-8")
     page = tmp_path / "page.svg"
-    assert run("-m", tiny_bundle, "--hypotheses", view, "--picture", page, *texts).status == 0
+    attn("align", "-m", tiny_bundle, "--hypotheses", view, "--picture", page, *texts)
     assert {"fast.links", tiny_bundle.name} <= set(
         page.read_text("utf-8").replace("<", ">").split(">")
     )
     short = tmp_path / "short"
     short.write_text("0-0\n", "utf-8")
-    ran = run("--hypotheses", short, *texts)
-    assert ran.status == 1 and "1 sentence pair;" in ran.err and ran.err.count("\n") == 1
+    [line] = attn("align", "--hypotheses", short, *texts, status=1).err.splitlines()
+    assert "1 sentence pair;" in line
 
 
 @pytest.mark.parametrize(
@@ -172,20 +161,20 @@ def test_other_programs_are_drawn_beside_ours_and_alone(  # type: ignore[no-unty
         (["-m", "x", "--reverse-model", "y", "-s", "align.flavour=fast_align"], 1),
     ],
 )
-def test_options_that_do_not_agree_are_refused(  # type: ignore[no-untyped-def]
-    run, arguments: list[str], status: int
+def test_options_that_do_not_agree_are_refused(
+    attn: Attn, arguments: list[str], status: int
 ) -> None:
-    assert run(*arguments).status == status
+    attn("align", *arguments, status=status)
 
 
-def test_names_of_files_are_refused_before_the_work(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_names_of_files_are_refused_before_the_work(attn: Attn, tmp_path: Path) -> None:
+    task = ("align", "-m", tmp_path / "nothing")
     for option in (["-o", tmp_path / "x.doc"], ["--picture", tmp_path / "x.jsonl"]):
-        ran = run("-m", tmp_path / "nothing", *option, given="")
-        assert ran.status == 1 and "a name ending in" in ran.err
-    ran = run("-m", tmp_path / "nothing", "--picture", tmp_path / "no" / "x.svg", given="")
-    assert ran.status == 1 and "no folder" in ran.err
-    ran = run("The dog ||| Le chien")
-    assert ran.status == 1 and "echo 'The dog ||| Le chien' | attn align" in ran.err
+        assert "a name ending in" in attn(*task, *option, given="", status=1).err
+    picture = tmp_path / "no" / "x.svg"
+    assert "no folder" in attn(*task, "--picture", picture, given="", status=1).err
+    refused = attn("align", "The dog ||| Le chien", status=1).err
+    assert "echo 'The dog ||| Le chien' | attn align" in refused
 
 
 def test_pairs_of_lines() -> None:

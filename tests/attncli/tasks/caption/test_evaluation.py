@@ -6,19 +6,19 @@ import json
 import math
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
 
 from attncli.scoring.caption_words import is_content_word
 from attncli.scoring.captions import caption_scores
-from attncli.shell import app
 from models import load_captioner
 from models.config.tables import SearchConfig
 from models.images.opening import open_image
 from models.inference.captioner import Captioner
+from tests.attncli.command_line import Attn, evaluated
 
+TASK = ("evaluate", "captions")
 NAMES = ("a.png", "b.jpg", "c.webp", "d.gif", "e.png")
 OUTPUTS = ["a red square", "two dogs", "a cat sleeps", "the sea", "a man on a bike"]
 REFERENCES = [
@@ -49,22 +49,12 @@ def write(path: Path, rows: list[str]) -> str:
     return str(path)
 
 
-def run(*arguments: str) -> int:
-    return app.run(["evaluate", "captions", *arguments])
-
-
-def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """Return the systems of a run with ``--json``, by name."""
-    assert run("--json", *arguments) == 0, capsys.readouterr().err
-    return {system["name"]: system for system in json.loads(capsys.readouterr().out)["systems"]}
-
-
 def objects(captions: list[str]) -> list[dict[str, str]]:
     return [{"image": n, "caption": c} for n, c in zip(NAMES, captions, strict=True)]
 
 
 def test_every_way_to_hand_over_captions_scores_the_same(
-    captions: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    captions: str, tmp_path: Path, attn: Attn
 ) -> None:
     table = [f"photos/{n}\t{c}" for n, c in zip(NAMES, OUTPUTS, strict=True)]
     files = {
@@ -76,7 +66,7 @@ def test_every_way_to_hand_over_captions_scores_the_same(
     }
     paths = [write(tmp_path / name, rows) for name, rows in files.items()]
     hypotheses = [part for path in paths for part in ("--hypotheses", path)]
-    found = evaluated(capsys, captions, *hypotheses)
+    found = evaluated(attn, "captions", captions, *hypotheses)
     expected = caption_scores(OUTPUTS, REFERENCES)
     for name in files:
         system = found[name]
@@ -88,12 +78,7 @@ def test_every_way_to_hand_over_captions_scores_the_same(
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_captions_of_a_model_equal_those_of_python_and_saved_captions_score_the_same(
-    packed: bool,
-    soft_captioner: Path,
-    photos: Path,
-    captions: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    packed: bool, soft_captioner: Path, photos: Path, captions: str, tmp_path: Path, attn: Attn
 ) -> None:
     images = photos
     if packed:
@@ -102,41 +87,36 @@ def test_captions_of_a_model_equal_those_of_python_and_saved_captions_score_the_
             archive.add(photos, "photos")
     saved = str(tmp_path / "{model}.tsv")
     options = ["-m", str(soft_captioner), "--images", str(images), "-s", "search.max_caption=8"]
-    model = evaluated(capsys, *options, captions, "--save", saved)[soft_captioner.name]
+    model = evaluated(attn, "captions", *options, captions, "--save", saved)[soft_captioner.name]
     written = (tmp_path / f"{soft_captioner.name}.tsv").read_text().splitlines()
     captioner = load_captioner(soft_captioner)
     assert isinstance(captioner, Captioner)
     opened = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
     in_python = captioner.caption(opened, search=SearchConfig(max_caption=8))
     assert [row.split("\t")[1] for row in written] == [" ".join(c.text.split()) for c in in_python]
-    other = evaluated(capsys, captions, "--hypotheses", saved.format(model=soft_captioner.name))
+    other = evaluated(
+        attn, "captions", captions, "--hypotheses", saved.format(model=soft_captioner.name)
+    )
     assert other[f"{soft_captioner.name}.tsv"]["bleu"] == model["bleu"]
     assert model["read"] == "soft" and model["images_per_second"] > 0
 
 
 def test_the_tables_say_how_a_hard_model_was_read(
-    hard_captioner: Path,
-    soft_captioner: Path,
-    photos: Path,
-    captions: str,
-    capsys: pytest.CaptureFixture[str],
+    hard_captioner: Path, soft_captioner: Path, photos: Path, captions: str, attn: Attn
 ) -> None:
     models = ["-m", str(hard_captioner), "--images", str(photos), "-s", "search.max_caption=5"]
     for decode in ("argmax", "expected"):
-        assert run(*models, captions, "-s", f"attention.read_decode={decode}") == 0
-        shown = capsys.readouterr()
+        shown = attn(*TASK, *models, captions, "-s", f"attention.read_decode={decode}")
         assert f"{hard_captioner.name}: hard attention, read by {decode}" in shown.out
         rows = shown.out.splitlines()
         assert rows[0] == "5 images, 10 reference captions in captions.tsv"
         assert rows[2].split()[:6] == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
     models[1] = str(soft_captioner)
-    assert run(*models, captions, "-s", "attention.read_decode=argmax") == 1
-    assert "not hard" in capsys.readouterr().err
+    task = (*TASK, *models, captions, "-s", "attention.read_decode=argmax")
+    assert "not hard" in attn(*task, status=1).err
 
 
-def test_a_file_with_splits_is_scored_on_its_test_part(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_with_splits_is_scored_on_its_test_part(tmp_path: Path, attn: Attn) -> None:
     splits = ["test", "test", "test", "val", "train"]
     images = [
         {"filename": name, "split": split, "sentences": [{"raw": text} for text in texts]}
@@ -145,11 +125,10 @@ def test_a_file_with_splits_is_scored_on_its_test_part(
     path = write(tmp_path / "karpathy.json", [json.dumps({"images": images})])
     lines = write(tmp_path / "lines", OUTPUTS[:3])
     expected = caption_scores(OUTPUTS[:3], REFERENCES[:3]).cider
-    found = evaluated(capsys, path, "--hypotheses", lines)
+    found = evaluated(attn, "captions", path, "--hypotheses", lines)
     assert found["lines"]["cider_d"] == pytest.approx(expected)
-    assert run(path, "--split", "dev", "--hypotheses", lines) == 1
-    said = "has 3 lines; expected 1, one for each image of karpathy.json;"
-    assert said in capsys.readouterr().err
+    refused = attn(*TASK, path, "--split", "dev", "--hypotheses", lines, status=1)
+    assert "has 3 lines; expected 1, one for each image of karpathy.json;" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -164,43 +143,32 @@ def test_a_file_with_splits_is_scored_on_its_test_part(
     ],
 )
 def test_wrong_usage_is_one_line(
-    options: list[str],
-    status: int,
-    said: str,
-    captions: str,
-    capsys: pytest.CaptureFixture[str],
+    options: list[str], status: int, said: str, captions: str, attn: Attn
 ) -> None:
-    assert run(*(option.format(captions) for option in options)) == status
-    assert said in capsys.readouterr().err.splitlines()[-1]
+    words = [option.format(captions) for option in options]
+    assert said in attn(*TASK, *words, status=status).err.splitlines()[-1]
 
 
 def test_missing_and_broken_images_and_captions_are_named(
-    soft_captioner: Path,
-    photos: Path,
-    captions: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    soft_captioner: Path, photos: Path, captions: str, tmp_path: Path, attn: Attn
 ) -> None:
     options = ["-m", str(soft_captioner), "--images", str(photos), captions]
     (photos / "b.jpg").write_bytes(b"no image")
-    assert run(*options) == 1
-    assert "attn: b.jpg is not a readable image" in capsys.readouterr().err
+    assert "attn: b.jpg is not a readable image" in attn(*TASK, *options, status=1).err
     (photos / "b.jpg").unlink()
     Image.new("RGB", (9, 9)).save(photos / "d.gif")
-    assert run(*options) == 1
-    assert "1 of 5 images of captions.tsv are not in" in capsys.readouterr().err
+    assert "1 of 5 images of captions.tsv are not in" in attn(*TASK, *options, status=1).err
     few = write(tmp_path / "few.tsv", [f"{name}\tx" for name in NAMES[:3]])
-    assert run(captions, "--hypotheses", few) == 1
-    assert "few.tsv has no caption for d.gif" in capsys.readouterr().err
+    refused = attn(*TASK, captions, "--hypotheses", few, status=1)
+    assert "few.tsv has no caption for d.gif" in refused.err
 
 
 def test_the_attention_of_a_model_is_scored_over_content_words(
-    soft_captioner: Path, photos: Path, captions: str, capsys: pytest.CaptureFixture[str]
+    soft_captioner: Path, photos: Path, captions: str, attn: Attn
 ) -> None:
-    options = ["-m", str(soft_captioner), "--images", str(photos), "-s", "search.max_caption=8"]
-    system = evaluated(capsys, captions, *options, "-s", "scores.attention=true")[
-        soft_captioner.name
-    ]
+    options = ["captions", captions, "-m", soft_captioner, "--images", photos]
+    options += ["-s", "search.max_caption=8"]
+    [system] = evaluated(attn, *options, "-s", "scores.attention=true").values()
     found = system["attention"]
     captioner = Captioner.read(soft_captioner)
     shown = [open_image(path, least=32) for path in sorted(photos.rglob("*.*"))]
@@ -216,7 +184,8 @@ def test_the_attention_of_a_model_is_scored_over_content_words(
     assert found["words"] == len(entropy) > 0
     assert found["entropy"] == pytest.approx(sum(entropy) / len(entropy), abs=1e-4)
     assert {"attended", "random", "ratio"} < found.keys()
-    assert evaluated(capsys, captions, *options)[soft_captioner.name].get("attention") is None
+    [system] = evaluated(attn, *options).values()
+    assert system.get("attention") is None
 
 
 def test_function_words_are_no_content_words() -> None:

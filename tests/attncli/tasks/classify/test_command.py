@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from models import load_classifier
+from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 
-Attn = Callable[..., Any]
 LINES = b"the red house\n\na dog\r\n\xff\nwe see\n"
 
 
@@ -74,17 +72,13 @@ def test_words_are_shown_with_their_weights(
     assert f"m{heaviest.word}\x1b[0m" in shown
 
 
-@pytest.mark.parametrize("suffix", ["svg", "html", "png", "pdf"])
 def test_coloured_words_are_drawn_as_a_picture(
-    suffix: str, toy_classifier: Path, tmp_path: Path, attn: Attn
+    toy_classifier: Path, tmp_path: Path, attn: Attn
 ) -> None:
-    path = tmp_path / f"words.{suffix}"
+    path = tmp_path / "words.html"
     attn("classify", "-m", toy_classifier, "the red house", "a dog", "--picture", path)
-    content = path.read_bytes()
-    if suffix in ("png", "pdf"):
-        assert content.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[suffix])
-    else:
-        assert b"house" in content and b"colour (" in content and b"animal (" in content
+    content = path.read_text("utf-8")
+    assert "house" in content and "colour (" in content and "animal (" in content
 
 
 def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(

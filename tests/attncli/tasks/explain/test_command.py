@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from attncli.shell import app
 from models import load_translator
 from models.explain import METHODS
+from tests.attncli.command_line import Attn
 from tests.fixtures.before_restructuring import make
 
+TASK = ("explain", "--device", "cpu", "-m")
 UNTRAINED = Path(make.__file__).parent / "bundles/transformer"
 PAIR = "The dog sees a house. ||| Der Hund sieht ein Haus."
 TEXT = "The dog sees a small house."
 
 
-def run(*words: str | Path, model: Path) -> int:
-    return app.run(["explain", "-m", str(model), "--device", "cpu", *map(str, words)])
-
-
-def records(capfd: pytest.CaptureFixture[str]) -> list[Any]:
-    return [json.loads(row) for row in capfd.readouterr().out.splitlines()]
-
-
 def test_a_text_is_translated_and_each_word_has_a_row_for_each_method(
-    tiny_bundle: Path, capfd: pytest.CaptureFixture[str]
+    tiny_bundle: Path, attn: Attn
 ) -> None:
-    assert run(TEXT, model=tiny_bundle) == 0
-    out = capfd.readouterr().out
+    out = attn(*TASK, tiny_bundle, TEXT).out
     [found] = load_translator(tiny_bundle).translate([TEXT])
     assert out.startswith(f"1  {found.text}\n")
     table = out[out.index("comprehensiveness") :]
@@ -41,16 +32,14 @@ def test_a_text_is_translated_and_each_word_has_a_row_for_each_method(
 
 
 def test_json_lines_have_the_numbers_of_each_line_alone(
-    tiny_bundle: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tiny_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
     lines = tmp_path / "in.txt"
     lines.write_text(f"{PAIR}\n\n{TEXT}\n", "utf-8")
     options = ("--format", "jsonl", "--method", "erasure", "--method", "attention")
-    assert run("-i", lines, *options, model=tiny_bundle) == 0
-    first, empty, last = capfd.readouterr().out.splitlines()
+    first, empty, last = attn(*TASK, tiny_bundle, "-i", lines, *options).out.splitlines()
     assert empty == ""
-    assert run(PAIR, *options, model=tiny_bundle) == 0
-    alone = json.loads(capfd.readouterr().out)
+    alone = json.loads(attn(*TASK, tiny_bundle, PAIR, *options).out)
     assert alone == json.loads(first) != json.loads(last)
     assert alone["target"] == ["Der", "Hund", "sieht", "ein", "Haus."]
     assert list(alone["methods"]) == ["erasure", "attention"]
@@ -58,48 +47,46 @@ def test_json_lines_have_the_numbers_of_each_line_alone(
     assert len(alone["methods"]["erasure"]["relevances"]) == 5
 
 
-def test_one_word_is_explained(tiny_bundle: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(PAIR, "--word", "2", "--format", "jsonl", model=tiny_bundle) == 0
-    assert records(capfd)[0]["target"] == ["Hund"]
+def test_one_word_is_explained(tiny_bundle: Path, attn: Attn) -> None:
+    found = json.loads(attn(*TASK, tiny_bundle, PAIR, "--word", "2", "--format", "jsonl").out)
+    assert found["target"] == ["Hund"]
 
 
 def test_a_label_is_explained_and_a_method_that_is_left_out_is_named_once(
-    toy_classifier: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    toy_classifier: Path, tmp_path: Path, attn: Attn
 ) -> None:
     (tmp_path / "in").write_text("the red house\na dog\n")
-    assert run("-i", tmp_path / "in", model=toy_classifier) == 0
-    found = capfd.readouterr()
+    found = attn(*TASK, toy_classifier, "-i", tmp_path / "in")
     assert "1  colour\n" in found.out and "2  animal\n" in found.out
     assert found.err.count("rollout is left out") == 1
 
 
 def test_a_method_alone_that_a_model_does_not_have_is_an_error(
-    toy_classifier: Path, soft_captioner: Path, photos: Path, capfd: pytest.CaptureFixture[str]
+    toy_classifier: Path, soft_captioner: Path, photos: Path, attn: Attn
 ) -> None:
     for text, model in (("a dog", toy_classifier), (photos / "a.png", soft_captioner)):
-        assert run(text, "--method", "rollout", model=model) == 1
-        assert "attn: no method that the model supports" in capfd.readouterr().err
+        refused = attn(*TASK, model, text, "--method", "rollout", status=1)
+        assert "attn: no method that the model supports" in refused.err
 
 
 def test_an_image_has_curves_and_maps(
-    soft_captioner: Path, photos: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    soft_captioner: Path, photos: Path, tmp_path: Path, attn: Attn
 ) -> None:
     image, maps = photos / "a.png", tmp_path / "maps.png"
     options = ("--word", "1", "--method", "attention", "--picture", maps)
-    assert run(image, *options, "--format", "jsonl", model=soft_captioner) == 0
-    [record] = records(capfd)
+    record = json.loads(attn(*TASK, soft_captioner, image, *options, "--format", "jsonl").out)
     assert maps.read_bytes().startswith(b"\x89PNG")
     assert record["grid"] == [4, 4] and len(record["methods"]["attention"]["relevances"][0]) == 16
     assert len(record["methods"]["attention"]["deletion_curve"][0]) == 11
-    assert run(image, "--word", "1", "--method", "attention", "--show", model=soft_captioner) == 0
-    assert "H entropy in nats" in capfd.readouterr().out
+    shown = attn(*TASK, soft_captioner, image, *options[:4], "--show").out
+    assert "H entropy in nats" in shown
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".html"])
-def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str) -> None:
+def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str, attn: Attn) -> None:
     picture = tmp_path / f"map{suffix}"
     method = ("--method", "attention", "--method", "erasure")
-    assert run(PAIR, *method, "--picture", picture, model=tiny_bundle) == 0
+    attn(*TASK, tiny_bundle, PAIR, *method, "--picture", picture)
     text = picture.read_text("utf-8")
     assert all(word in text for word in ("attention", "erasure", "Hund", "dog"))
 
@@ -114,38 +101,29 @@ def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str) -> 
     ],
 )
 def test_mistakes_are_refused_in_one_line(
-    words: tuple[str, ...],
-    status: int,
-    message: str,
-    tiny_bundle: Path,
-    capfd: pytest.CaptureFixture[str],
+    words: tuple[str, ...], status: int, message: str, tiny_bundle: Path, attn: Attn
 ) -> None:
-    assert run(*words, model=tiny_bundle) == status
-    assert message in capfd.readouterr().err
+    assert message in attn(*TASK, tiny_bundle, *words, status=status).err
 
 
 def test_lines_that_cannot_be_explained_leave_the_others(
-    tiny_bundle: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tiny_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
     (tmp_path / "in").write_bytes(b"\xff\n" + PAIR.encode() + b"\n")
     options = ("--format", "jsonl", "--method", "attention")
-    assert run("-i", tmp_path / "in", *options, model=tiny_bundle) == 1
-    found = capfd.readouterr()
+    found = attn(*TASK, tiny_bundle, "-i", tmp_path / "in", *options, status=1)
     bad, good = map(json.loads, found.out.splitlines())
     assert "not valid UTF-8" in bad["error"] and good["target"]
     assert "line 1 is not valid UTF-8" in found.err
 
 
-def test_a_missing_image_and_a_language_are_refused(
-    soft_captioner: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert run("no.jpg", model=soft_captioner) == 1
-    assert run("no.jpg", "--to", "de", model=soft_captioner) == 1
-    assert "no file no.jpg" in (err := capfd.readouterr().err) and "does not translate" in err
+def test_a_missing_image_and_a_language_are_refused(soft_captioner: Path, attn: Attn) -> None:
+    task = (*TASK, soft_captioner, "no.jpg")
+    assert "no file no.jpg" in attn(*task, status=1).err
+    assert "does not translate" in attn(*task, "--to", "de", status=1).err
 
 
-def test_an_empty_output_gives_an_empty_line(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_output_gives_an_empty_line(attn: Attn) -> None:
     """The model of the fixture has seen two updates, and ends at once."""
-    assert run(TEXT, model=UNTRAINED) == 0
-    found = capfd.readouterr()
+    found = attn(*TASK, UNTRAINED, TEXT)
     assert found.out == "\n" and "line 1: the translation is empty" in found.err

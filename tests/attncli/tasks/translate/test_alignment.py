@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,8 +14,8 @@ from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.alignment import align_translations
 from models.inference.translator import Translator
+from tests.attncli.command_line import Attn
 
-Attn = Callable[..., Any]
 TEXT = "The dog sees a house."
 
 

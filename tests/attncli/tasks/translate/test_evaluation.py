@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
 from attncli.data.text.corpus import read_pairs
-from attncli.embedded.grammar import Pair
 from attncli.jobs import loading
 from attncli.scoring import translations as scoring
 from attncli.scoring.translations import EvaluationSet, Scoring, System
@@ -22,13 +18,12 @@ from attncli.tasks.translate.evaluation import (
     evaluation_set,
     translate_test_set,
 )
-from models import load_translator
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.config.tables import SearchConfig
+from tests.attncli.command_line import Attn, evaluated
 from tests.upper_model import Upper, opened
 
-Attn = Callable[..., Any]
 SOURCES = ["a b c d e", "", "f g", "h i j k l m n o", "p q r", "s t u v w x"]
 REFERENCES = ["A B C D E", "", "F H", "H I J K L N M O", "P Q", "S T U V W X Y"]
 
@@ -47,12 +42,6 @@ def upper(monkeypatch: pytest.MonkeyPatch) -> None:
 def write(path: Path, lines: list[str]) -> str:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(path)
-
-
-def evaluated(attn: Attn, *arguments: str | Path) -> dict[str, Any]:
-    """Return the systems of a run with ``--json``, by name."""
-    systems = json.loads(attn("evaluate", "--json", *arguments).out)["systems"]
-    return {system["name"]: system for system in systems}
 
 
 def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
@@ -257,36 +246,12 @@ def test_mistakes_are_refused_before_the_work(
     assert said in attn("evaluate", *options, *files, status=status).err.splitlines()[-1]
 
 
-def test_outputs_of_another_length_are_refused(files: list[str], tmp_path: Path) -> None:
-    path = write(tmp_path / "out", ["a"])
-    with pytest.raises(ModelError, match="has 1 line; expected 6, one for each"):
-        evaluate_texts([Path(files[1])], hypotheses=[Path(path)])
-
-
 def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "MeCab", None)
     with pytest.raises(ModelError, match="tokenizer ja-mecab cannot be used"):
         scoring.metrics(Scoring("ja-mecab"))
-
-
-def test_a_real_model_scores_as_its_translations(
-    tiny_bundle: Path,
-    tiny_pairs: list[Pair],
-    tmp_path: Path,
-    attn: Attn,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("ATTN_MODEL", str(tiny_bundle))
-    sources = [pair.source for pair in tiny_pairs[:40]]
-    references = [pair.target for pair in tiny_pairs[:40]]
-    outputs = [result.text for result in load_translator(tiny_bundle).translate(sources)]
-    paths = [write(tmp_path / "en", sources), write(tmp_path / "de", references)]
-    saved = tmp_path / "out"
-    found = evaluated(attn, "--save", saved, "-s", "compute.batch_tokens=99", *paths)["bundle"]
-    assert saved.read_text("utf-8").splitlines() == outputs
-    assert found["scores"]["BLEU"]["score"] == sacrebleu.corpus_bleu(outputs, [references]).score
 
 
 def test_several_references_without_a_source_are_named_as_such(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from attncli.data.lines import Line
-from attncli.shell import app
 from attncli.tasks.translate.line_languages import LineLanguages
 from models import load_classifier
 from models.base.errors import ModelError
+from tests.attncli.command_line import Attn
 
 TEXTS = ("a dog", "the red house", "", "12 34", "old horse", "  a cat ")
 
@@ -35,10 +35,9 @@ def test_a_target_that_cannot_be_recognised_is_refused(toy_classifier: Path) -> 
         LineLanguages(classifier, "")
 
 
-def test_the_shipped_models_work_together(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_shipped_models_work_together(attn: Attn) -> None:
     lines = ["The dog is old.", "Der Hund ist alt.", "Le chien est vieux.", "das haus"]
-    assert app.run(["translate", "--to", "de", "--from", "auto", "--threads", "1", *lines]) == 0
-    found = capfd.readouterr()
+    found = attn("translate", "--to", "de", "--from", "auto", "--threads", "1", *lines)
     output = found.out.splitlines()
     assert output[1] == lines[1] and output[3] == lines[3]
     assert output[0] != lines[0] and output[2] != lines[2]

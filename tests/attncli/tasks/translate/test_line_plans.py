@@ -189,10 +189,3 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
     assert len(messages) == 2 + REPORTED
     total = f"outputs cut at their length limit: {REPORTED + 2}"
     assert list(report.totals(above=REPORTED)) == [total] and len(list(report.totals())) == 3
-
-
-def test_a_loop_of_the_reference_is_not_reported() -> None:
-    outcomes = [outcome_of(1, "walk " * 8), outcome_of(2, "walk " * 8)]
-    report = OutputReport([["walk " * 8], ["walk walk"]])
-    assert [message[:6] for message in report.messages(outcomes)] == ["line 2"]
-    assert list(report.totals()) == ["outputs with a repetition loop: 1"]

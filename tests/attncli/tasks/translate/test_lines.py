@@ -21,15 +21,6 @@ def translation(outcome: TranslatedLine) -> Translation:
     return outcome.translation
 
 
-def test_the_model_is_asked_for_lines_with_text_only() -> None:
-    model = Upper()
-    found = outcomes("a b", "", " \t\u3000", "c", model=model)
-    assert [translation(outcome).text for outcome in found] == ["A B", "", "", "C"]
-    assert list(model.asked) == ["a b", "c"]
-    outcomes("", "", model=model)
-    assert list(model.asked) == ["a b", "c"]
-
-
 def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
     model = Upper()
     text = "Is it one? (Yes.) “It is.” " + "word " * 15 + "3.14 here."

@@ -6,10 +6,8 @@ import itertools
 import json
 import random
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -21,10 +19,10 @@ from models import load_ensemble, load_translator
 from models.base.errors import ModelError
 from models.encoders.small_cnn import SmallCnn
 from models.inference.row_translator import RowTranslator
+from tests.attncli.command_line import Attn
 from tests.attncli.training.small import assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import COLOURS, PLACES, image
 
-Attn = Callable[..., Any]
 SMALL = (
     *("model.embedding=16", "model.hidden=16", "train.batch_tokens=200", "train.warmup=4"),
     *("train.log_every=1", "train.steps=9", "train.evaluate_every=4", "tokenizer.size=320"),
@@ -201,10 +199,7 @@ def test_an_image_changes_outputs_and_has_weights(
 
 
 def test_a_row_whose_image_cannot_be_read_fails_alone(
-    of_images: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    attn: Attn,
+    of_images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attn: Attn
 ) -> None:
     monkeypatch.chdir(of_images / "images")
     cut = tmp_path / "cut.png"
@@ -328,7 +323,7 @@ def test_an_ensemble_reads_rows(
     pictures.write_text("\n".join([rows[0], *(images + row for row in rows[1:5]), ""]))
     model = str(of_images / "run")
     assert outputs(pictures, model, model) == outputs(pictures, model)
-    with pytest.raises(ModelError, match="run reads source, picture, .*run source, draft; "):
+    with pytest.raises(ModelError, match="have different inputs"):
         load_ensemble([first, model])
 
 
