@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from attncli.data.images.index import FileRange, open_images
 from attncli.data.lines import read_chunks
-from models.base.errors import ModelError
+from models.base.errors import ModelError, NotFoundError
 from models.base.limits import IMAGE_BYTES
 from models.images import heic
 
@@ -53,6 +53,12 @@ def is_alone(arguments: Sequence[str]) -> bool:
     return not (os.path.isdir(argument) or is_archive(argument)) and (
         os.path.exists(argument) or not _is_wild(argument)
     )
+
+
+def check_image(name: str) -> None:
+    """Raise NotFoundError if a single image does not exist; a command calls it before the model."""
+    if name != STDIN and not os.path.exists(name):
+        raise NotFoundError(f"no file {name}", "an image")
 
 
 def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:

@@ -11,6 +11,7 @@ import typer
 from attncli.data.images.named import (
     STDIN,
     ImageFile,
+    check_image,
     count_images,
     is_alone,
     is_archive,
@@ -100,6 +101,8 @@ def caption(
     names = images or []
     _check(names, tables, format, sidecar=sidecar, show=show)
     alone = is_alone(names)
+    if alone:
+        check_image(names[0])
     check_output(output)
     with open_attention(picture, alone=alone) as draw:
         options = caption_options(given, device, threads)

@@ -111,11 +111,9 @@ def test_leftovers_are_removed_and_other_files_kept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", "b.part"]
 
 
-@pytest.mark.parametrize("name", ["file/out", "loop", "x" * 300, "", "nowhere/out"])
+@pytest.mark.parametrize("name", ["file/out", "x" * 300, "", "nowhere/out"])
 def test_an_output_that_cannot_be_written_is_a_clear_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
-    (tmp_path / "loop").symlink_to("pool")
-    (tmp_path / "pool").symlink_to("loop")
     with pytest.raises(ModelError, match="cannot write"), open_output(tmp_path / name):
         raise AssertionError("it was opened")
 
