@@ -133,11 +133,10 @@ class Slots:
         amount = f"{self.rng.randint(1, 400)}"
         if self.rng.random() < 0.6:
             amount += f".{self.rng.choice((0, 5, 20, 25, 40, 49, 50, 75, 80, 90, 95, 99)):02}"
-        english = f"{amount} euros" if sign == "€" and "." not in amount else f"{sign}{amount}"
+        if sign == "€" and "." not in amount:
+            return f"{amount} euros", f"{amount} Euro", f"{amount} euros", f"{amount} euros"
         other = f"{amount.replace('.', ',')} {sign}"
-        if english.endswith("euros"):
-            return english, f"{amount} Euro", f"{amount} euros", f"{amount} euros"
-        return english, other, other, other
+        return f"{sign}{amount}", other, other, other
 
     def big(self) -> Value:
         """Return a whole number of four to seven digits with separators."""
