@@ -28,11 +28,11 @@ TASKS: dict[str, Task] = {
         },
         training={
             "text": "attncli.tasks.translate.training.source:TextTraining",
-            "rows": "attncli.tasks.translate.training.row_source:RowTraining",
+            "rows": "attncli.tasks.translate.training.source:RowTraining",
         },
         comparison={
-            "text": "attncli.tasks.translate.comparison.runs:ComparedTexts",
-            "rows": "attncli.tasks.translate.comparison.rows:ComparedRows",
+            "text": "attncli.tasks.translate.comparison:ComparedTexts",
+            "rows": "attncli.tasks.translate.comparison:ComparedRows",
         },
         bulk="attncli.tasks.translate.bulk:TranslateTask",
         loaded="attncli.interface.translator:Translator",
@@ -53,7 +53,7 @@ TASKS: dict[str, Task] = {
             "evaluate captions": "attncli.tasks.caption.evaluate_command:captions",
         },
         training={"image": "attncli.tasks.caption.training.source:ImageTraining"},
-        comparison={"image": "attncli.tasks.caption.comparison.runs:ComparedImages"},
+        comparison={"image": "attncli.tasks.caption.comparison:ComparedImages"},
         bulk="attncli.tasks.caption.bulk:CaptionTask",
         loaded="attncli.interface.captioner:Captioner",
     ),

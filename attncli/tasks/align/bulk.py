@@ -16,9 +16,8 @@ from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
 from attncli.render.alignment.lines import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
-from attncli.tasks.align.command import align_options, align_settings
+from attncli.tasks.align.command import AlignTables, align_options, align_settings
 from attncli.tasks.align.pairs import align_pairs, aligner_of, empty
-from attncli.tasks.align.settings import AlignTables
 from models.base.errors import ConfigurationError
 
 LINKS = "pharaoh"  # format without --format

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attncli.options.tables import HardAttention, ImageBatches
+from attncli.options.shared import HardAttention, ImageBatches
 from models.base.settings import option
 from models.config.tables import SearchConfig
 

@@ -15,8 +15,8 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.settings import GivenSettings, read_settings
 from attncli.render.rows import RowLayout
+from attncli.tasks.classify.command import ClassifyTables
 from attncli.tasks.classify.lines import classify_lines
-from attncli.tasks.classify.settings import ClassifyTables
 from attncli.tasks.classify.writers import rendered
 
 

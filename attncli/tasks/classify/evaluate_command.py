@@ -1,22 +1,29 @@
-"""``attn evaluate labels``: options for scores of labels; the work is in evaluation.py."""
+"""``attn evaluate labels``: scores of labels against gold labels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from attncli.data.lines import Line
 from attncli.data.streams import check_output, write_stdout
-from attncli.jobs.loading import OpenOptions
-from attncli.options.evaluation import Json, Save, check_save
+from attncli.data.text.labels import LabelledText, read_labelled
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions, model_names
+from attncli.options.evaluation import Json, Save, check_save, read_outputs, save_outputs
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, Threads
-from attncli.options.tables import ReadSettings
+from attncli.options.shared import Device, ReadSettings, Threads
 from attncli.render.plots import check_picture, confusion_matrices
-from attncli.tasks.classify.evaluation import evaluate_labels
+from attncli.scoring.labels import LabelEvaluation, score_labels
+from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.score_writers import label_scores_as_json, label_scores_as_text
 from attncli.terminal import console
+from models.catalogue.installed import chosen_model
+from models.inference.search.batching import windows
+from models.text.normalise import nfc
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
 Models = Annotated[
@@ -35,6 +42,7 @@ Hypotheses = Annotated[
 Plot = Annotated[
     Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
 ]
+CHUNK = 2000  # texts between two reports of progress
 Set = Annotated[list[str] | None, SetOption(ReadSettings, example="attention.read_decode=expected")]
 
 
@@ -67,12 +75,55 @@ def labels(
         check_output(plot)
     evaluations = evaluate_labels(
         file,
-        models=model or [],
-        hypotheses=hypotheses or [],
-        save=save,
-        options=OpenOptions(device, threads, tables.attention.read_decode, messages=console),
+        model or [],
+        hypotheses or [],
+        save,
+        OpenOptions(device, threads, tables.attention.read_decode, messages=console),
     )
     if plot:
         confusion_matrices(plot, evaluations)
     write_table = label_scores_as_json if json else label_scores_as_text
     write_stdout(write_table(evaluations))
+
+
+def evaluate_labels(
+    path: Path,
+    models: Sequence[Path],
+    hypotheses: Sequence[Path],
+    save: Path | None,
+    options: OpenOptions,
+) -> list[LabelEvaluation]:
+    """Score the labels of models, and of other programs, against a table of label, tab, text.
+
+    models: none, and no hypotheses, means the shipped classifier. hypotheses: files with a label
+    for each text. save: file for the labels of each model; `{model}` in its name is replaced.
+    """
+    rows = read_labelled(path)
+    gold = [row.label for row in rows]
+    others = [
+        (path.name, [line.strip() for line in read_outputs(path, len(rows))]) for path in hypotheses
+    ]
+    folders = list(models) if models or hypotheses else [chosen_model(None, "classify")]
+    systems = [*_classified(folders, rows, options, save), *others]
+    return [LabelEvaluation(name, score_labels(labels, gold)) for name, labels in systems]
+
+
+def _classified(
+    folders: Sequence[Path],
+    rows: Sequence[LabelledText],
+    options: OpenOptions,
+    save: Path | None,
+) -> Iterator[tuple[str, list[str]]]:
+    """Classify with each model; save its labels before the next model is opened."""
+    lines = [Line(number, row.text) for number, row in enumerate(rows, 1)]
+    for name, folder in zip(model_names(folders), folders, strict=True):
+        classifier, labels = loading.open_classifier(folder, options), list[str]()
+        with options.messages.progress(f"classifying, {name}", total=len(lines)) as advance:
+            for outcomes in classify_lines(windows(lines, CHUNK), classifier):
+                labels += [outcome.result.label if outcome.result else "" for outcome in outcomes]
+                advance(len(labels))
+        if unknown := sorted({row.label for row in rows} - {*map(nfc, classifier.labels)}):
+            missing = ", ".join(unknown[:5])
+            options.messages.warn(f"{name} does not know {missing}: labels of the test set")
+        save_outputs(save, name, labels)
+        yield name, labels

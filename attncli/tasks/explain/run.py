@@ -10,7 +10,6 @@ from attncli.data.streams import Write, check_output, open_output
 from attncli.options.pictures import Drawing, Picture, check_drawing
 from attncli.render.image_attention import writer_of
 from attncli.tasks.explain.lines import ExplainedLine
-from attncli.tasks.explain.settings import ExplainFormat
 from attncli.tasks.explain.writers import WRITERS, heat_map_pair
 from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen, current_screen
@@ -20,7 +19,7 @@ from models.base.errors import ConfigurationError, ModelError
 class Layout(NamedTuple):
     """Destinations of the explanations."""
 
-    format: ExplainFormat
+    format: str  # of WRITERS
     screen: Screen
     drawing: Drawing  # lines that are shown; its file has heat maps of texts
     show: bool = False  # True draws the maps of an image in the terminal
@@ -28,7 +27,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(
-    format: ExplainFormat, *, show: bool, picture: Path | None, lines: str, is_image: bool
+    format: str, *, show: bool, picture: Path | None, lines: str, is_image: bool
 ) -> Layout:
     """Return where explanations go; raise an error before the model runs if that is impossible."""
     screen = current_screen() if show else Screen(current_screen().width)

@@ -23,7 +23,6 @@ from attncli.render.columns import columns
 from attncli.render.image_attention.terminal import maps_as_text
 from attncli.render.json import as_json_line
 from attncli.tasks.explain.lines import ExplainedLine
-from attncli.tasks.explain.settings import ExplainFormat
 from attncli.terminal.escapes import printable
 from attncli.terminal.screen import Screen
 from models.explain.explanation import Explanation
@@ -135,7 +134,7 @@ def rounded(values: Tensor) -> Any:
     return (values.double() * 10**DIGITS).round().div(10**DIGITS).tolist()
 
 
-WRITERS: dict[ExplainFormat, Callable[[ExplainedLine, Screen, bool], str]] = {
+WRITERS: dict[str, Callable[[ExplainedLine, Screen, bool], str]] = {
     "text": as_text,
     "jsonl": lambda outcome, screen, maps: as_json(outcome),
 }

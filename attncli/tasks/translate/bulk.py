@@ -14,15 +14,14 @@ from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
 from attncli.render.rows import RowLayout
 from attncli.tasks.translate.command import AUTO, translate_options
-from attncli.tasks.translate.output.checks import OutputReport
-from attncli.tasks.translate.output.writers import rendered
 from attncli.tasks.translate.run import (
+    TranslateTables,
     TranslateWork,
     line_languages,
     open_translator,
     translation_of_lines,
 )
-from attncli.tasks.translate.settings import TranslateTables
+from attncli.tasks.translate.writers import OutputReport, rendered
 from models.text.glossary import Glossary, Term
 
 

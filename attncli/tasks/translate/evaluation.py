@@ -33,7 +33,7 @@ from attncli.scoring.translations import (
 )
 from attncli.tasks.translate.line_plans import ROWS
 from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
-from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.writers import OutputReport
 from attncli.terminal.escapes import one_line
 from attncli.terminal.messages import Messages, ShowProgress
 from attncli.terminal.plurals import counted

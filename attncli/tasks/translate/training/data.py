@@ -196,3 +196,17 @@ def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -
     """Return a vocabulary size for a corpus; separate vocabularies follow the longer side."""
     sides = [count_words(source), count_words(target)]
     return size_for(sum(sides) if config.joint else max(sides))
+
+
+def variation_of(settings: Preparation, sampling: float) -> Variation:
+    """Return how a run varies its examples. sampling: train.subword_sampling."""
+    data = settings.data
+    return Variation(
+        seed=settings.seed,
+        temperature=data.temperature,
+        concatenate=data.concatenate,
+        noise=data.noise,
+        sampling=sampling,
+        kind=settings.tokenizer.kind,
+        longest=settings.longest,
+    )

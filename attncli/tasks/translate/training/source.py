@@ -1,4 +1,4 @@
-"""Sentence pairs in training."""
+"""Texts in training: sentence pairs, and rows of several inputs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from attncli.training.settings.preparation import preparation
 from attncli.training.sources.base import TrainingSource
 from attncli.training.sources.output_length import fit_limits
 from models.base.errors import ModelError
+from models.sources.rows import columns_of
 from models.text.tokenizer import check_joint
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class TextTraining(TrainingSource):
         """Return tokenised sentence pairs and the dev set."""
         from attncli.tasks.translate.training import corpora as text_corpora
         from attncli.tasks.translate.training import data as text_data
-        from attncli.tasks.translate.training.variation import variation_of
+        from attncli.tasks.translate.training.data import variation_of
 
         settings = preparation(config)
         variation = variation_of(settings, config.train.subword_sampling)
@@ -140,3 +141,41 @@ def check_files(data: DataConfig) -> None:
         raise ModelError(
             "dev files without training files", "both, or neither to learn the embedded grammar"
         )
+
+
+class RowTraining(TextTraining):
+    """Rows of several inputs: a table whose first line names its columns."""
+
+    unit = "rows"
+    demo_name = "rows"
+    embedded = "no data"
+    default_preset = "multi-source-small"
+    example_input = "attn translate -i TABLE"
+    unfit_data = (
+        *("corpora", "dev_corpora", "noise", "concatenate"),
+        *("captions", "dev_captions", "regions", "labels", "dev_labels"),
+    )
+    unfit_train = ("subword_sampling", *TextTraining.unfit_train)
+
+    def has_data(self, data: DataConfig) -> bool:
+        """Return False, because the option that names a table of rows also names sentence pairs."""
+        return False
+
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
+        """Refuse settings of texts with one source, and several tables."""
+        super().check(data, train, tokenizer, named)
+        if len(data.train) > 1:
+            raise ModelError(f"{len(data.train)} training files for {named}", "one table of rows")
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return tokenised rows and the dev set."""
+        from attncli.tasks.translate.training import row_images, rows
+
+        columns = columns_of(config.model.inputs)
+        images = row_images.row_images(config.model, config.data, config.train, config.start_from)
+        return rows.load(preparation(config), columns, images, folder, progress)
+
+    def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
+        """Keep the mean of all heads: rows have no gold alignment of one source."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 from PIL import Image
 
 from attncli.data.images.named import ImageFile
-from attncli.tasks.caption.image_opener import ImageOpener, PixelBudget
+from attncli.tasks.caption.images import ImageOpener, PixelBudget
 from models.config.tables import ImageConfig
 from models.inference.captioner import Captioner
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attncli.data.lines import Line
-from attncli.tasks.translate.line_languages import LineLanguages
+from attncli.tasks.translate.lines import LineLanguages
 from models import load_classifier
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn

@@ -32,7 +32,7 @@ class ComparedImages(ComparedSource):
         *("train.batch_tokens=512", "train.steps=2000", "train.evaluate_every=500"),
         *("train.patience=0", "train.metric=loss", "data.demo_size=1500"),
     )
-    scoring = "attncli.tasks.caption.comparison.scores:image_scores"
+    scoring = "attncli.tasks.caption.compared_images:image_scores"
 
     def is_named(self, files: ComparedFiles) -> bool:
         """Return True if images, captions or an image network are given."""
