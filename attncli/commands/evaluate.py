@@ -141,7 +141,7 @@ def evaluate(
     if plot:
         check_picture(plot)
         check_output(plot)
-    scores = evaluate_texts(
+    evaluations, test_set = evaluate_texts(
         files,
         models=folders,
         hypotheses=hypotheses or [],
@@ -163,9 +163,9 @@ def evaluate(
         target=tables.data.target,
     )
     if plot:
-        bleu_by_length(plot, *_curves(scores.evaluations))
+        bleu_by_length(plot, *_curves(evaluations))
     write_table = scores_as_json if json else scores_as_text
-    write_stdout(write_table(scores.evaluations, len(scores.test_set.references)))
+    write_stdout(write_table(evaluations, len(test_set.references)))
 
 
 def _curves(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:

@@ -42,11 +42,11 @@ class ComparedImages(ComparedSource):
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
     ) -> ComparedData:
         """Return the named files, with a dev set held out if none is named, or drawn scenes."""
-        from attncli.tasks.caption.comparison import data as image_data
+        from attncli.tasks.caption import compared_images
 
         if data.captions:
-            return image_data.given(data, seed, files, folder)
-        return image_data.drawn(data, seed, folder)
+            return compared_images.given(data, seed, files, folder)
+        return compared_images.drawn(data, seed, folder)
 
     def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
         """Return a key of the captions; features of the images are stored elsewhere."""

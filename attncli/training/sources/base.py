@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from attncli.data.text import corpus
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
@@ -61,9 +63,14 @@ class TrainingSource:
                 f"train.metric={train.metric} for {named}", f"{', '.join(self.metrics)} or loss"
             )
 
+    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
+        """Return the paths of the files of each part of the data; none: an empty path."""
+        return {"train": data.train, "dev": data.dev}
+
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
-        """Return a hash of the content of each input file, by name."""
-        raise NotImplementedError
+        """Return a hash of the content of each part of the data, by name."""
+        parts = self.parts(data).items()
+        return {name: corpus.fingerprint(paths) if any(paths) else "" for name, paths in parts}
 
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash, by name, of the shipped weights that a new model starts from."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.data.text.corpus import fingerprint
 from attncli.training.run.encoder_choice import names_shipped_network
 from attncli.training.sources.base import TrainingSource
 from models.base.errors import ModelError
@@ -65,11 +65,10 @@ class ImageTraining(TrainingSource):
             if getattr(data, name) and not data.captions:
                 raise ModelError(f"data.{name} without data.captions", "both")
 
-    def fingerprints(self, data: DataConfig) -> dict[str, str]:
-        """Return a hash of the files of captions; images are hashed one by one in `made.json`."""
-        parts = {"train": data.captions, "dev": data.dev_captions}
-        found = {name: fingerprint([path]) if path else "" for name, path in parts.items()}
-        return {**found, "regions": fingerprint([data.regions])} if data.regions else found
+    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
+        """Return the paths of captions; images are hashed one by one in `made.json`."""
+        found = {"train": (data.captions,), "dev": (data.dev_captions,)}
+        return found | ({"regions": (data.regions,)} if data.regions else {})
 
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""

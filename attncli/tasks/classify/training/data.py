@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.dev_split import described
-from attncli.data.text import corpus, tokens
+from attncli.data.text import tokens
 from attncli.data.text.labels import LabelledText, check_order, read_labelled, set_aside
 from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.embedded import Splits
@@ -55,12 +55,6 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     if dev and not data.dev_labels:
         remarks = (described(len(dev), "labelled texts"),)
     return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
-
-
-def fingerprints(data: DataConfig) -> dict[str, str]:
-    """Return a hash of the content of both tables."""
-    parts = {"train": data.labels, "dev": data.dev_labels}
-    return {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
 
 
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:

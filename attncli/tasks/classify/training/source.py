@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,11 +47,9 @@ class LabelTraining(TrainingSource):
         if data.dev_labels and not data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
 
-    def fingerprints(self, data: DataConfig) -> dict[str, str]:
-        """Return a hash of the content of both tables."""
-        from attncli.tasks.classify.training import data as label_data
-
-        return label_data.fingerprints(data)
+    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
+        """Return the paths of both tables."""
+        return {"train": (data.labels,), "dev": (data.dev_labels,)}
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised texts with their labels, and the dev set."""

@@ -48,12 +48,6 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
     return Data(prepared._replace(remarks=remarks), dev)
 
 
-def fingerprints(data: DataConfig) -> dict[str, str]:
-    """Return a hash of the content of each part's files."""
-    parts = {"train": data.train, "dev": data.dev}
-    return {name: corpus.fingerprint(paths) if paths else "" for name, paths in parts.items()}
-
-
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     """Write sentences of the embedded grammar; return settings that name the files.
 

@@ -67,13 +67,12 @@ class TextTraining(TrainingSource):
         check_examples(data, train, tokenizer)
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
-        """Return a hash of training and dev files."""
-        from attncli.tasks.translate.training import corpora as text_corpora
-        from attncli.tasks.translate.training import data as text_data
+        """Return a hash of training and dev files, or of the corpora."""
+        if not data.corpora:
+            return super().fingerprints(data)
+        from attncli.tasks.translate.training import corpora
 
-        if data.corpora:
-            return text_corpora.fingerprints(data)
-        return text_data.fingerprints(data)
+        return corpora.fingerprints(data)
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised sentence pairs and the dev set."""
