@@ -11,12 +11,12 @@ from attncli.bulk.tasks import LineTask, RecordResult
 from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
-from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
 from attncli.render.alignment.lines import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
 from attncli.tasks.align.command import AlignTables, align_options, align_settings
-from attncli.tasks.align.pairs import align_pairs, aligner_of, empty
+from attncli.tasks.align.pairs import align_pairs, empty
+from attncli.tasks.align.run import ChosenModels
 from models.base.errors import ConfigurationError
 
 LINKS = "pharaoh"  # format without --format
@@ -39,12 +39,9 @@ class AlignTask(LineTask):
         options = align_options(
             tables, settings["source"], to=settings["to"], device=job.device, threads=job.threads
         )
-        self.aligner = aligner_of(
-            loading.open_aligner(model, options),
-            given.of("align"),
-            reverse=loading.open_reverse(reverse[0], options) if reverse else None,
-            max_batch_tokens=tables.compute.batch_tokens,
-        )
+        size = tables.compute.batch_tokens
+        chosen = ChosenModels([model], next(iter(reverse), None), given.of("align"), size, options)
+        [self.aligner] = chosen.load()
 
     @staticmethod
     def given(settings: Mapping[str, Any], *, reverse: bool = True) -> GivenSettings[AlignTables]:
