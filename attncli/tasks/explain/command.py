@@ -115,9 +115,9 @@ def explain(
     tables = read_settings(ExplainTables, set).tables
     if show and format != "text":
         raise typer.BadParameter(f"heat maps among {format}", param_hint="'--show'")
-    from attncli.tasks.explain import lines, run  # import torch
+    from attncli.tasks.explain import lines, writers  # import torch
 
-    layout = run.layout_of(
+    layout = writers.layout_of(
         format, show=show, picture=picture, lines=tables.picture.lines, is_image=is_image
     )
     read_mode = tables.attention.read_decode
@@ -126,7 +126,7 @@ def explain(
         explain_line, read = lines.open_explainer(folder, opening, ExplainOptions(methods, word))
         outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)
         with open_output(output) as write:
-            refused = run.write_all(outcomes, write, layout, console)
+            refused = writers.write_all(outcomes, write, layout, console)
     if refused:
         raise typer.Exit(1)
 
