@@ -126,8 +126,7 @@ def _settings(data: Path, preset: str, assignments: list[str]) -> RunConfig:
 
 
 def _prepared(config: RunConfig, work: Path) -> Prepared:
-    from attncli.tasks.translate.training.data import prepare
-    from attncli.tasks.translate.training.variation import variation_of
+    from attncli.tasks.translate.training.data import prepare, variation_of
     from attncli.training.settings.preparation import preparation
 
     settings = preparation(config)

@@ -21,7 +21,7 @@ from attncli.data.lines import CHUNK_LINES
 from attncli.data.streams import check_output
 from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
-from attncli.tasks.table import bulk_places
+from attncli.tasks.table import BULK
 from attncli.terminal import console
 from attncli.terminal.plurals import counted, duration
 from models.base.errors import InputError
@@ -78,7 +78,7 @@ class BulkCommand(HelpPage):
         if end == len(args) and not (is_help or ctx.resilient_parsing):
             raise InputError(
                 "no task after IN... OUT",
-                f"attn bulk IN... OUT -- {'|'.join(bulk_places())} [OPTIONS OF THE TASK]",
+                f"attn bulk IN... OUT -- {'|'.join(BULK)} [OPTIONS OF THE TASK]",
             )
         return super().parse_args(ctx, args[:end] or ["--help"])
 

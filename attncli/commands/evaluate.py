@@ -12,12 +12,20 @@ from attncli.data.streams import check_output, write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Beam, Device, From, Threads, To, check_search
-from attncli.options.tables import HardAttention, TextBatches
+from attncli.options.shared import (
+    Beam,
+    Device,
+    From,
+    HardAttention,
+    TextBatches,
+    Threads,
+    To,
+    check_search,
+)
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
 from attncli.tasks.translate.evaluation import evaluate_texts
-from attncli.tasks.translate.output.scores import scores_as_json, scores_as_text
+from attncli.tasks.translate.score_writers import scores_as_json, scores_as_text
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 from models.base.settings import option
@@ -133,7 +141,7 @@ def evaluate(
     if plot:
         check_picture(plot)
         check_output(plot)
-    scores = evaluate_texts(
+    evaluations, test_set = evaluate_texts(
         files,
         models=folders,
         hypotheses=hypotheses or [],
@@ -155,9 +163,9 @@ def evaluate(
         target=tables.data.target,
     )
     if plot:
-        bleu_by_length(plot, *_curves(scores.evaluations))
+        bleu_by_length(plot, *_curves(evaluations))
     write_table = scores_as_json if json else scores_as_text
-    write_stdout(write_table(scores.evaluations, len(scores.test_set.references)))
+    write_stdout(write_table(evaluations, len(test_set.references)))
 
 
 def _curves(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:

@@ -15,7 +15,7 @@ from attncli.interface.results import RankedOutputs, framed
 from attncli.render.image_attention.maps import attention_maps
 from attncli.render.image_attention.page import html_page
 from attncli.render.image_attention.terminal import maps_as_text
-from attncli.tasks.caption.image_opener import SIDE
+from attncli.tasks.caption.images import SIDE
 from attncli.terminal.screen import current_screen
 from models.base.errors import InputError
 from models.config.tables import BATCH_IMAGES, SearchConfig

@@ -16,7 +16,6 @@ names settings of a table that have no effect on the command; they are refused.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -85,7 +84,12 @@ def read_settings(
     texts += [f"{name}={value}" for name, value in (options or {}).items() if value is not None]
     names = tuple(dict.fromkeys(text.partition("=")[0].strip() for text in texts))
     for name in names:
-        _check_known(name, names_of(tables))
+        if name in REMOVED:
+            table, _, key = name.rpartition(".")
+            raise unknown_setting(None, key, table)
+        if name in getattr(tables, UNUSED, ()):
+            found = f"setting '{name}', which has no effect on this command"
+            raise UnknownNameError(found, "a setting that `-s help` lists")
     return GivenSettings(overridden(tables(), texts), names)
 
 
@@ -109,25 +113,3 @@ def tables_of(command: Callable[..., Any]) -> type | None:
             if isinstance(information, SetOption):
                 return information.tables
     return None
-
-
-def _check_known(name: str, known: list[str]) -> None:
-    """Raise an error for an unknown setting; it names the nearest ones, of the same table first."""
-    if name in known:
-        return
-    table, _, key = name.rpartition(".")
-    if name in REMOVED:
-        raise unknown_setting(None, key, table)
-    if same := [one for one in known if _key(one) == key]:
-        raise UnknownNameError(f"unknown setting '{name}'", hint=f"use {' or '.join(same)}")
-    among = [one for one in known if one.startswith(f"{table}.")] or known
-    keys = difflib.get_close_matches(key, [*map(_key, among)], n=2)
-    near = [one for one in among if _key(one) in keys]
-    if near:
-        hint = f"did you mean {' or '.join(near)}?"
-        raise UnknownNameError(f"unknown setting '{name}'", hint=hint)
-    raise UnknownNameError(f"unknown setting '{name}'", "a setting that `-s help` lists")
-
-
-def _key(name: str) -> str:
-    return name.rpartition(".")[2]

@@ -1,16 +1,18 @@
-"""Options shared by several commands; other options of the search are settings (-s)."""
+"""Options and tables of settings shared by several commands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import typer
 
 from attncli.options.settings import GivenSettings, read_settings
 from models.base.errors import ConfigurationError
-from models.config.tables import NO_UTILITY, SearchConfig
+from models.base.settings import option
+from models.config.tables import BATCH_IMAGES, MAX_BATCH_TOKENS, NO_UTILITY, ReadMode, SearchConfig
 
 T = TypeVar("T")
 MODEL = "ATTN_MODEL"
@@ -86,3 +88,43 @@ def check_search(search: SearchConfig) -> None:
             f"{search.nbest} outputs, but search.method={search.method} keeps {kept}",
             param_hint="'--nbest'",
         )
+
+
+@dataclass(frozen=True)
+class HardAttention:
+    """Use of a model with hard attention."""
+
+    read_decode: str = option(
+        "",
+        "hard attention: read mode, argmax, sample or expected (empty: as saved with the model)",
+        choices=("", *get_args(ReadMode)),
+        aliases={"expectation": "expected"},
+    )
+
+
+@dataclass(frozen=True)
+class TextBatches:
+    """Computation over batches of texts."""
+
+    batch_tokens: int = option(MAX_BATCH_TOKENS, "tokens of a batch, padding included", least=1)
+
+
+@dataclass(frozen=True)
+class ImageBatches:
+    """Computation over batches of images."""
+
+    batch_images: int = option(BATCH_IMAGES, "images of a batch", least=1)
+
+
+@dataclass(frozen=True)
+class PictureSettings:
+    """Pictures of a command that reads lines."""
+
+    lines: str = option("", "lines to draw, such as 1-20,35 (empty: the first)")
+
+
+@dataclass(frozen=True)
+class ReadSettings:
+    """Settings of commands that only open a model."""
+
+    attention: HardAttention = option(HardAttention, "attention")

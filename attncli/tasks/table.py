@@ -28,11 +28,11 @@ TASKS: dict[str, Task] = {
         },
         training={
             "text": "attncli.tasks.translate.training.source:TextTraining",
-            "rows": "attncli.tasks.translate.training.row_source:RowTraining",
+            "rows": "attncli.tasks.translate.training.source:RowTraining",
         },
         comparison={
-            "text": "attncli.tasks.translate.comparison.runs:ComparedTexts",
-            "rows": "attncli.tasks.translate.comparison.rows:ComparedRows",
+            "text": "attncli.tasks.translate.comparison:ComparedTexts",
+            "rows": "attncli.tasks.translate.comparison:ComparedRows",
         },
         bulk="attncli.tasks.translate.bulk:TranslateTask",
         loaded="attncli.interface.translator:Translator",
@@ -53,7 +53,7 @@ TASKS: dict[str, Task] = {
             "evaluate captions": "attncli.tasks.caption.evaluate_command:captions",
         },
         training={"image": "attncli.tasks.caption.training.source:ImageTraining"},
-        comparison={"image": "attncli.tasks.caption.comparison.runs:ComparedImages"},
+        comparison={"image": "attncli.tasks.caption.comparison:ComparedImages"},
         bulk="attncli.tasks.caption.bulk:CaptionTask",
         loaded="attncli.interface.captioner:Captioner",
     ),
@@ -69,6 +69,11 @@ TASKS: dict[str, Task] = {
 }
 
 
+TRAINING = {kind: place for task in TASKS.values() for kind, place in task.training.items()}
+COMPARISONS = {kind: place for task in TASKS.values() for kind, place in task.comparison.items()}
+BULK = {name: task.bulk for name, task in TASKS.items() if task.bulk}
+
+
 def task_commands(*, scoring: bool) -> dict[str, str]:
     """Return the commands of all tasks: those that score outputs, or the others."""
     return {
@@ -77,18 +82,3 @@ def task_commands(*, scoring: bool) -> dict[str, str]:
         for name, place in task.commands.items()
         if name.startswith("evaluate") is scoring
     }
-
-
-def training_places() -> dict[str, str]:
-    """Return the place of the training source of each kind of input."""
-    return {kind: place for task in TASKS.values() for kind, place in task.training.items()}
-
-
-def comparison_places() -> dict[str, str]:
-    """Return the place of the comparison of each kind of input."""
-    return {kind: place for task in TASKS.values() for kind, place in task.comparison.items()}
-
-
-def bulk_places() -> dict[str, str]:
-    """Return the place of the bulk task of each task that has one."""
-    return {name: task.bulk for name, task in TASKS.items() if task.bulk}

@@ -14,7 +14,7 @@ import pytest
 from attncli.commands.evaluate import EvaluateTables
 from attncli.options.settings import names_of, tables_of
 from attncli.shell import app, removed_options
-from attncli.tasks.align.settings import AlignTables
+from attncli.tasks.align.command import AlignTables
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.toml import from_toml
 from attncli.training.storage.folder import RunFolder, read_config

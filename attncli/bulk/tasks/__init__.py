@@ -11,7 +11,8 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.tasks.table import bulk_places
+from attncli.data.lines import Line
+from attncli.tasks.table import BULK
 from models.base.errors import unknown_name
 
 
@@ -51,13 +52,23 @@ class BulkTask(Protocol):
         """Return the result of a record that could not be processed."""
 
 
+class LineTask:
+    """Base of the tasks whose records are lines of text."""
+
+    input = "lines"
+    fields = 1
+
+    def record(self, value: str, number: int) -> Line:
+        """Return a text as a line."""
+        return Line(number, value)
+
+
 def bulk_task(name: str) -> type[BulkTask]:
     """Return the class of a task; raise UnknownNameError if no task with bulk jobs has the name."""
-    places = bulk_places()
-    if name not in places:
+    if name not in BULK:
         hint = "attn bulk IN OUT -- translate --to de"
-        raise unknown_name("task", name, places, hint=hint)
-    return resolve_name(places[name])
+        raise unknown_name("task", name, BULK, hint=hint)
+    return resolve_name(BULK[name])
 
 
 def open_task(job: BulkJob) -> BulkTask:

@@ -10,7 +10,7 @@ import typer
 from attncli.commands.train.files import DEV
 from attncli.jobs.compared import compared_source, find_compared_source
 from attncli.jobs.compared.base import ComparedFiles, ComparedSource
-from attncli.tasks.table import comparison_places
+from attncli.tasks.table import COMPARISONS
 from attncli.terminal.plurals import counted
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
@@ -51,7 +51,7 @@ def kind_of(files: ComparedFiles, preset: str | None, start: Path | None = None)
 
     The default is text. Files for another kind than that of the initial model are refused.
     """
-    kinds = map(find_compared_source, comparison_places())
+    kinds = map(find_compared_source, COMPARISONS)
     named = [kind for kind in kinds if kind.is_named(files)]
     if start:
         own = compared_source(family_of(read_settings(find_model(start))))

@@ -10,7 +10,7 @@ from functools import cache
 from pkgutil import resolve_name
 
 from attncli.jobs.compared.base import ComparedSource
-from attncli.tasks.table import comparison_places
+from attncli.tasks.table import COMPARISONS
 from models.base.errors import ConfigurationError
 from models.base.registry import source_name
 
@@ -18,12 +18,11 @@ from models.base.registry import source_name
 @cache
 def find_compared_source(name: str) -> ComparedSource:
     """Return the comparison of a kind of input; raise a ModelError if the kind has none."""
-    places = comparison_places()
-    if name not in places:
+    if name not in COMPARISONS:
         raise ConfigurationError(
-            f"a comparison of models whose input is {name}", f"models for {', '.join(places)}"
+            f"a comparison of models whose input is {name}", f"models for {', '.join(COMPARISONS)}"
         )
-    return resolve_name(places[name])()
+    return resolve_name(COMPARISONS[name])()
 
 
 def compared_source(family: str) -> ComparedSource:

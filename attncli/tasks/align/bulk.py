@@ -7,24 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult
-from attncli.bulk.tasks.lines import LineTask
+from attncli.bulk.tasks import LineTask, RecordResult
 from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
-from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
 from attncli.render.alignment.lines import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
-from attncli.tasks.align.command import align_options, align_settings
-from attncli.tasks.align.pairs import align_pairs, aligner_of, empty
-from attncli.tasks.align.settings import AlignTables
+from attncli.tasks.align.command import AlignTables, align_options, align_settings
+from attncli.tasks.align.pairs import align_pairs, empty
+from attncli.tasks.align.run import ChosenModels
 from models.base.errors import ConfigurationError
 
 LINKS = "pharaoh"  # format without --format
 
 
-class AlignTask(LineTask[AlignedPair]):
+class AlignTask(LineTask):
     """A model that aligns the pairs of shards; a second model is the reverse one."""
 
     doing, shipped = "aligning", "translate"
@@ -41,12 +39,9 @@ class AlignTask(LineTask[AlignedPair]):
         options = align_options(
             tables, settings["source"], to=settings["to"], device=job.device, threads=job.threads
         )
-        self.aligner = aligner_of(
-            loading.open_aligner(model, options),
-            given.of("align"),
-            reverse=loading.open_reverse(reverse[0], options) if reverse else None,
-            max_batch_tokens=tables.compute.batch_tokens,
-        )
+        size = tables.compute.batch_tokens
+        chosen = ChosenModels([model], next(iter(reverse), None), given.of("align"), size, options)
+        [self.aligner] = chosen.load()
 
     @staticmethod
     def given(settings: Mapping[str, Any], *, reverse: bool = True) -> GivenSettings[AlignTables]:
@@ -57,16 +52,16 @@ class AlignTask(LineTask[AlignedPair]):
             )
         return align_settings(settings["set"], reverse=reverse)
 
-    def outcomes(self, lines: list[Line]) -> Sequence[AlignedPair]:
-        """Return the links of each pair."""
-        return align_pairs([pair_of(line) for line in lines], self.aligner)
+    def run(self, records: Sequence[Line]) -> list[RecordResult]:
+        """Return the rows and links of each pair."""
+        pairs = align_pairs([pair_of(line) for line in records], self.aligner)
+        return [self._result(pair) for pair in pairs]
 
-    def failure(self, line: Line, error: str) -> AlignedPair:
-        """Return a pair without links."""
-        return empty(pair_of(line))._replace(note=error)
+    def failed(self, record: Line, error: str) -> RecordResult:
+        """Return the row of a pair without links."""
+        return self._result(empty(pair_of(record))._replace(note=error))
 
-    def result(self, pair: AlignedPair) -> RecordResult:
-        """Return the rows and links of a pair."""
+    def _result(self, pair: AlignedPair) -> RecordResult:
         row = written([pair], self.format, self.style)
         if pair.note:
             return RecordResult(row, None, f"pair {pair.number} is {pair.note}; not aligned")

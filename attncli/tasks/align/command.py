@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,16 @@ from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output
 from attncli.options.pictures import check_drawing
 from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import MODEL, Device, From, Threads, To
+from attncli.options.shared import (
+    MODEL,
+    Device,
+    From,
+    HardAttention,
+    PictureSettings,
+    TextBatches,
+    Threads,
+    To,
+)
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of
 from attncli.tasks.align.pairs import align_side_by_side
 from attncli.tasks.align.run import (
@@ -24,10 +34,30 @@ from attncli.tasks.align.run import (
     with_external_alignments,
     write_all,
 )
-from attncli.tasks.align.settings import AlignTables
 from attncli.terminal import console
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError, ModelError
+from models.base.settings import option
+from models.config.tables import AlignConfig
+
+
+@dataclass(frozen=True)
+class LinkSettings:
+    """Writing of links."""
+
+    probabilities: bool = option(False, "write the weight of each link: 0-0:0.93")
+
+
+@dataclass(frozen=True)
+class AlignTables:
+    """Tables of `attn align`. Defaults of the alignment are those saved with the model."""
+
+    align: AlignConfig = option(AlignConfig, "alignment; the model has its own defaults")
+    links: LinkSettings = option(LinkSettings, "links")
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    attention: HardAttention = option(HardAttention, "attention")
+    compute: TextBatches = option(TextBatches, "computation")
+
 
 Files = Annotated[
     list[Path] | None,

@@ -1,22 +1,30 @@
-"""``attn evaluate alignments``: scores of word alignments; the work is in evaluation.py."""
+"""``attn evaluate alignments``: scores of word alignments against gold links."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from attncli.data.alignments.links import Index
+from attncli.data.alignments.links import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.data.streams import write_stdout
-from attncli.jobs.loading import OpenOptions
+from attncli.data.text.corpus import read_pairs
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, From, Threads, To
-from attncli.options.tables import ReadSettings
-from attncli.tasks.align.evaluation import evaluate_alignments
-from attncli.tasks.align.score_writers import alignment_scores_as_json, alignment_scores_as_text
+from attncli.options.shared import Device, From, ReadSettings, Threads, To
+from attncli.render.columns import columns
+from attncli.render.json import as_json
+from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
 from attncli.terminal import console
+from attncli.terminal.plurals import counted
+
+if TYPE_CHECKING:
+    from models.config.tables import AlignConfig
 
 Files = Annotated[
     list[Path] | None,
@@ -24,7 +32,7 @@ Files = Annotated[
         help="Texts of the gold links, which models align: source and target, or one TSV."
     ),
 ]
-Gold = Annotated[
+GoldFile = Annotated[
     Path, typer.Option(help="Gold links between words: Pharaoh or NAACL, sure and possible.")
 ]
 GoldIndex = Annotated[
@@ -40,7 +48,7 @@ Set = Annotated[list[str] | None, SetOption(ReadSettings, example="attention.rea
 def alignments(
     files: Files = None,
     *,
-    gold: Gold,
+    gold: GoldFile,
     model: Models = None,
     hypotheses: Hypotheses = None,
     to: To = "",
@@ -68,21 +76,114 @@ def alignments(
             "a model needs the texts that the gold links: source and target",
             param_hint="'FILES...'",
         )
-    scores, reference = evaluate_alignments(
-        gold,
-        files or [],
-        models=folders,
-        hypotheses=hypotheses or [],
-        gold_index=gold_index,
-        options=OpenOptions(
-            device,
-            threads,
-            tables.attention.read_decode,
-            to=to,
-            source=source_language,
-            mixed=len(folders) > 1,
-            messages=console,
-        ),
+    options = OpenOptions(
+        device,
+        threads,
+        tables.attention.read_decode,
+        to=to,
+        source=source_language,
+        mixed=len(folders) > 1,
+        messages=console,
     )
+    known = read_gold(gold, files or [], gold_index)
+    scores = evaluate_alignments(known, folders, hypotheses or [], options)
     write_table = alignment_scores_as_json if json else alignment_scores_as_text
-    write_stdout(write_table(scores, reference))
+    write_stdout(write_table(scores, known.summary))
+
+
+def alignment_scores_as_text(rows: Sequence[AlignmentScores], gold: GoldSummary) -> str:
+    """Return the size of the gold, a row of percentages for each alignment, and how it was read."""
+    table = [["", "AER", "precision", "recall", "F", "links"]]
+    for row in rows:
+        shares = (row.error_rate, row.precision, row.recall, row.f)
+        table.append([row.name, *(f"{100 * share:.2f}" for share in shares), f"{row.links:,}"])
+    read = [("gold", gold.note), *((row.name, row.note) for row in rows)]
+    counts = f"{gold.sure:,} sure and {counted(gold.possible, 'possible link')}"
+    head = f"{counted(gold.pairs, 'sentence pair')}, {counts} in {gold.name}\n"
+    return f"{head}\n{columns(table)}\n{columns(read, left=2)}"
+
+
+def alignment_scores_as_json(rows: Sequence[AlignmentScores], gold: GoldSummary) -> str:
+    """Return an object with one entry for each alignment; scores from 0 to 1."""
+    record = {"gold": gold._asdict(), "alignments": [row._asdict() for row in rows]}
+    return as_json(record)
+
+
+class Gold(NamedTuple):
+    """Gold links, and the texts they belong to."""
+
+    name: str
+    pairs: Sequence[tuple[str, str]]  # empty if the texts are not known
+    lengths: Sequence[Lengths]  # words of each pair
+    links: LinkFile
+
+    @property
+    def summary(self) -> GoldSummary:
+        """Size of the gold, and how it was read."""
+        rows = self.links.rows
+        return GoldSummary(
+            name=self.name,
+            note=self.links.note,
+            pairs=len(rows),
+            sure=sum(len(row.sure) for row in rows),
+            possible=sum(len(row.possible - row.sure) for row in rows),
+        )
+
+
+def evaluate_alignments(
+    known: Gold, models: Sequence[Path], hypotheses: Sequence[Path], options: OpenOptions
+) -> list[AlignmentScores]:
+    """Score the links of models, and of other programs, against gold links."""
+    files = [score_file(path, known) for path in hypotheses]
+    return [*_scores_of_models(models, known, options), *files]
+
+
+def read_gold(path: Path, texts: Sequence[Path], index: Index | None) -> Gold:
+    """Read gold links, and the texts they belong to if their files are given.
+
+    index: first word number in the gold, 0 or 1; None: found from the file.
+    """
+    if not texts:
+        links = read_links(path, index=index)
+        return Gold(path.name, (), [UNKNOWN] * len(links.rows), links)
+    pairs = [(pair.source, pair.references[0]) for pair in read_pairs(texts)]
+    lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
+    return Gold(path.name, pairs, lengths, read_links(path, lengths, index=index))
+
+
+def score_file(path: Path, gold: Gold) -> AlignmentScores:
+    """Score the links of another program; its possible links count as links."""
+    hint = "" if gold.pairs else "give the texts: source and target"
+    found = read_links(path, gold.lengths, hint=hint)
+    rows = [row.possible for row in found.rows]
+    return score_alignments(path.name, rows, gold.links.rows, found.note)
+
+
+def _scores_of_models(
+    folders: Sequence[Path], gold: Gold, options: OpenOptions
+) -> Iterator[AlignmentScores]:
+    """Score the links of each model between the words of the texts.
+
+    Opening a model imports torch, so files are read and checked before.
+    """
+    for name, folder in zip(model_names(folders), folders, strict=True):
+        from models.alignment import align
+
+        translator = loading.open_aligner(folder, options)
+        config = dataclasses.replace(translator.alignment, units="word")
+        found = align(translator, gold.pairs, config=config)
+        for number, one in enumerate(found, 1):
+            if one.note:
+                options.messages.warn(f"{name}: pair {number}: {one.note}; no links")
+        links = [one.links for one in found]
+        yield score_alignments(name, links, gold.links.rows, how_aligned(config))
+
+
+def how_aligned(config: AlignConfig) -> str:
+    """Return the settings that links depend on, as text."""
+    layer = f"layer {config.layer or 'default'}"
+    head = f"head {config.head}" if config.head else "mean of heads"
+    said = [layer, head, f"shift {config.shift}", config.extract]
+    if config.null_threshold < 1:
+        said.append(f"null threshold {config.null_threshold:g}")
+    return ", ".join(said)

@@ -13,9 +13,8 @@ from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
 from attncli.render.rows import RowLayout
-from attncli.tasks.caption.command import caption_options
+from attncli.tasks.caption.command import CaptionTables, caption_options
 from attncli.tasks.caption.images import caption_images
-from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.caption.writers import CaptionedImage, rendered
 from models.base.errors import ConfigurationError
 

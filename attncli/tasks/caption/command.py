@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Annotated, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -23,11 +24,19 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
 from attncli.options.settings import GivenSettings, SetOption
-from attncli.options.shared import Beam, Device, Models, Nbest, Threads, search_settings
+from attncli.options.shared import (
+    Beam,
+    Device,
+    HardAttention,
+    ImageBatches,
+    Models,
+    Nbest,
+    Threads,
+    search_settings,
+)
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.files import Draw, Sidecars, open_attention
 from attncli.tasks.caption.images import CaptionStatistics, caption_images
-from attncli.tasks.caption.settings import CaptionTables
 from attncli.tasks.caption.writers import (
     CaptionedImage,
     CaptionFormat,
@@ -39,6 +48,30 @@ from attncli.terminal.messages import ShowProgress
 from attncli.terminal.plurals import counted
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError
+from models.base.settings import option
+from models.config.tables import SearchConfig
+
+OF_TEXTS = ("search.max_ratio", "search.max_extra", "search.split_above")
+
+
+@dataclass(frozen=True)
+class OutputSettings:
+    """Files that are written."""
+
+    overwrite: bool = option(False, "let --sidecar replace existing files")
+
+
+@dataclass(frozen=True)
+class CaptionTables:
+    """Tables of `attn caption`. Defaults of the search are those saved with the model."""
+
+    UNUSED: ClassVar = OF_TEXTS
+
+    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
+    output: OutputSettings = option(OutputSettings, "files that are written")
+    attention: HardAttention = option(HardAttention, "attention")
+    compute: ImageBatches = option(ImageBatches, "computation")
+
 
 Images = Annotated[
     list[str] | None,
@@ -123,8 +156,8 @@ def caption(
             console.progress("captioning", total=total, shown=shown) as advance,
         ):
             sidecars = Sidecars(overwrite=tables.output.overwrite) if sidecar else None
-            to = Sinks(write, draw, show, sidecars)
-            failed = _write_all(results, layout, to, advance)
+            render = _shown if show else rendered
+            failed = _write_all(results, layout, write, draw, sidecars, render, advance)
     if failed:
         raise typer.Exit(1)
 
@@ -133,15 +166,6 @@ def caption_options(given: GivenSettings[CaptionTables], device: str, threads: i
     """Return how the models are opened."""
     read_mode = given.tables.attention.read_decode
     return OpenOptions(device, threads, read_mode, given.of("search"), messages=console)
-
-
-class Sinks(NamedTuple):
-    """Destinations of the captions."""
-
-    write: Write
-    draw: Draw
-    show: bool
-    sidecars: Sidecars | None
 
 
 def _check(
@@ -171,27 +195,30 @@ def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[ImageFile]]:
 def _write_all(
     results: Iterator[list[CaptionedImage]],
     layout: RowLayout,
-    to: Sinks,
+    write: Write,
+    draw: Draw,
+    sidecars: Sidecars | None,
+    render: Callable[[list[CaptionedImage], RowLayout], bytes],
     advance: ShowProgress,
 ) -> int:
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
     statistics = CaptionStatistics()
     head, foot = frame(layout)
-    to.write(head)
+    write(head)
     for outcomes in results:
-        to.write(rendered(outcomes, layout) if not to.show else _shown(outcomes, layout))
-        to.draw(outcomes)
+        write(render(outcomes, layout))
+        draw(outcomes)
         notes = [outcome.note for outcome in outcomes if outcome.note]
-        if to.sidecars:
-            notes += to.sidecars.write(outcomes)
+        if sidecars:
+            notes += sidecars.write(outcomes)
         for note in notes:
             console.warn(note)
         statistics.count(outcomes)
         count, failed = count + len(outcomes), failed + len(notes)
         advance(count, counted(count, "image"))
-    to.write(foot)
-    existing = to.sidecars.notes() if to.sidecars else []
+    write(foot)
+    existing = sidecars.notes() if sidecars else []
     for note in [*existing, *statistics.notes()]:
         console.warn(note)
     return failed + len(existing)

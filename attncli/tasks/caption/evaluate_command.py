@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import typer
 
@@ -11,11 +12,36 @@ from attncli.data.streams import write_stdout
 from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
 from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, Threads, search_settings
+from attncli.options.shared import Beam, Device, HardAttention, Threads, search_settings
+from attncli.tasks.caption.command import OF_TEXTS
 from attncli.tasks.caption.evaluation import evaluate_captions
 from attncli.tasks.caption.score_writers import caption_scores_as_json, caption_scores_as_text
-from attncli.tasks.caption.settings import ScoredCaptionTables
 from attncli.terminal import console
+from models.base.settings import option
+from models.config.tables import SearchConfig
+
+
+@dataclass(frozen=True)
+class CaptionScoreSettings:
+    """Scores of captions."""
+
+    attention: bool = option(
+        False,
+        "score the attention of models over content words, too: its entropy, and the "
+        "log-probability that a word loses if its most attended fifth of the image is blurred",
+    )
+
+
+@dataclass(frozen=True)
+class ScoredCaptionTables:
+    """Tables of `attn evaluate captions`."""
+
+    UNUSED: ClassVar = (*OF_TEXTS, "search.nbest")
+
+    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
+    scores: CaptionScoreSettings = option(CaptionScoreSettings, "scores")
+    attention: HardAttention = option(HardAttention, "attention")
+
 
 Captions = Annotated[
     Path,

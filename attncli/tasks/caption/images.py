@@ -1,23 +1,38 @@
-"""Captioning of images, batch by batch: one result per image, in order."""
+"""Captioning of images, batch by batch: one result per image, in order.
+
+Threads read and decode images ahead of the captioner: Pillow releases the interpreter lock while it
+decodes and resizes, and torch while it computes.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from itertools import tee
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.images.named import ImageFile
-from attncli.tasks.caption.image_opener import ImageOpener, OpenedImage
+from attncli.data.images.named import STDIN, ImageFile
 from attncli.tasks.caption.writers import CaptionedImage
+from models.base.errors import ModelError
+from models.base.limits import IMAGE_PIXELS
 from models.config.tables import BATCH_IMAGES
 
 if TYPE_CHECKING:
-    from models.inference.captioner import Caption, Captioner
+    from PIL.Image import Image
+    from typing_extensions import Self
+
+    from models.inference.captioner import Caption, Captioner, CaptionerInput
 
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # images from which on equal captions are reported
 REMEMBERED = 1000  # different captions that are counted
+SIDE = 448  # minimum side of an image that maps are drawn over, in pixels
+THREADS = 2  # images that are decoded at a time
+BATCHES = 2  # batches that are decoded or wait for the captioner
 
 
 def caption_images(
@@ -96,3 +111,82 @@ def _captioned(
             maps = attention_maps(file.name, image.larger, caption.attention)
         outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
     return outcomes
+
+
+class OpenedImage(NamedTuple):
+    """An image reduced to the sizes needed, so that few are in memory at their full size."""
+
+    shown: CaptionerInput  # the square that the model receives; of an ensemble, one for each model
+    larger: Image | None  # the same square, large enough to draw attention maps over it
+
+
+class ImageOpener:
+    """Threads that open images for a captioner, one batch ahead, in order.
+
+    attention: True adds the image to draw attention maps over.
+    """
+
+    def __init__(self, captioner: Captioner, *, attention: bool) -> None:
+        self._captioner, self._attention = captioner, attention
+        self._memory = PixelBudget(IMAGE_PIXELS)
+        self._pool = ThreadPoolExecutor(THREADS, "images")
+
+    def __enter__(self) -> Self:
+        """Return this object; its threads end with the block."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def opened(
+        self, files: Sequence[ImageFile], size: int
+    ) -> Iterator[tuple[Sequence[ImageFile], list[OpenedImage | str]]]:
+        """Yield batches of files, and their images or the errors of those that cannot be read."""
+        parts = [files[start : start + size] for start in range(0, len(files), size)]
+        waiting: list[list[Future[OpenedImage | str]]] = []
+        for number, part in enumerate(parts):
+            for ahead in parts[number + len(waiting) : number + BATCHES]:
+                waiting.append([self._pool.submit(self._open, file) for file in ahead])
+            yield part, [future.result() for future in waiting.pop(0)]
+
+    def _open(self, file: ImageFile) -> OpenedImage | str:
+        """Open an image; return an error message instead if it cannot be read."""
+        from models.images.opening import open_image, to_square
+
+        if file.fault:
+            return file.fault
+        captioner, config = self._captioner, self._captioner.config.image
+        larger = dataclasses.replace(config, size=max(config.size, SIDE))
+        try:
+            with ExitStack() as held:
+                image = open_image(
+                    file.content(),
+                    name="standard input" if file.name == STDIN else file.name,
+                    least=captioner.image_size,
+                    before=lambda pixels: held.enter_context(self._memory.held(pixels)),
+                )
+                drawn = to_square(image, larger) if self._attention else None
+                return OpenedImage(captioner.reduced(image), drawn)
+        except ModelError as error:
+            return str(error)
+
+
+class PixelBudget:
+    """Pixels that all threads together may decode at a time; one image alone may have more."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._taken = most, 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def held(self, pixels: int) -> Iterator[None]:
+        """Wait until this number of pixels is free, and reserve it during the block."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._taken or self._taken + pixels <= self._most)
+            self._taken += pixels
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= pixels
+                self._changed.notify_all()

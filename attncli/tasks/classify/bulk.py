@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult
-from attncli.bulk.tasks.lines import LineTask
+from attncli.bulk.tasks import LineTask, RecordResult
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.settings import GivenSettings, read_settings
 from attncli.render.rows import RowLayout
+from attncli.tasks.classify.command import ClassifyTables
 from attncli.tasks.classify.lines import classify_lines
-from attncli.tasks.classify.settings import ClassifyTables
 from attncli.tasks.classify.writers import rendered
 
 
-class ClassifyTask(LineTask[ClassifiedLine]):
+class ClassifyTask(LineTask):
     """Classifiers of the lines of shards."""
 
     doing, shipped = "classifying", "classify"
@@ -45,17 +44,16 @@ class ClassifyTask(LineTask[ClassifiedLine]):
         """Return the settings."""
         return read_settings(ClassifyTables, settings["set"])
 
-    def outcomes(self, lines: list[Line]) -> Sequence[ClassifiedLine]:
-        """Return the labels of each line."""
-        [outcomes] = self._classify([lines])
-        return outcomes
+    def run(self, records: Sequence[Line]) -> list[RecordResult]:
+        """Return the rows, label and warning of each line."""
+        [outcomes] = self._classify([list(records)])
+        return [self._result(outcome) for outcome in outcomes]
 
-    def failure(self, line: Line, error: str) -> ClassifiedLine:
-        """Return a line without labels."""
-        return ClassifiedLine(line, None, error)
+    def failed(self, record: Line, error: str) -> RecordResult:
+        """Return the row of a line without labels."""
+        return self._result(ClassifiedLine(record, None, error))
 
-    def result(self, outcome: ClassifiedLine) -> RecordResult:
-        """Return the rows, label and warning of a line."""
+    def _result(self, outcome: ClassifiedLine) -> RecordResult:
         row = rendered([outcome], self.layout)
         if outcome.result is None:
             return RecordResult(row, None, outcome.note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -16,14 +17,24 @@ from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, LineWriter, Output, open_source, write_lines
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, Threads
+from attncli.options.shared import Device, HardAttention, PictureSettings, TextBatches, Threads
 from attncli.render.rows import RowFormat, RowLayout
 from attncli.render.weighted_text.terminal import words_in_colour
 from attncli.tasks.classify.lines import classify_lines
-from attncli.tasks.classify.settings import ClassifyTables
 from attncli.tasks.classify.writers import rendered
 from attncli.terminal import console
 from attncli.terminal.screen import current_screen
+from models.base.settings import option
+
+
+@dataclass(frozen=True)
+class ClassifyTables:
+    """Tables of `attn classify`."""
+
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    attention: HardAttention = option(HardAttention, "attention")
+    compute: TextBatches = option(TextBatches, "computation")
+
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")

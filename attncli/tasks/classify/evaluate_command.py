@@ -1,22 +1,30 @@
-"""``attn evaluate labels``: options for scores of labels; the work is in evaluation.py."""
+"""``attn evaluate labels``: scores of labels against gold labels, as tables or JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from attncli.data.lines import Line
 from attncli.data.streams import check_output, write_stdout
-from attncli.jobs.loading import OpenOptions
-from attncli.options.evaluation import Json, Save, check_save
+from attncli.data.text.labels import LabelledText, read_labelled
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions, model_names
+from attncli.options.evaluation import Json, Save, check_save, read_outputs, save_outputs
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, Threads
-from attncli.options.tables import ReadSettings
+from attncli.options.shared import Device, ReadSettings, Threads
+from attncli.render.columns import columns
+from attncli.render.json import as_json
 from attncli.render.plots import check_picture, confusion_matrices
-from attncli.tasks.classify.evaluation import evaluate_labels
-from attncli.tasks.classify.score_writers import label_scores_as_json, label_scores_as_text
+from attncli.scoring.labels import LabelEvaluation, LabelScores, score_labels
+from attncli.tasks.classify.lines import classify_lines
 from attncli.terminal import console
+from models.catalogue.installed import chosen_model
+from models.inference.search.batching import windows
+from models.text.normalise import nfc
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
 Models = Annotated[
@@ -35,6 +43,9 @@ Hypotheses = Annotated[
 Plot = Annotated[
     Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
 ]
+CHUNK = 2000  # texts between two reports of progress
+MOST_COLUMNS = 12  # labels of a confusion matrix that is printed whole
+PAIRS = 10  # most frequent confusions that are printed instead
 Set = Annotated[list[str] | None, SetOption(ReadSettings, example="attention.read_decode=expected")]
 
 
@@ -67,12 +78,120 @@ def labels(
         check_output(plot)
     evaluations = evaluate_labels(
         file,
-        models=model or [],
-        hypotheses=hypotheses or [],
-        save=save,
-        options=OpenOptions(device, threads, tables.attention.read_decode, messages=console),
+        model or [],
+        hypotheses or [],
+        save,
+        OpenOptions(device, threads, tables.attention.read_decode, messages=console),
     )
     if plot:
         confusion_matrices(plot, evaluations)
     write_table = label_scores_as_json if json else label_scores_as_text
     write_stdout(write_table(evaluations))
+
+
+def evaluate_labels(
+    path: Path,
+    models: Sequence[Path],
+    hypotheses: Sequence[Path],
+    save: Path | None,
+    options: OpenOptions,
+) -> list[LabelEvaluation]:
+    """Score the labels of models, and of other programs, against a table of label, tab, text.
+
+    models: none, and no hypotheses, means the shipped classifier. hypotheses: files with a label
+    for each text. save: file for the labels of each model; `{model}` in its name is replaced.
+    """
+    rows = read_labelled(path)
+    gold = [row.label for row in rows]
+    others = [
+        (path.name, [line.strip() for line in read_outputs(path, len(rows))]) for path in hypotheses
+    ]
+    folders = list(models) if models or hypotheses else [chosen_model(None, "classify")]
+    systems = [*_classified(folders, rows, options, save), *others]
+    return [LabelEvaluation(name, score_labels(labels, gold)) for name, labels in systems]
+
+
+def _classified(
+    folders: Sequence[Path],
+    rows: Sequence[LabelledText],
+    options: OpenOptions,
+    save: Path | None,
+) -> Iterator[tuple[str, list[str]]]:
+    """Classify with each model; save its labels before the next model is opened."""
+    lines = [Line(number, row.text) for number, row in enumerate(rows, 1)]
+    for name, folder in zip(model_names(folders), folders, strict=True):
+        classifier, labels = loading.open_classifier(folder, options), list[str]()
+        with options.messages.progress(f"classifying, {name}", total=len(lines)) as advance:
+            for outcomes in classify_lines(windows(lines, CHUNK), classifier):
+                labels += [outcome.result.label if outcome.result else "" for outcome in outcomes]
+                advance(len(labels))
+        if unknown := sorted({row.label for row in rows} - {*map(nfc, classifier.labels)}):
+            missing = ", ".join(unknown[:5])
+            options.messages.warn(f"{name} does not know {missing}: labels of the test set")
+        save_outputs(save, name, labels)
+        yield name, labels
+
+
+def label_scores_as_text(evaluations: Sequence[LabelEvaluation]) -> str:
+    """Return accuracy and macro F1 of each system, then its labels and its confusions."""
+    head = [["", "accuracy", "macro F1"]]
+    rows = [[name, f"{s.accuracy:.2f}", f"{s.macro_f1:.2f}"] for name, s in evaluations]
+    parts = [f"{evaluations[0].scores.texts:,} texts\n", columns(head + rows)]
+    for name, scores in evaluations:
+        title = f"{name}\n" if len(evaluations) > 1 else ""
+        parts += [title + _label_table(scores), _confusions(scores)]
+    return "\n".join(parts)
+
+
+def label_scores_as_json(evaluations: Sequence[LabelEvaluation]) -> str:
+    """Return an object with one entry for each system."""
+    return as_json(
+        {
+            "texts": evaluations[0].scores.texts,
+            "systems": [{"name": name, **_record(scores)} for name, scores in evaluations],
+        }
+    )
+
+
+def _label_table(scores: LabelScores) -> str:
+    table = [["label", "precision", "recall", "F1", "texts"]]
+    for counts in scores.labels:
+        values = (counts.precision, counts.recall, counts.f1)
+        table.append([counts.label or "(none)", *(f"{v:.2f}" for v in values), f"{counts.gold:,}"])
+    return columns(table)
+
+
+def _confusions(scores: LabelScores) -> str:
+    """Return the confusion matrix or, of many labels, the most frequent confusions."""
+    names = [counts.label or "(none)" for counts in scores.labels]
+    if len(names) <= MOST_COLUMNS:
+        rows = zip(names, scores.confusion, strict=True)
+        table = [["gold \\ predicted", *names], *([name, *map(str, row)] for name, row in rows)]
+        return columns(table)
+    cells = [
+        (count, gold, found)
+        for gold, row in zip(names, scores.confusion, strict=True)
+        for found, count in zip(names, row, strict=True)
+        if count and gold != found
+    ]
+    shown = sorted(cells, reverse=True)[:PAIRS]
+    table = [["gold", "predicted", "texts"], *([g, f, str(count)] for count, g, f in shown)]
+    return "Most frequent confusions\n" + columns(table, left=2)
+
+
+def _record(scores: LabelScores) -> dict[str, object]:
+    return {
+        "accuracy": scores.accuracy,
+        "macro_f1": scores.macro_f1,
+        "labels": [
+            {
+                "label": counts.label,
+                "precision": counts.precision,
+                "recall": counts.recall,
+                "f1": counts.f1,
+                "texts": counts.gold,
+            }
+            for counts in scores.labels
+        ],
+        "confusion": scores.confusion,
+    }

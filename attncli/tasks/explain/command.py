@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,13 +15,22 @@ from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import MODEL, Device, From, Threads, To
-from attncli.tasks.explain.settings import ExplainFormat, ExplainTables
+from attncli.options.shared import MODEL, Device, From, HardAttention, PictureSettings, Threads, To
 from attncli.terminal import console
 from models.base.errors import unknown_name
+from models.base.settings import option
 from models.catalogue.installed import default_model, find_model
 from models.explain import METHODS, ExplainOptions
 from models.storage.settings import task_of
+
+
+@dataclass(frozen=True)
+class ExplainTables:
+    """Tables of `attn explain`."""
+
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    attention: HardAttention = option(HardAttention, "attention")
+
 
 Text = Annotated[
     list[str] | None,
@@ -50,6 +60,9 @@ MethodOption = Annotated[
 Word = Annotated[
     int, typer.Option(min=0, help="Number of the only output word to explain, from 1 (0: all).")
 ]
+Format = Annotated[
+    Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
+]
 Show = Annotated[
     bool, typer.Option("--show", help="Draw in the colours of the terminal; of an image, each map.")
 ]
@@ -73,7 +86,7 @@ def explain(
     word: Word = 0,
     input: Input = None,
     output: Output = None,
-    format: Annotated[ExplainFormat, typer.Option(help="How to write explanations.")] = "text",
+    format: Format = "text",
     show: Show = False,
     picture: PictureFile = None,
     device: Device = "auto",
@@ -102,9 +115,9 @@ def explain(
     tables = read_settings(ExplainTables, set).tables
     if show and format != "text":
         raise typer.BadParameter(f"heat maps among {format}", param_hint="'--show'")
-    from attncli.tasks.explain import lines, run  # import torch
+    from attncli.tasks.explain import lines, writers  # import torch
 
-    layout = run.layout_of(
+    layout = writers.layout_of(
         format, show=show, picture=picture, lines=tables.picture.lines, is_image=is_image
     )
     read_mode = tables.attention.read_decode
@@ -113,7 +126,7 @@ def explain(
         explain_line, read = lines.open_explainer(folder, opening, ExplainOptions(methods, word))
         outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)
         with open_output(output) as write:
-            refused = run.write_all(outcomes, write, layout, console)
+            refused = writers.write_all(outcomes, write, layout, console)
     if refused:
         raise typer.Exit(1)
 

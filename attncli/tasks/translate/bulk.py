@@ -7,26 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult
-from attncli.bulk.tasks.lines import LineTask
+from attncli.bulk.tasks import LineTask, RecordResult
 from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
 from attncli.render.rows import RowLayout
 from attncli.tasks.translate.command import AUTO, translate_options
-from attncli.tasks.translate.output.checks import OutputReport
-from attncli.tasks.translate.output.writers import rendered
 from attncli.tasks.translate.run import (
+    TranslateTables,
     TranslateWork,
     line_languages,
     open_translator,
     translation_of_lines,
 )
-from attncli.tasks.translate.settings import TranslateTables
+from attncli.tasks.translate.writers import OutputReport, rendered
 from models.text.glossary import Glossary, Term
 
 
-class TranslateTask(LineTask[TranslatedLine]):
+class TranslateTask(LineTask):
     """Text models that translate the lines of shards."""
 
     doing, shipped = "translating", "translate"
@@ -50,17 +48,16 @@ class TranslateTask(LineTask[TranslatedLine]):
         set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
         return search_settings(TranslateTables, set, beam, nbest)
 
-    def outcomes(self, lines: list[Line]) -> Sequence[TranslatedLine]:
-        """Return the translation of each line."""
-        [outcomes] = self._translate([lines])
-        return outcomes
+    def run(self, records: Sequence[Line]) -> list[RecordResult]:
+        """Return the rows, translation and warnings of each line."""
+        [outcomes] = self._translate([list(records)])
+        return [self._result(outcome) for outcome in outcomes]
 
-    def failure(self, line: Line, error: str) -> TranslatedLine:
-        """Return a line without a translation."""
-        return TranslatedLine(line, None, error)
+    def failed(self, record: Line, error: str) -> RecordResult:
+        """Return the row of a line without a translation."""
+        return self._result(TranslatedLine(record, None, error))
 
-    def result(self, outcome: TranslatedLine) -> RecordResult:
-        """Return the rows, translation and warnings of a line."""
+    def _result(self, outcome: TranslatedLine) -> RecordResult:
         row, found = rendered([outcome], self.layout), outcome.translation
         if found is None:
             return RecordResult(row, None, outcome.note)

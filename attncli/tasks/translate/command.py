@@ -19,7 +19,7 @@ from attncli.options.pictures import check_drawing
 from attncli.options.settings import GivenSettings, SetOption
 from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, search_settings
 from attncli.render.rows import RowFormat, RowLayout
-from attncli.tasks.translate.document_run import (
+from attncli.tasks.translate.documents import (
     Columns,
     Fields,
     document_choice,
@@ -28,6 +28,7 @@ from attncli.tasks.translate.document_run import (
 )
 from attncli.tasks.translate.engine import Precision
 from attncli.tasks.translate.run import (
+    TranslateTables,
     TranslateWork,
     line_languages,
     line_writer,
@@ -36,7 +37,6 @@ from attncli.tasks.translate.run import (
     with_attention,
     write_translations,
 )
-from attncli.tasks.translate.settings import TranslateTables
 from attncli.terminal import console
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError

@@ -1,23 +1,152 @@
-"""Translation of a document: its segments as lines, then the document with the translations."""
+"""Documents in ``attn translate``: segments as lines, then the document with the translations.
+
+Readers and tags are imported for a document alone, so that a translation of lines starts faster.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
+from typing import Annotated, BinaryIO, NamedTuple
 
-from attncli.data.lines import Line, TranslatedLine
+import typer
+
+from attncli.data.compression import decompressed_stream
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
+from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
-from attncli.documents.registry import PACKED, TEXT, read_document
-from attncli.documents.strings import read_lines
-from attncli.tags.parse import parse
+from attncli.documents.registry import (
+    FORMATS,
+    PACKED,
+    TEXT,
+    format_of,
+    named_delimiter,
+    read_document,
+)
+from attncli.tasks.translate.writers import REPORTED, OutputReport
+from attncli.terminal.messages import Messages
 from models.base.errors import InputError
+from models.base.limits import FILE_BYTES
+from models.base.settings import option
+from models.inference.search.batching import windows
 
-REPORTED = 5  # line numbers that a message names
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="csv: name, or number from 1, of a column (repeatable)."),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--field", help="jsonl: field, such as meta.title (repeatable)."),
+]
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
 SURROGATES = ("\udc80", "\udcff")  # stand for bytes that are not UTF-8
+
+# of chunks of lines, with on_batch; see `lines.translate_lines`
+Translate = Callable[..., Iterator[list[TranslatedLine]]]
+
+
+@dataclass(frozen=True)
+class InputSettings:
+    """Format of the input."""
+
+    format: str = option(
+        "",
+        "format of the input (empty: by the name of the file; text, for lines)",
+        choices=("", TEXT, *FORMATS, *PACKED),
+    )
+    keep: tuple[str, ...] = option((), "jsonl: translate all text fields but these")
+
+
+class DocumentChoice(NamedTuple):
+    """The format of a document, and its parts to translate."""
+
+    format: str
+    options: DocumentOptions
+
+
+def document_choice(
+    settings: InputSettings,
+    path: Path | None,
+    *,
+    columns: list[str] | None,
+    fields: list[str] | None,
+) -> DocumentChoice | None:
+    """Return how a document is read; None for lines of text. Raise an error otherwise."""
+    name = settings.format or format_of(path)
+    for where, given, wanted in (
+        ("--column", columns, "csv"),
+        ("--field", fields, "jsonl"),
+        ("input.keep", settings.keep, "jsonl"),
+    ):
+        if given and name != wanted:
+            raise typer.BadParameter(
+                f"the input is {name}, and this is for {wanted}", param_hint=f"'{where}'"
+            )
+    if fields and settings.keep:
+        raise typer.BadParameter("cannot be combined with --field", param_hint="'input.keep'")
+    if name == TEXT:
+        return None
+    options = DocumentOptions(
+        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path)
+    )
+    return DocumentChoice(name, options)
+
+
+def refuse_given(options: Mapping[str, bool], why: str) -> None:
+    """Raise a usage error for the first option that was given: whose value is True."""
+    for name, is_given in options.items():
+        if is_given:
+            raise typer.BadParameter(why, param_hint=f"'--{name}'")
+
+
+def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
+    """Read a whole document. Raises InputError if it is too long."""
+    content = decompressed_stream(stream, "the document").read(FILE_BYTES + 1)
+    if len(content) > FILE_BYTES:
+        raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
+    return opened(content, choice.format, choice.options)
+
+
+def translate_document(
+    document: Document, translate: Translate, write: Write, messages: Messages, *, shown: bool
+) -> bool:
+    """Translate and write a document; return True if all of it could be translated.
+
+    Text that is left untranslated is reported. shown: show the progress.
+    """
+    outcomes = _outcomes(lines_of(document), translate, messages, shown=shown)
+    unread = [*faults(document)]
+    for message in [*unread, *untranslated(document, outcomes)]:
+        messages.warn(message)
+    write(written(document, outcomes))
+    return not unread and all(outcome.translation for outcome in outcomes)
+
+
+def _outcomes(
+    lines: list[Line], translate: Translate, messages: Messages, *, shown: bool
+) -> list[TranslatedLine]:
+    """Translate the texts of a document; report suspicious outputs with their line numbers."""
+    report = OutputReport()
+    outcomes: list[TranslatedLine] = []
+    with messages.progress("translating", total=len(lines), shown=shown) as advance:
+
+        def show(done: int, total: int) -> None:
+            current = min(CHUNK_LINES, len(lines) - len(outcomes))
+            advance(len(outcomes) + current * done / total)
+
+        for chunk in translate(windows(lines, CHUNK_LINES), on_batch=show):
+            outcomes += chunk
+            for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
+                messages.warn(message)
+            advance(len(outcomes))
+    for message in report.totals(above=REPORTED):
+        messages.warn(message)
+    return outcomes
 
 
 def decoded(content: bytes) -> str:
@@ -37,6 +166,8 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     """
     if format in PACKED:
         return read_document(content, format, options)
+    from attncli.documents.strings import read_lines
+
     text = decoded(content)
     return read_lines(text) if format == TEXT else read_document(text, format, options)
 
@@ -60,6 +191,8 @@ def lines_of(document: Document) -> list[Line]:
 
 def needs_attention(document: Document) -> bool:
     """Return True if a text has tags, which the attention places in the output."""
+    from attncli.tags.parse import parse
+
     return any(parse(text).tags for segment in document.segments for text in segment.texts)
 
 

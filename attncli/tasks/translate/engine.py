@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
+from attncli.options.shared import TextBatches
 from models.base.errors import ConfigurationError, DamagedError
 from models.base.memory import retain_freed_memory
-from models.base.settings import from_dict, merged
+from models.base.settings import from_dict, merged, option
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
-from models.inference.ctranslate2.engines import obstacle
+from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.storage.about import read_facts
 from models.storage.settings import read_settings
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
 
 Precision = Literal["auto", "fp32", "int8"]  # int8: ctranslate2
+
+
+@dataclass(frozen=True)
+class TranslateBatches(TextBatches):
+    """Computation of translations."""
+
+    backend: str = option(
+        "auto",
+        "program of the search: torch; ctranslate2, for text Transformers on the processor; auto: "
+        "ctranslate2 where it can, else torch",
+        choices=get_args(Engine),
+    )
 
 
 @dataclass(frozen=True)

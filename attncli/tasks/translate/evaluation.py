@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from attncli.data.lines import Line
 from attncli.data.text.corpus import (
@@ -33,20 +32,13 @@ from attncli.scoring.translations import (
 )
 from attncli.tasks.translate.line_plans import ROWS
 from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
-from attncli.tasks.translate.output.checks import OutputReport
+from attncli.tasks.translate.writers import OutputReport
 from attncli.terminal.escapes import one_line
 from attncli.terminal.messages import Messages, ShowProgress
 from attncli.terminal.plurals import counted
 from models.config.tables import MAX_BATCH_TOKENS
 from models.inference.text_translator import TextTranslator
 from models.text.normalise import nfc
-
-
-class TranslationScores(NamedTuple):
-    """Scores of every system, and the test set they were computed on."""
-
-    evaluations: list[Evaluation]
-    test_set: EvaluationSet
 
 
 def evaluate_texts(
@@ -61,8 +53,8 @@ def evaluate_texts(
     options: OpenOptions | None = None,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     target: str = "target",
-) -> TranslationScores:
-    """Score the translations of models, and of other programs, against references.
+) -> tuple[list[Evaluation], EvaluationSet]:
+    """Score the translations of models, and of other programs; return the test set, too.
 
     files: source and references, or one TSV file; references alone if there are no models.
     hypotheses: files of outputs. source: the source for scores by length, if there are no models.
@@ -86,7 +78,7 @@ def evaluate_texts(
         )
     systems = [*_translated(models, test_set, options, max_batch_tokens, save), *others]
     _warn_of_tokens(systems, scoring, options.messages)
-    return TranslationScores(evaluate_systems(systems, test_set, scoring, step), test_set)
+    return evaluate_systems(systems, test_set, scoring, step), test_set
 
 
 def _warn_of_tokens(systems: Sequence[System], scoring: Scoring, messages: Messages) -> None:

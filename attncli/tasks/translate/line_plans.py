@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.lines import Line
 from attncli.data.split import sentences, split
 from models.base.limits import LINE_TAGS
+from models.base.settings import option
 from models.text.normalise import (
     composed,
     is_all_capitals,
@@ -27,15 +28,25 @@ if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine
     from models.inference.text_translator import TextTranslator
 
-LongLines = Literal["split", "refuse"]
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
+
+
+@dataclass(frozen=True)
+class LineSettings:
+    """Conversion of lines to texts."""
+
+    long_lines: str = option(
+        "split",
+        "lines that are too long for the model: split (at sentence ends) or refuse",
+        choices=("split", "refuse"),
+    )
 
 
 @dataclass(frozen=True)
 class LineOptions:
     """Conversion of lines to texts. By default, only lines too long for the model are changed."""
 
-    long_lines: str = "split"  # of LongLines: lines that are longer than the model accepts
+    long_lines: str = "split"  # of LineSettings
     # spaces, apostrophes and accents are normalised, and lines in capitals that the model does not
     # know are translated in lower case; unchanged are lines without letters, addresses, spaces and
     # emoji at the ends of a line, and a word that is longer than the model accepts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, cast
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import open_output
@@ -16,26 +16,46 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.line_streams import LineWriter, is_away, write_lines
 from attncli.options.pictures import Drawing, Picture
+from attncli.options.shared import HardAttention, PictureSettings
 from attncli.render.alignment.terminal import heat_maps
 from attncli.render.rows import RowLayout
 from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.document_run import Translate, translate_document
-from attncli.tasks.translate.engine import Precision
-from attncli.tasks.translate.line_languages import LineLanguages
-from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS
-from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.output.checks import REPORTED, OutputReport
-from attncli.tasks.translate.output.writers import rendered
-from attncli.tasks.translate.settings import TranslateTables
+from attncli.tasks.translate.documents import (
+    InputSettings,
+    Translate,
+    needs_attention,
+    translate_document,
+)
+from attncli.tasks.translate.engine import Precision, TranslateBatches
+from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS, LineSettings
+from attncli.tasks.translate.lines import LineLanguages, translate_lines
+from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen
 from models.base.errors import ConfigurationError
+from models.base.settings import option
+from models.config.tables import AlignConfig, SearchConfig
 from models.text.glossary import Glossary
 
 if TYPE_CHECKING:
     from attncli.tasks.translate.tags import AlignTranslations
     from models.inference.text_translator import TextTranslator
     from models.inference.translator import Translator
+
+
+@dataclass(frozen=True)
+class TranslateTables:
+    """Tables of `attn translate`. Defaults of search and align are those saved with the model."""
+
+    UNUSED: ClassVar = ("search.max_caption", "align.symmetrise")
+
+    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
+    input: InputSettings = option(InputSettings, "format of the input")
+    text: LineSettings = option(LineSettings, "lines")
+    align: AlignConfig = option(AlignConfig, "--align, --show and --picture")
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    attention: HardAttention = option(HardAttention, "attention")
+    compute: TranslateBatches = option(TranslateBatches, "computation")
 
 
 class TranslateWork(NamedTuple):
@@ -67,11 +87,8 @@ def _needs_torch(work: TranslateWork, document: Document | None, aligned: bool) 
     """Return the option that only torch supports, for messages; "" if there is none."""
     if work.glossary:
         return "--glossary"
-    if document:
-        from attncli.tasks.translate.documents import needs_attention
-
-        if needs_attention(document):
-            return "inline markup"
+    if document and needs_attention(document):
+        return "inline markup"
     return "--keep-tags" if work.keep_tags else "an alignment" if aligned else ""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pkgutil import resolve_name
 
-from attncli.tasks.table import training_places
+from attncli.tasks.table import TRAINING
 from attncli.training.sources.base import TrainingSource
 from models.base.registry import source_name
 
@@ -18,7 +18,7 @@ from models.base.registry import source_name
 @cache
 def find_training_source(name: str) -> TrainingSource:
     """Return the training source of a kind of input."""
-    return resolve_name(training_places()[name])()
+    return resolve_name(TRAINING[name])()
 
 
 def training_source(family: str) -> TrainingSource:
@@ -28,4 +28,4 @@ def training_source(family: str) -> TrainingSource:
 
 def training_sources() -> Iterator[TrainingSource]:
     """Yield every registered training source."""
-    yield from map(find_training_source, training_places())
+    yield from map(find_training_source, TRAINING)

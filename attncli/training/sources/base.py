@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from attncli.data.text import corpus
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from attncli.training.settings.config import DataConfig, RunConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import ModelConfig, SearchConfig, TokenizerConfig
+    from models.config.tables import ModelConfig, SearchConfig
 
 
 class TrainingSource:
@@ -44,26 +46,30 @@ class TrainingSource:
         """Return the settings with what the named files imply."""
         return data
 
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, config: RunConfig, named: str) -> None:
         """Raise ModelError for settings that do not apply to this kind of input.
 
         named: preset and family, for messages.
         """
-        unfit = {f"data.{name}": getattr(data, name) for name in self.unfit_data}
-        unfit |= {f"train.{name}": getattr(train, name) for name in self.unfit_train}
+        unfit = {f"data.{name}": getattr(config.data, name) for name in self.unfit_data}
+        unfit |= {f"train.{name}": getattr(config.train, name) for name in self.unfit_train}
         for name, value in unfit.items():
             if value:
                 raise ModelError(f"{name} for {named}", f"{self.unit} alone, or another preset")
-        if train.metric not in ("auto", "loss", *self.metrics):
+        metric = config.train.metric
+        if metric not in ("auto", "loss", *self.metrics):
             raise ModelError(
-                f"train.metric={train.metric} for {named}", f"{', '.join(self.metrics)} or loss"
+                f"train.metric={metric} for {named}", f"{', '.join(self.metrics)} or loss"
             )
 
+    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
+        """Return the paths of the files of each part of the data; none: an empty path."""
+        return {"train": data.train, "dev": data.dev}
+
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
-        """Return a hash of the content of each input file, by name."""
-        raise NotImplementedError
+        """Return a hash of the content of each part of the data, by name."""
+        parts = self.parts(data).items()
+        return {name: corpus.fingerprint(paths) if any(paths) else "" for name, paths in parts}
 
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash, by name, of the shipped weights that a new model starts from."""

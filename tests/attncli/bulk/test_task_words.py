@@ -14,7 +14,7 @@ import pytest
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.task_words import NOT_IN_BULK, NOT_IN_SETTINGS, read_job
 from attncli.bulk.tasks import bulk_task, open_task
-from attncli.tasks.table import TASKS, bulk_places
+from attncli.tasks.table import BULK, TASKS
 from tests.attncli.command_line import Attn
 
 HERE = "cannot be used in a bulk job"
@@ -40,7 +40,7 @@ def with_model(words: list[str], bundle: Path) -> list[str]:
     return [words[0], "-m", str(bundle), *words[1:]]
 
 
-@pytest.mark.parametrize("name", bulk_places())
+@pytest.mark.parametrize("name", BULK)
 def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
     used: set[str] = set()
 

@@ -15,7 +15,7 @@ from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import QualityScore, RunScores
-from attncli.tasks.translate.comparison.runs import ComparedTexts
+from attncli.tasks.translate.comparison import ComparedTexts
 from attncli.training.run.configuration import run_config
 from models.alignment import diagonal
 from models.base.errors import ModelError

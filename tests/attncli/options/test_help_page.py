@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from attncli.options.help_page import OTHER, SECTIONS, row, unbroken
+from attncli.options.help_page import OTHER, SECTIONS
 from attncli.shell import app
 from tests.attncli.command_line import Attn
 
@@ -49,12 +49,3 @@ def test_many_options_are_listed_in_sections_and_few_in_one(page: Page) -> None:
         "Arguments",
         "Options",
     ]
-
-
-def test_values_have_plain_names_and_ranges() -> None:
-    assert row("--beam <int range>", "Beam.  [1<=x<=9]", is_argument=False) == (
-        unbroken("--beam N"),
-        "Beam.  [1\ue001to\ue0019]",
-    )
-    assert row("files... <list[Path]>", "Files.", is_argument=True) == ("files...", "Files.")
-    assert row("--x <a|b>", "", is_argument=False)[0] == unbroken("--x a|b")

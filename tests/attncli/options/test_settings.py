@@ -8,7 +8,7 @@ import pytest
 
 from attncli.options.settings import listed, names_of, read_settings, tables_of
 from attncli.shell import app
-from attncli.tasks.translate.settings import TranslateTables
+from attncli.tasks.translate.run import TranslateTables
 from models.base.parsing import parse_toml
 from models.base.settings import flat
 from tests.attncli.command_line import Attn
@@ -35,10 +35,10 @@ def test_an_option_of_its_own_beats_the_setting_of_the_same_name() -> None:
 @pytest.mark.parametrize(
     ("setting", "expected"),
     [
-        ("search.bean=3", "did you mean search.beam"),
-        ("beam=3", "unknown setting 'beam'; use search.beam"),
-        ("train.warmup=3", "unknown setting 'train.warmup'"),
-        ("search.max_ratio=3", "unknown setting 'search.max_ratio'"),  # it is for texts
+        ("search.bean=3", "did you mean beam"),
+        ("beam=3", "setting 'beam' without its table; expected search.beam"),
+        ("train.warmup=3", "unknown setting 'train'"),
+        ("search.max_ratio=3", "search.max_ratio', which has no effect"),  # it is for texts
         ("search.views=3", "search.views was removed"),
         ("search.beam=0", "search.beam = 0; expected at least 1"),
         ("search.beam", "the form section.key=value"),

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-from attncli.tasks.table import TASKS, training_places
+from attncli.tasks.table import TASKS, TRAINING
 from models.base.registry import TABLES
 
 FOLDER = Path(__file__).parents[3] / "attncli/tasks"
@@ -28,7 +28,7 @@ def test_every_place_of_a_row_names_something_that_exists(name: str) -> None:
 
 def test_each_kind_of_input_has_one_task_that_trains() -> None:
     kinds = [kind for task in TASKS.values() for kind in task.training]
-    assert sorted(kinds) == sorted(TABLES["source"]) == sorted(training_places())
+    assert sorted(kinds) == sorted(TABLES["source"]) == sorted(TRAINING)
     for task in TASKS.values():
         assert set(task.comparison) <= set(task.training) and bool(task.comparison) is bool(
             task.training

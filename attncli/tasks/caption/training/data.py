@@ -42,12 +42,10 @@ from attncli.training.run.encoder_choice import start_advice
 from attncli.training.run.initial_model import write_vocabulary
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.preparation import Preparation, preparation
-from attncli.training.sources.vocabulary import count_words, size_for
+from attncli.training.sources.vocabulary import learn_side
 from attncli.training.storage.prepared_folder import prepare_folder
 from models.base.errors import ModelError
-from models.config.tables import TokenizerConfig
 from models.text.tokenizer import Tokenizer
-from models.text.tokenizer import train as train_tokenizer
 
 NAMED = 3  # images named in a message about many
 
@@ -137,38 +135,33 @@ def prepare(
 ) -> None:
     """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
     data = settings.data
-    located = locate(captions, open_images(data.images), progress)
-    faults = compute_features(stores, data.images, located.hashes, progress)
-    broken = {name: faults[key] for name, key in located.hashes.items() if key in faults}
-    usable = {name: key for name, key in located.hashes.items() if name not in broken}
+    hashes, missing = locate(captions, open_images(data.images), progress)
+    faults = compute_features(stores, data.images, hashes, progress)
+    broken = {name: faults[key] for name, key in hashes.items() if key in faults}
+    usable = {name: key for name, key in hashes.items() if name not in broken}
     train = [image for image in captions.train if image.image in usable]
     if not train:
         raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
     texts = [styled(text, data.caption_style) for image in train for text in image.captions]
     tokenizer = write_vocabulary(
-        folder, settings.start_from, lambda: learn_tokens(texts, settings.tokenizer), progress
+        folder, settings.start_from, lambda: learn_side(texts, settings.tokenizer), progress
     )
     regions = read_regions(data, stores[-1].slots)
     dropped = write_captions(train, tokenizer, folder, data, regions)
     manifest = Manifest(
         {image.image: usable[image.image] for image in train},
         {image.image: usable[image.image] for image in captions.dev if image.image in usable},
-        located.missing,
+        missing,
         broken,
         *dropped,
     )
     write_manifest(folder, manifest)
 
 
-class Located(NamedTuple):
-    """Images found by name, and the names of those not found."""
-
-    hashes: dict[str, str]  # name: content hash
-    missing: list[str]
-
-
-def locate(captions: Captions, images: ImageIndex, progress: Progress) -> Located:
-    """Hash every captioned image; some may be missing, but not all."""
+def locate(
+    captions: Captions, images: ImageIndex, progress: Progress
+) -> tuple[dict[str, str], list[str]]:
+    """Return the content hash of each captioned image by name, and the names without an image."""
     names = list(dict.fromkeys(image.image for part in captions for image in part))
     hashes, missing = {}, []
     for number, name in enumerate(names):
@@ -185,7 +178,7 @@ def locate(captions: Captions, images: ImageIndex, progress: Progress) -> Locate
             "the images that the captions name",
             "check --images",
         )
-    return Located(hashes, missing)
+    return hashes, missing
 
 
 def compute_features(
@@ -209,12 +202,6 @@ def compute_features(
     for store in stores:
         broken |= add_missing(store, names, read, progress)
     return broken
-
-
-def learn_tokens(texts: list[str], config: TokenizerConfig) -> Tokenizer:
-    """Return a tokenizer learned from captions; there is one vocabulary, of the target side."""
-    size = config.size or size_for(count_words(texts))
-    return train_tokenizer(texts, [], size, replace(config, joint=True))
 
 
 def dev_set(
@@ -242,9 +229,9 @@ def evaluation_set(
 
     Images that cannot be found or decoded are excluded, as from the dev set of the run.
     """
-    located = locate(Captions([], captions), open_images(data.images), progress)
-    broken = compute_features([store], data.images, located.hashes, progress)
-    usable = {name: key for name, key in located.hashes.items() if key not in broken}
+    hashes, _ = locate(Captions([], captions), open_images(data.images), progress)
+    broken = compute_features([store], data.images, hashes, progress)
+    usable = {name: key for name, key in hashes.items() if key not in broken}
     found = dev_set(captions, usable, store, data)
     if found is None:
         raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")

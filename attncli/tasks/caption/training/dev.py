@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from attncli.data.images.caption_examples import ImageInputs
+from attncli.data.images.index import open_images
 from attncli.data.training_samples import ShownExample, spread
+from attncli.render.image_attention.maps import attention_maps
+from attncli.render.image_attention.page import figure, jpeg_url
 from attncli.scoring.captions import bleu4, cider
 from attncli.scoring.sequences import exact_match
 from attncli.tasks.caption.training.features import half
-from attncli.tasks.caption.training.samples import image_samples
 from attncli.training.events import Scores
 from attncli.training.interfaces import Report
 from attncli.training.settings.config import TrainConfig
 from attncli.training.updates.metrics import metric_for, metric_scores
+from models.base.errors import ModelError
 from models.base.types import Batch
 from models.bundle import Bundle
-from models.config.tables import ModelConfig
+from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder
+from models.images.opening import open_image, to_square
 from models.inference.captioner import Captioner
 from models.inference.search.batching import length_batches, pad, teacher_forcing_batch
 from models.text.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from torch import Tensor
+
 BATCH = 64  # captions per batch of the loss
 CHUNK = 100  # images captioned between two calls of `report`
+SIDE = 160  # pixels of a sample's image without maps
 
 
 @dataclass(frozen=True)
@@ -122,3 +133,37 @@ class DevCaptions:
             exact_match(outputs, self.targets),
             **metric_scores(config, outputs, self.targets),
         )
+
+
+def image_samples(
+    captioner: Captioner,
+    images: str,
+    examples: Sequence[tuple[str, str]],
+    features: Sequence[Tensor],
+) -> list[ShownExample]:
+    """Return a sample for each example, a name and a reference caption.
+
+    images: path of the folder or TAR file of images. features: (S, V) of each image.
+    """
+    captions = captioner.caption(list(features), attention=True)
+    samples: list[ShownExample] = []
+    for (name, reference), caption in zip(examples, captions, strict=True):
+        image = shown_image(images, name, captioner.config.image)
+        sample = ShownExample(name, reference, caption.text)
+        if image and not samples and caption.attention:
+            maps = attention_maps(name, image, caption.attention)
+            sample = sample._replace(attention=figure(maps))
+        elif image:
+            sample = sample._replace(image=jpeg_url(image.resize((SIDE, SIDE)), 80))
+        samples.append(sample)
+    return samples
+
+
+@lru_cache(maxsize=64)
+def shown_image(images: str, name: str, config: ImageConfig) -> Image | None:
+    """Return the square that the model reads of an image; None if it cannot be opened any more."""
+    try:
+        place = open_images(images).find(name)
+        return to_square(open_image(place.read()), config) if place else None
+    except ModelError:
+        return None

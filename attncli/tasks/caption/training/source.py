@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.data.text.corpus import fingerprint
 from attncli.training.run.encoder_choice import names_shipped_network
 from attncli.training.sources.base import TrainingSource
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-    from models.config.tables import ModelConfig, TokenizerConfig
+    from attncli.training.settings.config import DataConfig, RunConfig
+    from models.config.tables import ModelConfig
 
 
 class ImageTraining(TrainingSource):
@@ -49,27 +49,25 @@ class ImageTraining(TrainingSource):
             return replace(data, dev_captions=data.captions)
         return data
 
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, config: RunConfig, named: str) -> None:
         """Refuse texts, images without captions, and captions without images."""
-        super().check(data, train, tokenizer, named)
+        super().check(config, named)
+        data = config.data
         if bool(data.images) != bool(data.captions):
             found, missing = ("images", "captions") if data.images else ("captions", "images")
             raise ModelError(
                 f"data.{found} without data.{missing}", "both", f"give --{missing} too"
             )
-        if bool(data.regions) != bool(train.attention.regions):
+        if bool(data.regions) != bool(config.train.attention.regions):
             raise ModelError("one of data.regions and train.attention.regions", "both")
         for name in ("dev_captions", "regions"):
             if getattr(data, name) and not data.captions:
                 raise ModelError(f"data.{name} without data.captions", "both")
 
-    def fingerprints(self, data: DataConfig) -> dict[str, str]:
-        """Return a hash of the files of captions; images are hashed one by one in `made.json`."""
-        parts = {"train": data.captions, "dev": data.dev_captions}
-        found = {name: fingerprint([path]) if path else "" for name, path in parts.items()}
-        return {**found, "regions": fingerprint([data.regions])} if data.regions else found
+    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
+        """Return the paths of captions; images are hashed one by one in `made.json`."""
+        found = {"train": (data.captions,), "dev": (data.dev_captions,)}
+        return found | ({"regions": (data.regions,)} if data.regions else {})
 
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.dev_split import described
-from attncli.data.text import corpus, tokens
+from attncli.data.text import tokens
 from attncli.data.text.labels import LabelledText, check_order, read_labelled, set_aside
 from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.embedded import Splits
@@ -20,14 +20,13 @@ from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.initial_model import write_vocabulary
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import MOST_LINES, count_words, size_for
+from attncli.training.sources.vocabulary import MOST_LINES, learn_side
 from attncli.training.storage.prepared_folder import read_made, reading
 from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.config.tables import TokenizerConfig
 from models.text.labels import LabelTokenizer, read_tokenizer
 from models.text.normalise import normalise
-from models.text.tokenizer import train as train_tokenizer
 
 DEMO_SIZE = 8000  # sentences of the embedded grammar, train
 DEV_SENTENCES = 500  # of the embedded grammar, dev and test each
@@ -55,12 +54,6 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     if dev and not data.dev_labels:
         remarks = (described(len(dev), "labelled texts"),)
     return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
-
-
-def fingerprints(data: DataConfig) -> dict[str, str]:
-    """Return a hash of the content of both tables."""
-    parts = {"train": data.labels, "dev": data.dev_labels}
-    return {name: corpus.fingerprint([path]) if path else "" for name, path in parts.items()}
 
 
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
@@ -144,7 +137,5 @@ def learn(rows: LabelSplits, config: TokenizerConfig, seed: int) -> LabelTokeniz
     texts = [normalise(row.text) for row in rows.train]
     if len(texts) > MOST_LINES:
         texts = random.Random(seed).sample(texts, MOST_LINES)
-    size = config.size or size_for(count_words(texts))
-    learned = train_tokenizer(texts, [], size, replace(config, joint=True))
     labels = sorted({row.label for part in rows for row in part})
-    return LabelTokenizer(learned.files()["tokenizer.model"], labels)
+    return LabelTokenizer(learn_side(texts, config).files()["tokenizer.model"], labels)

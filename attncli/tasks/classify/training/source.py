@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,8 @@ from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from attncli.training.settings.config import DataConfig, RunConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import TokenizerConfig
 
 
 class LabelTraining(TrainingSource):
@@ -36,21 +36,17 @@ class LabelTraining(TrainingSource):
         """Return the path of the labelled texts."""
         return (data.labels,) if data.labels else ()
 
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, config: RunConfig, named: str) -> None:
         """Refuse other data, and settings that have no effect on labels."""
-        super().check(data, train, tokenizer, named)
-        if train.attention.coverage != "none":
+        super().check(config, named)
+        if config.train.attention.coverage != "none":
             raise ModelError(f"train.attention.coverage for {named}", "none")
-        if data.dev_labels and not data.labels:
+        if config.data.dev_labels and not config.data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
 
-    def fingerprints(self, data: DataConfig) -> dict[str, str]:
-        """Return a hash of the content of both tables."""
-        from attncli.tasks.classify.training import data as label_data
-
-        return label_data.fingerprints(data)
+    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
+        """Return the paths of both tables."""
+        return {"train": (data.labels,), "dev": (data.dev_labels,)}
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised texts with their labels, and the dev set."""

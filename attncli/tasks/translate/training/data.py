@@ -48,12 +48,6 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
     return Data(prepared._replace(remarks=remarks), dev)
 
 
-def fingerprints(data: DataConfig) -> dict[str, str]:
-    """Return a hash of the content of each part's files."""
-    parts = {"train": data.train, "dev": data.dev}
-    return {name: corpus.fingerprint(paths) if paths else "" for name, paths in parts.items()}
-
-
 def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     """Write sentences of the embedded grammar; return settings that name the files.
 
@@ -196,3 +190,17 @@ def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -
     """Return a vocabulary size for a corpus; separate vocabularies follow the longer side."""
     sides = [count_words(source), count_words(target)]
     return size_for(sum(sides) if config.joint else max(sides))
+
+
+def variation_of(settings: Preparation, sampling: float) -> Variation:
+    """Return how a run varies its examples. sampling: train.subword_sampling."""
+    data = settings.data
+    return Variation(
+        seed=settings.seed,
+        temperature=data.temperature,
+        concatenate=data.concatenate,
+        noise=data.noise,
+        sampling=sampling,
+        kind=settings.tokenizer.kind,
+        longest=settings.longest,
+    )

@@ -102,7 +102,7 @@ def load(
     else:
         rows = (row for row, _ in table.pairs())
         table = table._replace(held=held_out(rows, data.dev_share, settings.seed))
-        dev = write_dev(folder / "dev.tsv", table, data.train)
+        dev = write_dev(folder / "dev.tsv", table)
         remarks = (described(len(dev), "rows"),) if dev else ()
     prepared = prepare(settings, table, folder / "data", images, progress)
     found = dev_rows(dev, images, progress) if dev else None
@@ -117,7 +117,7 @@ def dev_rows(pairs: list[tuple[str, str]], images: RowImages | None, progress: P
     return DevRows(rows, [[target for _, target in pairs]], images=images)
 
 
-def write_dev(path: Path, table: RowTable, files: tuple[str, ...]) -> list[tuple[str, str]]:
+def write_dev(path: Path, table: RowTable) -> list[tuple[str, str]]:
     """Write the rows that are held out, and return them."""
     every = table._replace(held=frozenset()).pairs()
     dev = [pair for pair in every if pair[0] in table.held]

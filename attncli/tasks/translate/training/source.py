@@ -1,4 +1,4 @@
-"""Sentence pairs in training."""
+"""Texts in training: sentence pairs, and rows of several inputs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from attncli.training.settings.preparation import preparation
 from attncli.training.sources.base import TrainingSource
 from attncli.training.sources.output_length import fit_limits
 from models.base.errors import ModelError
+from models.sources.rows import columns_of
 from models.text.tokenizer import check_joint
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from attncli.training.settings.config import DataConfig, RunConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import SearchConfig, TokenizerConfig
+    from models.config.tables import SearchConfig
 
 
 class TextTraining(TrainingSource):
@@ -55,30 +56,28 @@ class TextTraining(TrainingSource):
             dev_corpora=with_absolute_paths(data.dev_corpora),
         )
 
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, config: RunConfig, named: str) -> None:
         """Refuse settings of other kinds, and incomplete sets of files."""
-        super().check(data, train, tokenizer, named)
+        super().check(config, named)
+        data = config.data
         check_files(data)
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
-        check_examples(data, train, tokenizer)
+        check_examples(config)
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
-        """Return a hash of training and dev files."""
-        from attncli.tasks.translate.training import corpora as text_corpora
-        from attncli.tasks.translate.training import data as text_data
+        """Return a hash of training and dev files, or of the corpora."""
+        if not data.corpora:
+            return super().fingerprints(data)
+        from attncli.tasks.translate.training import corpora
 
-        if data.corpora:
-            return text_corpora.fingerprints(data)
-        return text_data.fingerprints(data)
+        return corpora.fingerprints(data)
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised sentence pairs and the dev set."""
         from attncli.tasks.translate.training import corpora as text_corpora
         from attncli.tasks.translate.training import data as text_data
-        from attncli.tasks.translate.training.variation import variation_of
+        from attncli.tasks.translate.training.data import variation_of
 
         settings = preparation(config)
         variation = variation_of(settings, config.train.subword_sampling)
@@ -104,8 +103,9 @@ class TextTraining(TrainingSource):
         return f"{sizes.source:,} source and {sizes.target:,} target tokens"
 
 
-def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig) -> None:
+def check_examples(config: RunConfig) -> None:
     """Raise ModelError for corpora, or variations of examples, that do not fit the run."""
+    data, tokenizer = config.data, config.tokenizer
     if data.corpora and (data.train or data.dev):
         raise ModelError(
             f"corpora and the file {(*data.train, *data.dev)[0]}",
@@ -120,7 +120,7 @@ def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerCon
         )
     check_joint(tokenizer)
     kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}
-    if train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
+    if config.train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
         raise ModelError(
             f"train.subword_sampling with tokens of kind {' and '.join(sorted(kinds))}",
             "subwords of one kind: tokenizer.kind=unigram or bpe",
@@ -140,3 +140,39 @@ def check_files(data: DataConfig) -> None:
         raise ModelError(
             "dev files without training files", "both, or neither to learn the embedded grammar"
         )
+
+
+class RowTraining(TextTraining):
+    """Rows of several inputs: a table whose first line names its columns."""
+
+    unit = "rows"
+    demo_name = "rows"
+    embedded = "no data"
+    default_preset = "multi-source-small"
+    example_input = "attn translate -i TABLE"
+    unfit_data = (
+        *("corpora", "dev_corpora", "noise", "concatenate"),
+        *("captions", "dev_captions", "regions", "labels", "dev_labels"),
+    )
+    unfit_train = ("subword_sampling", *TextTraining.unfit_train)
+
+    def has_data(self, data: DataConfig) -> bool:
+        """Return False, because the option that names a table of rows also names sentence pairs."""
+        return False
+
+    def check(self, config: RunConfig, named: str) -> None:
+        """Refuse settings of texts with one source, and several tables."""
+        super().check(config, named)
+        if (files := len(config.data.train)) > 1:
+            raise ModelError(f"{files} training files for {named}", "one table of rows")
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return tokenised rows and the dev set."""
+        from attncli.tasks.translate.training import row_images, rows
+
+        columns = columns_of(config.model.inputs)
+        images = row_images.row_images(config.model, config.data, config.train, config.start_from)
+        return rows.load(preparation(config), columns, images, folder, progress)
+
+    def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
+        """Keep the mean of all heads: rows have no gold alignment of one source."""

@@ -1,8 +1,13 @@
-"""Captions of files, and what a user is told of a captioner after all its captions."""
+"""Captions of files: images opened in threads, and warnings after all captions."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -10,10 +15,12 @@ from PIL import Image
 
 from attncli.data.images.named import ImageFile
 from attncli.render.image_attention.maps import AttentionMaps
-from attncli.tasks.caption.images import CaptionStatistics, caption_images
+from attncli.tasks.caption.images import CaptionStatistics, ImageOpener, PixelBudget, caption_images
 from attncli.tasks.caption.writers import CaptionedImage
 from models import load_captioner
 from models.base.types import Hypothesis
+from models.config.tables import ImageConfig
+from models.inference.captioner import Captioner
 
 
 def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedImage:
@@ -68,3 +75,47 @@ def test_one_caption_for_most_images_is_told() -> None:
     assert note == "20 of 30 images have the same caption, 'a dog'"
     assert told([outcome("a dog")] * 9) == []
     assert told([outcome(f"{n // 2}") for n in range(30)]) == []
+
+
+def captioner(reduced: Callable[[Image.Image], Any]) -> Captioner:
+    """Return what the opener uses of a captioner."""
+    config = SimpleNamespace(image=ImageConfig())
+    return cast(Captioner, SimpleNamespace(config=config, image_size=8, reduced=reduced))
+
+
+def image_files(folder: Path, count: int) -> list[ImageFile]:
+    for number in range(count):
+        Image.new("RGB", (10 + number, 10)).save(folder / f"{number}.png")
+    return [ImageFile(str(number), folder / f"{number}.png") for number in range(count)]
+
+
+def test_one_batch_is_opened_ahead_and_no_more(tmp_path: Path) -> None:
+    files = image_files(tmp_path, 6)
+    seen: list[Image.Image] = []
+    with ImageOpener(captioner(seen.append), attention=False) as opener:
+        batches = opener.opened(files, 1)
+        next(batches)
+        end = time.monotonic() + 30
+        while len(seen) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.2)  # for a third, which would be wrong
+        assert len(seen) == 2
+
+
+def test_the_budget_is_never_exceeded_except_by_one_image_alone() -> None:
+    budget = PixelBudget(10)
+    inside: list[int] = []
+    peaks: list[list[int]] = []
+
+    def hold(pixels: int) -> None:
+        with budget.held(pixels):
+            inside.append(pixels)
+            peaks.append(list(inside))
+            time.sleep(0.002)
+            inside.remove(pixels)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(hold, [4, 6, 30, 5, 5, 7, 3] * 5))
+    assert not inside
+    assert all(sum(peak) <= 10 or peak == [30] for peak in peaks)
+    assert any(len(peak) > 1 for peak in peaks)

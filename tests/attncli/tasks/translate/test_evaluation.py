@@ -95,7 +95,7 @@ def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path) -> 
     (tmp_path / "nfc").write_text(composed, "utf-8")
     (tmp_path / "nfd").write_text(unicodedata.normalize("NFD", composed), "utf-8")
     hypotheses = [tmp_path / "nfc", tmp_path / "nfd"]
-    found = evaluate_texts([tmp_path / "nfd"], hypotheses=hypotheses).evaluations
+    found = evaluate_texts([tmp_path / "nfd"], hypotheses=hypotheses)[0]
     assert [row.scores[0].value for row in found] == pytest.approx([100, 100])
     output = translate_test_set("x", ["e\u0301"], Upper())
     assert output.hypotheses == ["\u00c9"]
@@ -228,7 +228,7 @@ def test_folders_of_one_name_are_named_by_what_differs(
         (["-m", "a", "-m", "b", "--save", "x"], 2, "{model}"),
         (["--hypotheses", "x", "--save", "y"], 2, "--save"),
         (["-m", "a", "-s", "lengths.source=x"], 1, "lengths.source with a model, whose first file"),
-        (["-m", "a", "-s", "scores.tokenise=none"], 1, "did you mean scores.tokenize?"),
+        (["-m", "a", "-s", "scores.tokenise=none"], 1, "did you mean tokenize?"),
         (["-m", "a", "--plot", "x.gif"], 1, "expected a name ending in .png, .svg, .pdf"),
         (["-m", "a", "--plot", "none/x.png"], 1, "cannot write none/x.png: no folder none"),
         (["-m", "a", "--save", "none/x"], 1, "cannot write none/x: no folder none"),

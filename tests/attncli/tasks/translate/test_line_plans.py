@@ -12,7 +12,7 @@ from attncli.data.split import sentences
 from attncli.jobs.text_arguments import check_texts
 from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions, LinePlan, plan_line
 from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.output.checks import REPORTED, OutputReport
+from attncli.tasks.translate.writers import REPORTED, OutputReport
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.inference.translator import Translator

@@ -32,7 +32,7 @@ class ComparedImages(ComparedSource):
         *("train.batch_tokens=512", "train.steps=2000", "train.evaluate_every=500"),
         *("train.patience=0", "train.metric=loss", "data.demo_size=1500"),
     )
-    scoring = "attncli.tasks.caption.comparison.scores:image_scores"
+    scoring = "attncli.tasks.caption.compared_images:image_scores"
 
     def is_named(self, files: ComparedFiles) -> bool:
         """Return True if images, captions or an image network are given."""
@@ -42,11 +42,11 @@ class ComparedImages(ComparedSource):
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
     ) -> ComparedData:
         """Return the named files, with a dev set held out if none is named, or drawn scenes."""
-        from attncli.tasks.caption.comparison import data as image_data
+        from attncli.tasks.caption import compared_images
 
         if data.captions:
-            return image_data.given(data, seed, files, folder)
-        return image_data.drawn(data, seed, folder)
+            return compared_images.given(data, seed, files, folder)
+        return compared_images.drawn(data, seed, folder)
 
     def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
         """Return a key of the captions; features of the images are stored elsewhere."""

@@ -1,4 +1,4 @@
-"""Comparison of models that translate."""
+"""Comparison of models that translate: of sentence pairs, or of rows of several inputs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from attncli.data.alignments.links import Index, PairLinks, read_links
+from attncli.data.text.rows import row_pairs
 from attncli.jobs.compared.base import ComparedData, ComparedFiles, ComparedSource, Sets
 from attncli.jobs.compared.shared_files import mark_of, write_tables
-from models.base.errors import ModelError
+from models.base.errors import ConfigurationError, ModelError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from attncli.training.settings.config import DataConfig
 
 ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine need keys of the query's size
@@ -37,7 +40,7 @@ class ComparedTexts(ComparedSource):
         "train.patience=0",
     )
     without_attention = "seq2seq"
-    scoring = "attncli.tasks.translate.comparison.scores:text_scores"
+    scoring = "attncli.tasks.translate.compared_scores:text_scores"
 
     def is_named(self, files: ComparedFiles) -> bool:
         """Return True if training files are given."""
@@ -80,3 +83,37 @@ def compared_texts(
     known = [[sorted(row.sure), sorted(row.possible)] for row in gold or ()]
     mark = mark_of([data.dev, test_files], f" {known}")
     return ComparedData(data, Sets(dev, test, mark, gold))
+
+
+class ComparedRows(ComparedTexts):
+    """Translations of rows: compared by BLEU. The sets are the paths of tables."""
+
+    presets = "presets of several inputs"
+    preset = demo_preset = "multi-source-small"
+    variants = ("flat", "hierarchical")
+    settings = budget = ()
+    without_attention = ""
+    scoring = "attncli.tasks.translate.compared_scores:row_scores"
+
+    def is_named(self, files: ComparedFiles) -> bool:
+        """Return False: the preset distinguishes a table of rows from a table of sentence pairs."""
+        return False
+
+    def prepare(
+        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
+    ) -> ComparedData:
+        """Return the named tables."""
+        if not data.train:
+            raise ConfigurationError(
+                "a comparison of models of several inputs without data",
+                "--train and --dev, each a table whose first line names its columns",
+            )
+        if files.gold:
+            raise ConfigurationError(
+                "--gold for models of several inputs", "links of one source", "leave it out"
+            )
+        tables = [*data.train, *data.dev, *map(str, files.test)]
+        for table in tables:
+            next(row_pairs([table], (), data.target))  # refuse one without targets
+        mark = mark_of([data.dev, files.test])
+        return ComparedData(data, Sets(data.dev, files.test or None, mark))

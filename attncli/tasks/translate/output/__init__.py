@@ -1,1 +1,0 @@
-"""Outputs of translation: rows, scores, checks of suspicious outputs."""
