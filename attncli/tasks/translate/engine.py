@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from models.base.errors import ConfigurationError, DamagedError
-from models.base.memory import retain_freed_memory
+from models.base.process import retain_freed_memory
 from models.base.settings import from_dict, merged
 from models.catalogue.installed import chosen_model
 from models.config.tables import SearchConfig
