@@ -12,7 +12,7 @@ from models.attention.mixing import mixing
 from models.attention.positions.base import position
 from models.base.types import Memory
 from models.config.tables import ModelConfig
-from models.layers.blocks import Embedding, FeedForward
+from models.layers import Embedding, FeedForward
 from models.numerics.dropout import Dropout
 
 

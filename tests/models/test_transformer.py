@@ -16,7 +16,7 @@ from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
 from models.families.transformer import Transformer
-from models.layers.blocks import positions
+from models.layers import positions
 from tests.models.small import pairs, small_config
 
 CONFIG = dataclasses.replace(small_config("transformer-nano"), decoder_layers=3)
