@@ -33,7 +33,7 @@ class Cnn(nn.Module):
     the last one.
     """
 
-    normalisation: Normalisation
+    normalisation = Normalisation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
     usual = Usual()
 
     def forward(self, images: Tensor) -> Tensor:

@@ -18,9 +18,9 @@ from models.base.registry import find, names
 from models.base.types import Memory
 from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
-from models.encoders.shipped import shipped_tensors
+from models.encoders.edgetpu_weights import read_layers, shipped_tensors
 from models.encoders.torchvision_cnn import FAMILIES
-from models.images.labels import ImageLabels, quantised
+from models.images.labels import ImageLabels
 from models.numerics.dropout import Dropout
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
@@ -113,7 +113,8 @@ def load_classifier(labels: ImageLabels, weights: str) -> None:
         stored = shipped_tensors("encoder.labels.")
         weight, bias = stored["weight"], stored["bias"]
     else:
-        weight, bias = quantised(Path(weights))
+        layer = read_layers(Path(weights), ["logits"])
+        weight, bias = layer["logits.weight"].flatten(1), layer["logits.bias"]
     labels.weight.copy_(weight)
     labels.bias.copy_(bias)
 
