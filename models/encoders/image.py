@@ -48,11 +48,9 @@ class ImageEncoder(nn.Module):
         self.labels = ImageLabels(image, self.value_size) if image.labels else None
         self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
         self.feature_dropout = Dropout(image.dropout)
-        scale = self.body.normalisation
-        self.register_buffer("mean", torch.tensor(scale.mean).view(3, 1, 1), persistent=False)
-        self.register_buffer(
-            "deviation", torch.tensor(scale.deviation).view(3, 1, 1), persistent=False
-        )
+        for name in ("mean", "deviation"):
+            scale = torch.tensor(getattr(self.body, name)).view(3, 1, 1)
+            self.register_buffer(name, scale, persistent=False)
         self.config = image
         if image.weights == "none":
             self.unfreeze()

@@ -16,6 +16,7 @@ from models.config.tables import AttentionConfig, ModelConfig
 from models.pooling.base import Pooling, final_state
 from tests.models.attention.formulas import FORMULAS, times
 from tests.models.mechanisms import cannot_move
+from tests.models.small import add_noise
 
 SIZE = 4
 LENGTHS = (3, 5, 1)
@@ -38,9 +39,7 @@ def pooling(name: str, **attention: Any) -> Pooling:
     torch.manual_seed(1)
     settings = AttentionConfig(**{"window_size": 2, "heads": 1, **attention})
     made: Pooling = find("pooling", name)(SIZE, ModelConfig(pooling=name, attention=settings))
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    add_noise(made, 0.3)
     return made.eval()
 
 
