@@ -153,6 +153,14 @@ def test_a_text_alone_equals_the_text_in_a_batch_without_attention(name: str) ->
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(len(LENGTHS), 1))
 
 
+@pytest.mark.parametrize("name", ATTENTIVE)
+def test_weights_and_values_make_the_context(name: str) -> None:
+    made, texts = pooling(name, heads=2), memory()
+    found, values = made(texts), made.read_values(texts)  # (B, H, S, P)
+    summed = torch.einsum("bths,bhsp->btp", found.heads, values)
+    torch.testing.assert_close(summed, found.context, atol=1e-4, rtol=1e-4)
+
+
 def test_the_final_state_of_an_encoder_without_recurrence_is_its_last_slot() -> None:
     texts = memory()._replace(final=None)
     last = [texts.values[row, length - 1] for row, length in enumerate(LENGTHS)]
