@@ -43,6 +43,12 @@ def shipped_tensors(prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in found.items()}
 
 
+def read_classifier(path: Path) -> tuple[Tensor, Tensor]:
+    """Return weight (LABELS, V) and bias of the classifier in an npz file, or in its folder."""
+    stored = read_layers(path, ["logits"])
+    return stored["logits.weight"].flatten(1), stored["logits.bias"]
+
+
 def read_layers(path: Path, names: Iterable[str]) -> dict[str, Tensor]:
     """Return NAME.weight and NAME.bias of each named layer. path: the file, or its folder.
 

@@ -18,7 +18,7 @@ from models.base.registry import find, names
 from models.base.types import Memory
 from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
-from models.encoders.edgetpu_weights import read_layers, shipped_tensors
+from models.encoders.edgetpu_weights import read_classifier, shipped_tensors
 from models.encoders.torchvision_cnn import FAMILIES
 from models.images.labels import ImageLabels
 from models.numerics.dropout import Dropout
@@ -111,8 +111,7 @@ def load_classifier(labels: ImageLabels, weights: str) -> None:
         stored = shipped_tensors("encoder.labels.")
         weight, bias = stored["weight"], stored["bias"]
     else:
-        layer = read_layers(Path(weights), ["logits"])
-        weight, bias = layer["logits.weight"].flatten(1), layer["logits.bias"]
+        weight, bias = read_classifier(Path(weights))
     labels.weight.copy_(weight)
     labels.bias.copy_(bias)
 
