@@ -99,7 +99,7 @@ def transformer_state(weights: Tensors) -> Iterator[tuple[str, Any]]:
     import torch
 
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from models.layers.blocks import positions
+    from models.layers import positions
 
     size = weights["encoder.embedding.weight"].shape[1]
     table = positions(0, 5000, size, torch.device("cpu"))

@@ -29,8 +29,9 @@ from attncli.tasks.caption.training.features import add_missing, features, half
 from models import bundle
 from models.config.tables import ImageConfig
 from models.encoders.edgetpu import MobileNetEdgeTpu
+from models.encoders.edgetpu_weights import read_classifier
 from models.encoders.image import ImageEncoder
-from models.images.labels import ImageLabels, quantised
+from models.images.labels import ImageLabels
 from models.images.opening import open_image, to_tensor
 
 STEPS, BATCH, RATE, DECAY = 600, 256, 1e-3, 1e-4
@@ -51,7 +52,7 @@ def main() -> None:
 def add_labels(options: argparse.Namespace) -> None:
     """Write the captioner `options.start` with labels to `options.output`."""
     start = bundle.read(options.start)
-    classifier = quantised(options.data / "cnn" / "mobilenet_edgetpu_uint8.npz")
+    classifier = read_classifier(options.data / "cnn" / "mobilenet_edgetpu_uint8.npz")
     encoder = start.model.encoder
     assert isinstance(encoder, ImageEncoder)
     inputs = mean_features(options.work, encoder)
@@ -104,7 +105,7 @@ def _logits(
 ) -> np.ndarray:
     pixels = to_tensor(open_image(content, name="", least=1), config)[None]
     mean = network(2 * pixels - 1).flatten(2).mean(2)
-    return half(linear(mean, *quantised(weights))[0])
+    return half(linear(mean, *read_classifier(weights))[0])
 
 
 def content(images: ImageIndex, name: str) -> bytes:

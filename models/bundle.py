@@ -40,13 +40,7 @@ from models.storage.settings import (
 )
 from models.storage.settings import NAME as CONFIG
 from models.storage.statistical import StatisticalTables, read_statistical, statistical_bytes
-from models.storage.weights import (
-    Unfilled,
-    bundle_weights,
-    fill,
-    weights_of,
-    without_shared,
-)
+from models.storage.weights import Unfilled, bundle_weights, fill, weights_of, without_shared
 from models.text.labels import read_tokenizer
 from models.text.tokenizer import Tokenizer
 
@@ -175,9 +169,8 @@ def read(folder: Path) -> Bundle:
     with Unfilled(tensors, folder / CONFIG):
         model = build(from_dict(ModelConfig, settings["model"], where="model"), sizes)
     fill(model, tensors, folder / WEIGHTS)
-    check_digests(
-        folder, [CONFIG, *tokenizer.files()]
-    )  # last, because other errors are more specific
+    # last, because other errors are more specific
+    check_digests(folder, [CONFIG, *tokenizer.files()])
     return Bundle(
         model.eval(),
         tokenizer,

@@ -12,8 +12,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from models.base.types import Batch
-from models.numerics.transfer import to_device
+from models.base.types import Batch, to_device
 
 POOL = 2**20  # examples sorted by length at a time
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attncli.terminal.messages import Messages, Silent
 from models import load_captioner, load_classifier, load_ensemble, load_translator
 from models.base.errors import ConfigurationError, ModelError
-from models.base.memory import retain_freed_memory
+from models.base.process import retain_freed_memory
 from models.base.settings import merged
 from models.catalogue.installed import chosen_model, find_model
 from models.sources.rows import columns_of
@@ -214,7 +214,7 @@ def open_device(options: OpenOptions) -> str:
 
 
 def retain_memory() -> None:
-    """Keep the memory of freed tensors for later batches; see models.base.memory.
+    """Keep the memory of freed tensors for later batches; see models.base.process.
 
     Modules that are loaded by now are no longer searched for garbage, which takes 0.1 s each time.
     """

@@ -36,7 +36,7 @@ from attncli.training.storage.state import State
 from attncli.training.updates import hardware
 from attncli.training.updates.precision import with_precision
 from models.base.errors import ModelError
-from models.base.memory import retain_freed_memory
+from models.base.process import retain_freed_memory
 from models.config.tables import ModelConfig
 
 WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from models.attention.mixing import Sums
 from models.config.tables import ModelConfig
-from models.layers.blocks import FeedForward
+from models.layers import FeedForward
 from models.numerics.linear import Linear
 
 

@@ -104,15 +104,14 @@ def write_folder(path: Path, fill: Callable[[Path], object]) -> None:
             raise
 
 
-def check_new_folder(path: Path) -> None:
-    """Raise ConfigurationError if something exists at a path."""
+def write_new_folder(path: Path, make: Callable[[], Mapping[str, bytes]]) -> None:
+    """Write a new folder with the files that a function makes, completely or not at all.
+
+    Raises ConfigurationError, before it makes them, if something exists at the path.
+    """
     if path.exists() or path.is_symlink():
         raise ConfigurationError(f"{path} exists", "a new folder", "remove it first")
-
-
-def write_new_folder(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a new folder with these files, completely or not at all."""
-    check_new_folder(path)
+    files = make()
 
     def fill(place: Path) -> None:
         for name, content in files.items():

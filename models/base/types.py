@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
 Link = tuple[int, int]  # source unit, target unit, counted from 0
@@ -23,6 +24,17 @@ def selected(parts: Iterable[Any], rows: Tensor) -> Iterator[Any]:
             yield part.index_select(0, rows)
         else:
             yield part.select(rows) if hasattr(part, "select") else part
+
+
+def to_device(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor on a device.
+
+    A copy to a CUDA device starts from pinned memory, so the host does not wait for it, nor for the
+    kernels that are queued before it.
+    """
+    if device.type == "cuda" and tensor.device.type == "cpu":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 class VocabularySizes(NamedTuple):

@@ -24,11 +24,8 @@ BOX = Path(__file__).parents[1] / "pretrained"
 RUNS = Path("runs")
 MODELS_VARIABLE = "ATTN_MODELS"
 LISTED = 8  # models named in a message
-DEFAULTS = {
-    "translate": "everyday",
-    "caption": "photos",
-    "classify": "languages",
-}  # used where no model is given
+# used where no model is given
+DEFAULTS = {"translate": "everyday", "caption": "photos", "classify": "languages"}
 
 
 class Place(NamedTuple):

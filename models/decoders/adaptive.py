@@ -25,7 +25,7 @@ from models.decoders.recurrent import (
     RecurrentState,
     RecurrentStep,
 )
-from models.layers.blocks import Embedding
+from models.layers import Embedding
 from models.numerics.linear import Linear
 
 

@@ -20,8 +20,7 @@ from models.base.registry import find
 from models.base.types import AttentionOutput, Memory, selected
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
-from models.layers.blocks import Embedding
-from models.layers.cells import Bridge, Recurrence
+from models.layers import Bridge, Embedding, Recurrence
 from models.numerics.dropout import Dropout
 from models.numerics.linear import Linear
 

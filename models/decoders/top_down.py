@@ -20,7 +20,7 @@ from models.decoders.recurrent import (
     RecurrentState,
     RecurrentStep,
 )
-from models.layers.blocks import Embedding
+from models.layers import Embedding
 from models.numerics.linear import Linear
 
 LAYERS = 2  # one that attends, one that writes

@@ -21,7 +21,7 @@ from models.base.types import Memory, selected
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
-from models.layers.blocks import Embedding, FeedForward
+from models.layers import Embedding, FeedForward
 from models.numerics.dropout import Dropout
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,29 +11,16 @@ from models.base.errors import DamagedError
 from models.config.tables import ImageConfig
 
 
-class Normalisation(NamedTuple):
-    """(pixel - mean) / deviation of each channel, for pixels from 0 to 1."""
-
-    mean: tuple[float, float, float]
-    deviation: tuple[float, float, float]
-
-
-class Usual(NamedTuple):
-    """Settings that suit an image network: defaults where the network is chosen by name."""
-
-    size: int = ImageConfig.size  # side of the image in pixels
-    weights: str = ImageConfig.weights
-
-
 class Cnn(nn.Module):
     """An image network without its classifier, up to one of its grids.
 
     Built from an ImageConfig. `config.grid` names the layer whose output is the grid; "" selects
-    the last one.
+    the last one. An image is normalised as (pixel - mean) / deviation, for pixels from 0 to 1.
     """
 
-    normalisation: Normalisation
-    usual = Usual()
+    mean: tuple[float, ...] = (0.5, 0.5, 0.5)  # of each channel
+    deviation: tuple[float, ...] = (0.5, 0.5, 0.5)
+    usual = ImageConfig()  # its size and weights suit a network that is chosen by name
 
     def forward(self, images: Tensor) -> Tensor:
         """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""

@@ -18,9 +18,8 @@ from torch.nn.functional import conv2d, pad
 
 from models.base.errors import unknown_name
 from models.config.tables import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation, copy_weights
-from models.encoders.shipped import PREFIX, shipped_tensors
-from models.images.quantised import read_layers
+from models.encoders.cnn import Cnn, copy_weights
+from models.encoders.edgetpu_weights import PREFIX, read_layers, shipped_tensors
 
 LAYERS = ("expand", "depthwise", "project")
 
@@ -71,8 +70,6 @@ class MobileNetEdgeTpu(Cnn):
     14 x 14 cells of 768.
     Source: Gupta and Akin 2020.
     """
-
-    normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
 
     def __init__(self, config: ImageConfig, architecture: Architecture = MOBILENET_EDGETPU) -> None:
         super().__init__()

@@ -18,9 +18,9 @@ from models.base.registry import find, names
 from models.base.types import Memory
 from models.config.tables import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
-from models.encoders.shipped import shipped_tensors
+from models.encoders.edgetpu_weights import read_classifier, shipped_tensors
 from models.encoders.torchvision_cnn import FAMILIES
-from models.images.labels import ImageLabels, quantised
+from models.images.labels import ImageLabels
 from models.numerics.dropout import Dropout
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
@@ -48,11 +48,9 @@ class ImageEncoder(nn.Module):
         self.labels = ImageLabels(image, self.value_size) if image.labels else None
         self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
         self.feature_dropout = Dropout(image.dropout)
-        scale = self.body.normalisation
-        self.register_buffer("mean", torch.tensor(scale.mean).view(3, 1, 1), persistent=False)
-        self.register_buffer(
-            "deviation", torch.tensor(scale.deviation).view(3, 1, 1), persistent=False
-        )
+        for name in ("mean", "deviation"):
+            scale = torch.tensor(getattr(self.body, name)).view(3, 1, 1)
+            self.register_buffer(name, scale, persistent=False)
         self.config = image
         if image.weights == "none":
             self.unfreeze()
@@ -113,7 +111,7 @@ def load_classifier(labels: ImageLabels, weights: str) -> None:
         stored = shipped_tensors("encoder.labels.")
         weight, bias = stored["weight"], stored["bias"]
     else:
-        weight, bias = quantised(Path(weights))
+        weight, bias = read_classifier(Path(weights))
     labels.weight.copy_(weight)
     labels.bias.copy_(bias)
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from models.attention.additive import Additive
 from models.base.types import Memory
 from models.config.tables import AttentionConfig, ModelConfig
-from models.layers.blocks import Embedding
+from models.layers import Embedding
 from models.numerics.dropout import Dropout
 
 CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}

@@ -8,7 +8,7 @@ from torch.nn.functional import pixel_unshuffle
 
 from models.base.errors import ConfigurationError
 from models.config.tables import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation
+from models.encoders.cnn import Cnn
 
 SIZE = 8  # default side of a patch in pixels
 
@@ -20,8 +20,6 @@ class Patches(Cnn):
     Source: the input of Dosovitskiy et al. 2021, section 3.1; positions as in Liu et al. 2018.
     model.image.grid is p in pixels; 8 if it is empty.
     """
-
-    normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
 
     def __init__(self, config: ImageConfig) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from models.base.types import Memory
 from models.config.tables import ModelConfig
-from models.layers.blocks import Embedding
+from models.layers import Embedding
 from models.numerics.dropout import Dropout
 
 

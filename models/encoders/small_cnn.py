@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from models.base.errors import ConfigurationError
 from models.config.tables import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation, Usual
+from models.encoders.cnn import Cnn
 from models.encoders.edgetpu import Convolution
 
 CHANNELS = (32, 48, 64)
@@ -20,8 +20,7 @@ class SmallCnn(Cnn):
     Source: ours; group normalisation by Wu and He 2018.
     """
 
-    normalisation = Normalisation(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
-    usual = Usual(size=64, weights="none")
+    usual = ImageConfig(size=64, weights="none")
 
     def __init__(self, config: ImageConfig) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from models.base.errors import DamagedError, NotFoundError, unknown_name
 from models.config.tables import ImageConfig
-from models.encoders.cnn import Cnn, Normalisation, copy_weights
+from models.encoders.cnn import Cnn, copy_weights
 
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")
 OPERATORS = {
@@ -36,7 +36,8 @@ class TorchvisionCnn(Cnn):
     et al. 2022.
     """
 
-    normalisation = Normalisation(mean=(0.485, 0.456, 0.406), deviation=(0.229, 0.224, 0.225))
+    mean = (0.485, 0.456, 0.406)
+    deviation = (0.229, 0.224, 0.225)
 
     def __init__(self, config: ImageConfig) -> None:
         super().__init__()

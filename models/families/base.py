@@ -12,7 +12,7 @@ from models.encoders.image import ImageEncoder
 from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder
 from models.families.encoder_decoder import EncoderDecoder, Output
-from models.layers.blocks import Embedding
+from models.layers import Embedding
 
 
 def embeddings(

@@ -7,10 +7,10 @@ from dataclasses import replace
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig
 from models.decoders.transformer import TransformerDecoder
-from models.encoders.image_transformer import ImageTransformerEncoder
+from models.encoders.transformer import ImageTransformerEncoder
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.transformer import initialise
-from models.layers.blocks import Embedding
+from models.layers import Embedding
 
 
 class CaptionerTransformer(EncoderDecoder):

@@ -19,7 +19,7 @@ from models.base.types import Batch, DecodingStep, Memory
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput, joined_steps
 from models.decoders.readers import CopyReader, TokenReader, WithReader
-from models.layers.blocks import Embedding
+from models.layers import Embedding
 from models.numerics.linear import linear
 
 

@@ -9,8 +9,7 @@ from torch import nn
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig
 from models.decoders.transformer import TransformerDecoder
-from models.encoders.image_transformer import ImageTransformerEncoder
-from models.encoders.transformer import TransformerEncoder
+from models.encoders.transformer import ImageTransformerEncoder, TransformerEncoder
 from models.families.base import embeddings
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.several_inputs import SeveralInputs

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import resources
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -20,7 +19,6 @@ from torch import Tensor, nn
 from models.base.errors import ConfigurationError
 from models.base.types import TokenMemory
 from models.config.tables import ImageConfig
-from models.images.quantised import read_layers
 from models.text.tokenizer import PAD
 
 LABELS = 1001  # of ImageNet, and background
@@ -88,9 +86,3 @@ def nouns() -> Iterator[LabelNoun]:
         text, _, places = line.partition("\t")
         ranges = (place.split("-") for place in places.split(" "))
         yield LabelNoun(text, tuple(n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)))
-
-
-def quantised(path: Path) -> tuple[Tensor, Tensor]:
-    """Return weight (LABELS, V) and bias of the classifier in an npz file, or in its folder."""
-    stored = read_layers(path, ["logits"])
-    return stored["logits.weight"].flatten(1), stored["logits.bias"]

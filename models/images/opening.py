@@ -8,6 +8,7 @@ large to open safely, raises a ModelError.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import struct
 import warnings
@@ -25,9 +26,10 @@ from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.files import open_regular
 from models.base.limits import IMAGE_BYTES, IMAGE_PIXELS
 from models.config.tables import ImageConfig
-from models.images import heic
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+HEIC = "HEIF"  # Pillow's name of HEIC, the format of phones
+HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 BROKEN = (  # exceptions that Pillow raises for damaged files
     OSError,
     SyntaxError,
@@ -129,11 +131,24 @@ def too_large(name: str, size: tuple[int, int]) -> ModelError:
 
 
 def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:
-    """Return the formats that an image may have; InputError for HEIC without its package."""
-    if not heic.is_heic(stream):
+    """Return the formats that an image may have, given its first bytes: length, "ftyp", brand.
+
+    HEIC needs the package pillow-heif, which is optional because it brings a video decoder. Raises
+    InputError if it is missing.
+    """
+    head = stream.read(12)
+    stream.seek(0)
+    if head[4:8] != b"ftyp" or head[8:] not in HEIC_BRANDS:
         return FORMATS
-    heic.check_heic(name)
-    return (heic.FORMAT,)
+    try:
+        importlib.import_module("pillow_heif").register_heif_opener()
+    except ImportError:
+        raise InputError(
+            f"{name} is a HEIC image",
+            "the package pillow-heif, which reads it",
+            'install it: pip install "attn[heic]", or convert the image to JPEG',
+        ) from None
+    return (HEIC,)
 
 
 def _stream(source: Path | bytes, name: str) -> BinaryIO:

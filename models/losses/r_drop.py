@@ -37,7 +37,6 @@ def _slice(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor) -> Tenso
 
     sum p_1 (log p_1 - log p_2) + sum p_2 (log p_2 - log p_1) = sum (p_1 - p_2)(log p_1 - log p_2)
     """
-    one, two = (
-        linear(part, weight, bias).float().log_softmax(-1) for part in (first, second)
-    )  # (n, Y)
+    logits = (linear(part, weight, bias).float() for part in (first, second))  # (n, Y)
+    one, two = (part.log_softmax(-1) for part in logits)
     return ((one.exp() - two.exp()) * (one - two)).sum() / 2

@@ -40,8 +40,11 @@ class ByteDropout(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
         """Return x * keep / (share of kept elements)."""
         threshold = max(1, round(256 * (1 - rate)))
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)  # of eight random bytes
+        # random_() alone leaves the sign bit 0: the explicit range fills all 64 bits
+        words.random_(-(2**63), None)
         # bytes 0 and 1, because a boolean mask is several times slower to compute and multiply
-        keep = random_bytes(x.numel()).view(x.shape).le_(threshold - 1)
+        keep = words.view(torch.uint8)[: x.numel()].view(x.shape).le_(threshold - 1)
         ctx.save_for_backward(keep)
         ctx.scale = 256 / threshold
         return (x * keep).mul_(ctx.scale)
@@ -51,11 +54,3 @@ class ByteDropout(torch.autograd.Function):
         """Return the gradient through the kept elements."""
         (keep,) = ctx.saved_tensors
         return (grads[0] * keep).mul_(ctx.scale), None
-
-
-def random_bytes(count: int) -> Tensor:
-    """Return uniform bytes (count,) from PyTorch's default generator, eight per random number."""
-    words = torch.empty((count + 7) // 8, dtype=torch.int64)
-    # random_() alone leaves the sign bit 0: the explicit range fills all 64 bits
-    words.random_(-(2**63), None)
-    return words.view(torch.uint8)[:count]

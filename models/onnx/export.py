@@ -19,7 +19,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from models.base.errors import ConfigurationError
-from models.base.files import check_new_folder, write_new_folder
+from models.base.files import write_new_folder
 from models.bundle import Bundle, read
 from models.decoders.readers import TokenReader
 from models.encoders.intra import IntraEncoder
@@ -46,19 +46,24 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
     check_packages()
     if precision != "fp32":
         raise ConfigurationError(f"precision {precision} of ONNX graphs", "fp32")
-    check_new_folder(folder)
-    opened = read(bundle)
-    inputs = inputs_of(opened.model)
-    graphs = graphs_of(opened.model, inputs)
-    card = bundle / CARD
-    files = {
+    write_new_folder(folder, lambda: _exported(bundle))
+
+
+def _exported(folder: Path) -> dict[str, bytes]:
+    """Return the files of the ONNX folder of a bundle by name; the last program is example.py."""
+    bundle, card = read(folder), folder / CARD
+    inputs = inputs_of(bundle.model)
+    graphs = graphs_of(bundle.model, inputs)
+    *others, last = inputs.examples
+    programs = {**{name: name for name in others}, last: "example"}
+    place = resources.files("models.onnx.examples")
+    return {
         **{f"{name}.onnx": graph.content for name, graph in graphs.items()},
-        **opened.tokenizer.files(),
-        **_examples(inputs),
-        CONFIG: to_text(described(opened, inputs, graphs)).encode(),
+        **bundle.tokenizer.files(),
+        **{f"{new}.py": (place / f"{name}.py").read_bytes() for name, new in programs.items()},
+        CONFIG: to_text(described(bundle, inputs, graphs)).encode(),
         **({CARD: card.read_bytes()} if card.is_file() else {}),
     }
-    write_new_folder(folder, files)
 
 
 def inputs_of(model: EncoderDecoder) -> GraphInputs:
@@ -105,19 +110,19 @@ def described(bundle: Bundle, inputs: GraphInputs, graphs: dict[str, Traced]) ->
         "format": FORMAT,
         "task": source_of(family).task,
         "family": family,
-        "graphs": {name: _ports(graph) for name, graph in graphs.items()},
+        "graphs": {
+            name: {
+                "inputs": [port._asdict() for port in graph.inputs],
+                "outputs": [port._asdict() for port in graph.outputs],
+            }
+            for name, graph in graphs.items()
+        },
         **(_of_steps(graphs["decoder_step"]) if "decoder_step" in graphs else {}),
         "tokens": {"pad": PAD, "unknown": UNKNOWN, "start": START, "end": END},
         "never_output": list(NEVER_OUTPUT),
         "tokenizer": {"source": source, "target": target[0] if target else source},
         **inputs.describe(bundle),
     }
-
-
-def _ports(graph: Traced) -> dict[str, Any]:
-    """Return name, type and shape of each input and output."""
-    sides = {"inputs": graph.inputs, "outputs": graph.outputs}
-    return {side: [port._asdict() for port in ports] for side, ports in sides.items()}
 
 
 def _of_steps(step: Traced) -> dict[str, Any]:
@@ -128,11 +133,3 @@ def _of_steps(step: Traced) -> dict[str, Any]:
         "memory": [name for name in names if name.startswith(f"{MEMORY}.")],
         "state": {name: name.replace(STATE, NEXT, 1) for name in states},
     }
-
-
-def _examples(inputs: GraphInputs) -> dict[str, bytes]:
-    """Return the programs of the folder: the last one is example.py."""
-    *others, last = inputs.examples
-    place = resources.files("models.onnx.examples")
-    names = {**{name: name for name in others}, last: "example"}
-    return {f"{new}.py": (place / f"{name}.py").read_bytes() for name, new in names.items()}

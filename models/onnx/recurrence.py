@@ -1,7 +1,7 @@
 """Recurrent layers as the ONNX operators GRU and LSTM, which read each sentence to its own length.
 
 torch stacks the gates of a GRU as r, z, n and ONNX as z, r, n; those of an LSTM as i, f, g, o and
-as i, o, f, g. `linear_before_reset` is the GRU of cuDNN, see models/layers/cells.py.
+as i, o, f, g. `linear_before_reset` is the GRU of cuDNN, see models/layers.py.
 Source: https://onnx.ai/onnx/operators/onnx__GRU.html and onnx__LSTM.html.
 """
 

@@ -105,15 +105,12 @@ def ports(
     names: Iterable[str], given: Iterable[Tensor], larger: Iterable[Tensor]
 ) -> tuple[Port, ...]:
     """Return the descriptions of inputs or outputs."""
-    return tuple(
-        Port(name, str(one.dtype).removeprefix("torch."), shape(one, axes(one, two)))
-        for name, one, two in zip(names, given, larger, strict=True)
-    )
-
-
-def shape(tensor: Tensor, variable: dict[int, str]) -> tuple[int | str, ...]:
-    """Return the sizes of a tensor, with a name for each that varies."""
-    return tuple(variable.get(axis, size) for axis, size in enumerate(tensor.shape))
+    found = []
+    for name, one, two in zip(names, given, larger, strict=True):
+        variable = axes(one, two)
+        shape = tuple(variable.get(axis, size) for axis, size in enumerate(one.shape))
+        found.append(Port(name, str(one.dtype).removeprefix("torch."), shape))
+    return tuple(found)
 
 
 def _cause(error: BaseException) -> str:

@@ -5,7 +5,9 @@ c = Attention([->h_S; <-h_1], h)
 
 from __future__ import annotations
 
-from models.attention.heads import attention
+from torch import Tensor
+
+from models.attention.heads import attention, read_values
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import ModelConfig
 from models.pooling.base import Pooling, final_state
@@ -23,6 +25,10 @@ class FinalState(Pooling):
     def __init__(self, value_size: int, config: ModelConfig) -> None:
         super().__init__(value_size, config)
         self.attention = attention(value_size, value_size, config.attention)
+
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return what the weights of each head multiply, (B, H, S, V)."""
+        return read_values(self.attention, memory)
 
     def forward(self, memory: Memory) -> AttentionOutput:
         """Return the pooled vector as the context (B, 1, V)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.base.types import VocabularySizes
-from models.sources.base import Source
+from models.sources import Source
 
 
 class LabelledTextSource(Source):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from models.base.errors import ConfigurationError
-from models.sources.base import Source
+from models.sources import Source
 
 TAB = "\t"
 IMAGE = "image"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.sources.base import Source
+from models.sources import Source
 
 
 class TextSource(Source):

@@ -55,12 +55,8 @@ def quantised(weights: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _has_long_rows(tensor: Tensor) -> bool:
-    return (
-        tensor.is_floating_point()
-        and tensor.dim() > 1
-        and len(tensor) > 0
-        and tensor[0].numel() >= SHORTEST_ROW
-    )
+    is_matrix = tensor.is_floating_point() and tensor.dim() > 1 and len(tensor) > 0
+    return is_matrix and tensor[0].numel() >= SHORTEST_ROW
 
 
 def _scale(name: str, tensor: Tensor, tensors: dict[str, Tensor]) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from models.base.errors import DamagedError, ModelError, NotFoundError
 from models.base.files import write_text
+from models.base.parsing import parse_json
 from models.base.removed_settings import updated
 from models.base.settings import to_dict
 from models.config.tables import AlignConfig, ModelConfig
@@ -50,7 +51,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise NotFoundError(f"{folder} is a file", MADE_BY)
     try:
-        settings: dict[str, Any] = json.loads(_text(folder / NAME))
+        settings: dict[str, Any] = parse_json(_text(folder / NAME))
         if settings["format"] != FORMAT:
             raise DamagedError(
                 f"{folder} has bundle format {settings['format']}",
@@ -61,7 +62,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
         settings = updated(settings, str(folder / NAME))
     except FileNotFoundError:
         raise _missing(folder) from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedError(f"{folder}/{NAME} is damaged ({error})", MADE_BY) from None
     return settings
 

@@ -86,21 +86,19 @@ def from_tensors(tensors: dict[str, Tensor]) -> StatisticalTables:
 
 def check(tables: StatisticalTables) -> None:
     """Raise ValueError if parts do not fit each other, or if a number is not a probability."""
-    pairs, size = tables.pairs, len(tables.target)
-    limits = torch.tensor([[len(tables.source)], [size]])
+    pairs, sizes = tables.pairs, (len(tables.source), len(tables.target))
     if pairs.shape[:-1] != (2,) or not pairs.numel():
         raise ValueError("no pairs of words")
-    if bool(((pairs < 0) | (pairs >= limits)).any()):
-        raise ValueError("a word that is not listed")
-    keys = pairs[0] * size + pairs[1]
-    if bool((keys[1:] <= keys[:-1]).any()):
-        raise ValueError("pairs of words in another order")
-    for direction, words in ((tables.forward, size), (tables.reverse, len(tables.source))):
+    keys = pairs[0] * sizes[1] + pairs[1]
+    listed = (pairs >= 0) & (pairs < torch.tensor(sizes)[:, None])
+    if not listed.all() or (keys[1:] <= keys[:-1]).any():
+        raise ValueError("a pair of words that is not listed, or in another order")
+    for direction, words in ((tables.forward, sizes[1]), (tables.reverse, sizes[0])):
         for part, length in zip(direction, (len(keys), words, 2 * MAX_WORDS + 1), strict=True):
             fits = part.shape == (length,) and part.is_floating_point()
-            if not (fits and bool(((part >= 0) & (part < torch.inf)).all())):
+            if not (fits and ((part >= 0) & (part < torch.inf)).all()):
                 raise ValueError("a number that is no probability")
-        if not bool((direction.jumps > 0).all()):
+        if not (direction.jumps > 0).all():
             raise ValueError("jumps of probability 0")
 
 

@@ -30,9 +30,7 @@ class Units(NamedTuple):
 
     texts: tuple[str, ...]  # of N units
     spans: tuple[Span, ...]  # of each unit, in characters
-    shares: (
-        Tensor  # (P, N) of P tokens; a row sums to 1, or to 0 for punctuation and control tokens
-    )
+    shares: Tensor  # (P, N) of P tokens; a row sums to 1, or 0 (punctuation, control tokens)
 
 
 def units(
@@ -86,9 +84,7 @@ def decoded_spans(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
     for number in ids:
         start, content = len(text), _content(processor, number)
         text += decoder.decode(content).replace(SPACE, " ")  # a word spelled in bytes has the mark
-        pending = bool(
-            decoder.getstate()[0]
-        )  # an incomplete character: not all of its bytes are read yet
+        pending = bool(decoder.getstate()[0])  # a character whose bytes are not all read yet
         spans.append((start, len(text) + pending) if content else (0, 0))
     text += decoder.decode(b"", final=True)
     before = text.startswith(" ")

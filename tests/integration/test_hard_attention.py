@@ -14,6 +14,7 @@ from models.catalogue.presets import model_config
 from models.config.tables import AttentionConfig, SearchConfig, TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from tests.attncli.command_line import Attn
+from tests.models.small import add_noise
 
 TEXT = "The old dog sees a small house."
 
@@ -27,9 +28,7 @@ def hard_bundle(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFact
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = build(config, sizes_of(tiny_tokenizer, config.family))
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
+        add_noise(model, 0.1)
     folder = tmp_path_factory.mktemp("hard") / "bundle"
     folder.mkdir()
     save(Bundle(model, tiny_tokenizer, TokenizerConfig(), SearchConfig()), folder)

@@ -22,7 +22,7 @@ from models.base.types import VocabularySizes
 from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
-from tests.models.small import VOCABULARY, pairs, small_config
+from tests.models.small import VOCABULARY, add_noise, pairs, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}
 MONOTONIC = [name for name in names("normalise") if issubclass(find("normalise", name), Monotonic)]
@@ -93,9 +93,8 @@ def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = build(configured(preset, config), SIZES)
+        add_noise(model, 0.1)
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
             for part in model.modules():
                 if isinstance(part, Monotonic):
                     part.offset.fill_(0.2)  # so that steps stop at some slot
@@ -106,9 +105,7 @@ def transformer(**changes: Any) -> EncoderDecoder:
     """Return a Transformer of random weights with some settings."""
     torch.manual_seed(1)
     model = build(dataclasses.replace(small_config(TRANSFORMER), **changes), SIZES)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
+    add_noise(model, 0.1)
     return model.eval()
 
 
@@ -172,7 +169,5 @@ def hard_model(family: str, heads: int = 1) -> EncoderDecoder:
     torch.manual_seed(2)
     config = AttentionConfig(score="general", read="hard", heads=heads)
     model = always_sampled(build(configured(family, config), SIZES)).train()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.3)
+    add_noise(model, 0.3)
     return model

@@ -6,7 +6,7 @@ import dataclasses
 from functools import cache
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.base.registry import source_name
 from models.base.types import Batch, VocabularySizes
@@ -46,6 +46,13 @@ def small_config(preset: str) -> ModelConfig:
     )
 
 
+@torch.no_grad()
+def add_noise(module: nn.Module, scale: float) -> None:
+    """Add random numbers to every parameter: biases start at 0, which would hide mistakes."""
+    for parameter in module.parameters():
+        parameter.add_(torch.randn_like(parameter), alpha=scale)
+
+
 @cache
 def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
     """Return a model of a preset with random weights, no two of them equal. Not to be changed."""
@@ -53,9 +60,8 @@ def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
         torch.manual_seed(1)
         source = 0 if reads_images(preset) else vocabulary
         model = build(small_config(preset), VocabularySizes(source, vocabulary, source > 0))
+        add_noise(model, 0.2)
         with torch.no_grad():
-            for parameter in model.parameters():  # biases start at 0, which would hide mistakes
-                parameter.add_(torch.randn_like(parameter), alpha=0.2)
             model.output.bias.add_(torch.randn(vocabulary))
     return model.eval()
 

@@ -96,41 +96,25 @@ def test_the_best_output_of_a_trained_bundle_is_a_sentence(
     assert sum(f.text == pair.target for f, pair in zip(found, tiny_pairs, strict=False)) >= 3
 
 
-def damage_config(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
-    def damage(folder: Path) -> None:
-        settings = json.loads((folder / "config.json").read_text())
-        changed = change(settings)
-        (folder / "config.json").write_text(json.dumps(settings if changed is None else changed))
-
-    return damage
-
-
-def truncated(name: str, share: float) -> Callable[[Path], None]:
-    def damage(folder: Path) -> None:
-        content = (folder / name).read_bytes()
-        (folder / name).write_bytes(content[: int(len(content) * share)])
-
-    return damage
-
-
-def removed(name: str) -> Callable[[Path], None]:
+def removed(name: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).unlink()
 
 
-def overwritten(name: str, content: bytes) -> Callable[[Path], None]:
-    def damage(folder: Path) -> None:
-        (folder / name).write_bytes(content)
-
-    return damage
+def changed(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
 
 
-def replaced(name: str, old: bytes, new: bytes) -> Callable[[Path], None]:
-    def damage(folder: Path) -> None:
-        content = (folder / name).read_bytes()
-        assert old in content
-        (folder / name).write_bytes(content.replace(old, new))
+def half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
 
-    return damage
+
+def damage_config(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], object]:
+    def damaged(content: bytes) -> bytes:
+        settings = json.loads(content)
+        result = change(settings)
+        return json.dumps(settings if result is None else result).encode()
+
+    return changed("config.json", damaged)
 
 
 def turned_into_a_file(folder: Path) -> None:
@@ -138,13 +122,13 @@ def turned_into_a_file(folder: Path) -> None:
     folder.write_text("x")
 
 
-DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no-folder": (shutil.rmtree, "no model at"),
     "a-file": (turned_into_a_file, "is a file; expected a folder"),
     "no-config": (removed("config.json"), "no config.json"),
-    "half-a-config": (truncated("config.json", 0.5), "config.json is damaged"),
-    "empty-config": (truncated("config.json", 0), "config.json is damaged"),
-    "binary-config": (overwritten("config.json", b"\xff\x00"), "is damaged"),
+    "half-a-config": (changed("config.json", half), "config.json is damaged"),
+    "empty-config": (changed("config.json", lambda content: b""), "config.json is damaged"),
+    "binary-config": (changed("config.json", lambda content: b"\xff\x00"), "is damaged"),
     "config-of-a-list": (damage_config(lambda s: [s]), "config.json is damaged"),
     "no-format": (damage_config(lambda s: s.pop("format") and None), "config.json is damaged"),
     "other-format": (damage_config(lambda s: s.update(format=99)), "format 99; expected format 1"),
@@ -159,15 +143,15 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "other-shapes": (damage_config(lambda s: s["model"].update(hidden=8)), "does not fit"),
     "fewer-layers": (damage_config(lambda s: s["model"].update(encoder_layers=3)), "not fit"),
     "no-weights": (removed("model.safetensors"), "model.safetensors is missing or damaged"),
-    "half-the-weights": (truncated("model.safetensors", 0.5), "missing or damaged"),
-    "empty-weights": (truncated("model.safetensors", 0), "missing or damaged"),
+    "half-the-weights": (changed("model.safetensors", half), "missing or damaged"),
+    "empty-weights": (changed("model.safetensors", lambda content: b""), "missing or damaged"),
     "no-tokenizer": (removed("tokenizer.model"), "no readable tokenizer"),
     "tokenizer-not-in-utf-8": (
-        replaced("tokenizer.model", b"<0x18>", b"<\xb0x18>"),
+        changed("tokenizer.model", lambda content: content.replace(b"<0x18>", b"<\xb0x18>")),
         "no readable tokenizer",
     ),
-    "half-a-tokenizer": (truncated("tokenizer.model", 0.5), "tokenizer"),
-    "empty-tokenizer": (truncated("tokenizer.model", 0), "tokenizer"),
+    "half-a-tokenizer": (changed("tokenizer.model", half), "tokenizer"),
+    "empty-tokenizer": (changed("tokenizer.model", lambda content: b""), "tokenizer"),
 }
 
 

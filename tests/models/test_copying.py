@@ -22,7 +22,7 @@ from models.inference.captioner import Captioner
 from models.inference.search.beam import search
 from models.onnx.export import inputs_of
 from models.text.tokenizer import PAD, Tokenizer
-from tests.models.small import VOCABULARY, pairs, small_config, steps
+from tests.models.small import VOCABULARY, add_noise, pairs, small_config, steps
 
 FEATURES = 1280  # of the last grid
 LABELLED = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=3)
@@ -44,9 +44,8 @@ def model() -> EncoderDecoder:
     with torch.random.fork_rng():
         torch.manual_seed(3)
         made = build(config(), VocabularySizes(0, VOCABULARY, False))
+        add_noise(made, 0.1)
         with torch.no_grad():
-            for parameter in made.parameters():
-                parameter.add_(torch.randn_like(parameter), alpha=0.1)
             labels = labels_of(made)
             labels.noun.copy_(torch.randint(LABELS, (LABELS,)))
             ids = torch.randint(5, VOCABULARY, (LABELS, TOKENS))

@@ -24,7 +24,7 @@ from models.losses.losses import sequence_loss
 from models.text.tokenizer import PAD
 from tests.models.mechanisms import BATCH as RANDOM
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, refused
-from tests.models.small import VOCABULARY, small_config
+from tests.models.small import VOCABULARY, add_noise, small_config
 
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 BATCH = RANDOM._replace(  # half of the tokens that are read are copies
@@ -54,9 +54,7 @@ def model(preset: str, kind: str) -> EncoderDecoder:
     with torch.random.fork_rng():
         torch.manual_seed(1)
         made = build(config(preset, kind), SIZES)
-        with torch.no_grad():
-            for parameter in made.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.2)
+        add_noise(made, 0.2)
     return made.eval()
 
 

@@ -18,7 +18,7 @@ from models.families.several_inputs import text_numbers
 from models.inference.search.batching import pad_pairs
 from models.sources.rows import columns_of
 from models.text.tokenizer import END
-from tests.models.small import FIRST_WORD, VOCABULARY, small_config, steps
+from tests.models.small import FIRST_WORD, VOCABULARY, add_noise, small_config, steps
 
 ROWS = [[4, 5, END, 6, END], [7, END, 8, 9, 10, 11, END], [12, 13, 14, END, 15, 16, END]]
 TARGETS = [[5, 6, 7, END], [8, END], [9, 10, 11, 12, 13, END]]
@@ -41,9 +41,7 @@ def model_of(
     )
     torch.manual_seed(1)
     model = build(config, SIZES)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    add_noise(model, 0.2)
     return model.eval()
 
 

@@ -16,8 +16,8 @@ from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
 from models.families.transformer import Transformer
-from models.layers.blocks import positions
-from tests.models.small import pairs, small_config
+from models.layers import positions
+from tests.models.small import add_noise, pairs, small_config
 
 CONFIG = dataclasses.replace(small_config("transformer-nano"), decoder_layers=3)
 SIZE = CONFIG.embedding
@@ -33,9 +33,7 @@ SHARED: dict[str, Any] = {
 
 
 def randomised(module: Any) -> Any:
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    add_noise(module, 0.2)
     return module.eval()
 
 

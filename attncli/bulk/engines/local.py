@@ -24,7 +24,7 @@ from attncli.bulk.engines.work import part_of
 from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import Part, Shard
 from models.base.errors import ResourceError
-from models.base.processors import processors
+from models.base.process import processors
 
 AHEAD = 4  # shards per worker whose parts are not written yet
 VISIBLE = "CUDA_VISIBLE_DEVICES"

@@ -18,11 +18,12 @@ from attncli.data.images.index import FileRange, open_images
 from attncli.data.lines import read_chunks
 from models.base.errors import ModelError, NotFoundError
 from models.base.limits import IMAGE_BYTES
-from models.images import heic
 
 TAR = ".tar"
-COMMON = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
-SUFFIXES = (*COMMON, *heic.SUFFIXES)
+SUFFIXES = (
+    *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"),
+    *(".heic", ".heif"),
+)
 STDIN = "-"
 WILD = {*"*?["}
 GROUP = 256  # images of one group

@@ -24,7 +24,7 @@ from attncli.training.optimisers.adam import adam
 from attncli.training.optimisers.base import Groups, Optimiser
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder, Output
-from models.layers.blocks import Embedding
+from models.layers import Embedding
 
 MOMENTUM = 0.95  # of Muon; Jordan et al. 2024
 

@@ -19,7 +19,7 @@ from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.updates import hardware
 from attncli.training.updates.epoch import Epoch, start_epoch
-from models.base.memory import retain_freed_memory
+from models.base.process import retain_freed_memory
 from models.bundle import Bundle
 
 

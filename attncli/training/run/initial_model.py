@@ -19,7 +19,7 @@ from attncli.training.loggers import check_loggers
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_bytes
-from models.base.interruptible import interruptible
+from models.base.process import interruptible
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.bundle import build

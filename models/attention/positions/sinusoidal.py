@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from models.attention.positions.base import Position
-from models.layers.blocks import positions
+from models.layers import positions
 
 
 class Sinusoidal(Position):

@@ -105,7 +105,7 @@ def _settings(config: ModelConfig) -> Variables:
 
 
 def _positions(count: int, size: int) -> Variables:
-    """Return the table of position codes, (count, size); see models.layers.blocks.positions."""
+    """Return the table of position codes, (count, size); see models.layers.positions."""
     half = size // 2
     rates = numpy.exp(
         numpy.arange(half, dtype="f4") * numpy.float32(-math.log(10000.0) / max(1, half - 1))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models.base.errors import ConfigurationError
-from models.base.files import check_new_folder, write_new_folder
+from models.base.files import write_new_folder
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig, SearchConfig
@@ -36,8 +36,7 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
     """
     if reason := unsuitable(bundle):
         raise ConfigurationError(f"{reason} for CTranslate2", "a text Transformer")
-    check_new_folder(folder)
-    write_new_folder(folder, _exported(bundle, precision))
+    write_new_folder(folder, lambda: _exported(bundle, precision))
 
 
 def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models.base.errors import DamagedError
-from models.base.interruptible import interruptible
-from models.base.processors import processors
+from models.base.process import interruptible, processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config.tables import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig

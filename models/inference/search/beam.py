@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from models.base.types import to_device
 from models.config.tables import SearchConfig
 from models.inference.search.backend import Backend, HasMask
 from models.inference.search.finished import FinishedBatch, Outputs, in_order
 from models.inference.search.hypotheses import Finished, beam_width, check_search, length_penalty
 from models.inference.search.sampling import sample
-from models.numerics.transfer import to_device
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
 

@@ -15,8 +15,9 @@ from models.base.errors import DamagedError
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import model_config
 from models.config.tables import ImageConfig, SearchConfig, TokenizerConfig
+from models.encoders.edgetpu_weights import read_classifier
 from models.encoders.image import ImageEncoder
-from models.images.labels import LABELS, ImageLabels, quantised
+from models.images.labels import LABELS, ImageLabels
 from models.text.tokenizer import Tokenizer
 from tests.attncli.training.small import after, assert_same, run
 from tests.attncli.training.small_captions import small_config, write_images
@@ -70,11 +71,11 @@ def test_the_stored_classifier_is_restored_from_8_bits(tmp_path: Path) -> None:
         "logits.bias": random.random(LABELS, dtype=np.float32),
     }
     np.savez(tmp_path / "weights.npz", **parts)
-    weight, bias = quantised(tmp_path)
+    weight, bias = read_classifier(tmp_path)
     q, zero = parts["logits.weight_q"][5, 3, 0, 0], parts["logits.zero"][5]
     assert float(weight[5, 3]) == pytest.approx((float(q) - zero) * parts["logits.scale"][5])
     assert torch.equal(bias, torch.from_numpy(parts["logits.bias"]))
     del parts["logits.bias"]
     np.savez(tmp_path / "weights.npz", **parts)
     with pytest.raises(DamagedError, match="classifier"):
-        quantised(tmp_path)
+        read_classifier(tmp_path)

@@ -15,7 +15,6 @@ from torch.nn.functional import conv2d, pad
 from models.base.errors import ModelError
 from models.config.tables import ImageConfig
 from models.encoders import edgetpu
-from models.encoders.cnn import Cnn
 from models.encoders.edgetpu import (
     MOBILENET_EDGETPU,
     Architecture,
@@ -120,14 +119,6 @@ def test_convolutions_and_relu_in_one_pass_compute_the_same_grid(
     with torch.inference_mode():
         torch.testing.assert_close(network(images), expected, atol=1e-5, rtol=1e-5)
     assert len(calls) == sum(isinstance(part, Convolution) for part in network.modules())
-
-
-@pytest.mark.parametrize("grid", ["", "stem", "blocks.1", "blocks.2.expand"])
-@pytest.mark.parametrize("size", [32, 33])
-def test_the_shape_of_the_grid_follows_from_the_strides(grid: str, size: int) -> None:
-    config = dataclasses.replace(EDGETPU, grid=grid, size=size)
-    network = MobileNetEdgeTpu(config)
-    assert network.grid_shape(config) == Cnn.grid_shape(network, config)
 
 
 def test_the_grids_of_the_whole_network() -> None:

@@ -15,7 +15,6 @@ from models.bundle import build
 from models.config.tables import ModelConfig
 from models.encoders.cnn import Cnn
 from models.encoders.image import ImageEncoder, identity, kind_of
-from models.encoders.small_cnn import SmallCnn
 from tests.models.small import IMAGES, small_config
 
 
@@ -32,10 +31,17 @@ def test_weights_that_do_not_exist_are_refused() -> None:
         kind_of("smal-cnn")
 
 
-@pytest.mark.parametrize("size", [32, 33, 63, 100])
-def test_the_shape_of_the_grid_of_the_small_network_follows_from_its_strides(size: int) -> None:
-    config = dataclasses.replace(IMAGES, size=size)
-    network = SmallCnn(config)
+@pytest.mark.parametrize(
+    ("encoder", "grid"),
+    [
+        ("small-cnn", ""),
+        *(("mobilenet-edgetpu", grid) for grid in ("", "stem", "blocks.1", "blocks.2.expand")),
+    ],
+)
+@pytest.mark.parametrize("size", [32, 33])
+def test_the_shape_of_the_grid_follows_from_the_strides(encoder: str, grid: str, size: int) -> None:
+    config = dataclasses.replace(IMAGES, encoder=encoder, grid=grid, size=size)
+    network = kind_of(encoder)(config)
     assert network.grid_shape(config) == Cnn.grid_shape(network, config)
 
 

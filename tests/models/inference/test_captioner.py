@@ -30,7 +30,15 @@ from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
 from models.text.tokenizer import Tokenizer
 from tests.models.mechanisms import always_sampled
-from tests.models.small import FEATURES, VOCABULARY, imaged, pairs, reads_images, small_config
+from tests.models.small import (
+    FEATURES,
+    VOCABULARY,
+    add_noise,
+    imaged,
+    pairs,
+    reads_images,
+    small_config,
+)
 
 SIZES = VocabularySizes(0, VOCABULARY, False)
 SOFT, HARD = "show-attend-tell-soft-nano", "show-attend-tell-hard-nano"
@@ -47,9 +55,7 @@ def model_of(config: ModelConfig) -> EncoderDecoder:
     """Return a model with random weights, no two of them equal."""
     torch.manual_seed(1)
     model = build(config, SIZES)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
+    add_noise(model, 0.2)
     return always_sampled(model).eval()
 
 
@@ -123,9 +129,8 @@ def bundle_of(preset: str, tokenizer: Tokenizer, **changes: Any) -> Bundle:
     config = dataclasses.replace(small_config(preset), **changes)
     torch.manual_seed(1)
     model = build(config, sizes_of(tokenizer, config.family))
+    add_noise(model, 0.2)
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
         model.output.bias[3] -= 2.0  # it says something
     search = SearchConfig(max_caption=12)
     return Bundle(model.eval(), tokenizer, TokenizerConfig(), search)

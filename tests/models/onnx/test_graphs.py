@@ -27,7 +27,7 @@ from models.onnx.recurrence import OnnxRecurrence
 from models.onnx.trace import traced
 from models.sources import source_of
 from tests.models.onnx.running import check_label, check_steps, run
-from tests.models.small import FIRST_WORD, IMAGES, VOCABULARY, small_config, sources
+from tests.models.small import FIRST_WORD, IMAGES, VOCABULARY, add_noise, small_config, sources
 
 PRESETS = {
     "seq2seq": "seq2seq-small",
@@ -88,9 +88,7 @@ def untraced(model: EncoderDecoder, inputs: GraphInputs) -> dict[str, Graph]:
 
 def model_of(config: ModelConfig) -> EncoderDecoder:
     model = build(config, VocabularySizes(VOCABULARY, VOCABULARY, config.copy != "none"))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    add_noise(model, 0.2)
     return model.eval()
 
 

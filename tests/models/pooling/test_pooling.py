@@ -16,6 +16,7 @@ from models.config.tables import AttentionConfig, ModelConfig
 from models.pooling.base import Pooling, final_state
 from tests.models.attention.formulas import FORMULAS, times
 from tests.models.mechanisms import cannot_move
+from tests.models.small import add_noise
 
 SIZE = 4
 LENGTHS = (3, 5, 1)
@@ -38,9 +39,7 @@ def pooling(name: str, **attention: Any) -> Pooling:
     torch.manual_seed(1)
     settings = AttentionConfig(**{"window_size": 2, "heads": 1, **attention})
     made: Pooling = find("pooling", name)(SIZE, ModelConfig(pooling=name, attention=settings))
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    add_noise(made, 0.3)
     return made.eval()
 
 
@@ -152,6 +151,14 @@ def test_a_text_alone_equals_the_text_in_a_batch_with_every_attention(name: str)
 def test_a_text_alone_equals_the_text_in_a_batch_without_attention(name: str) -> None:
     found = check_alone(pooling(name), memory())
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(len(LENGTHS), 1))
+
+
+@pytest.mark.parametrize("name", ATTENTIVE)
+def test_weights_and_values_make_the_context(name: str) -> None:
+    made, texts = pooling(name, heads=2), memory()
+    found, values = made(texts), made.read_values(texts)  # (B, H, S, P)
+    summed = torch.einsum("bths,bhsp->btp", found.heads, values)
+    torch.testing.assert_close(summed, found.context, atol=1e-4, rtol=1e-4)
 
 
 def test_the_final_state_of_an_encoder_without_recurrence_is_its_last_slot() -> None:

@@ -19,6 +19,7 @@ from models.inference.ensemble.translator import EnsembleTranslator
 from models.inference.translator import Translator
 from models.text.languages import check_direction, is_zero_shot, parse_direction, pivot
 from models.text.tokenizer import END, Tokenizer, train
+from tests.models.small import add_noise
 
 CONFIG = TokenizerConfig(
     kind="bpe", languages=("de", "en", "fr"), directions=("en-de", "de-en", "en-fr", "fr-en")
@@ -51,8 +52,7 @@ def multilingual(tokenizer: Tokenizer, folder: Path) -> Path:
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(3)
         model = build(model_config("transformer-nano"), sizes_of(tokenizer, "transformer"))
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.4)
+        add_noise(model, 0.4)
     save(Bundle(model, tokenizer, CONFIG, SEARCH), folder)
     return folder
 

@@ -72,7 +72,7 @@ class ImageTraining(TrainingSource):
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""
         from attncli.training.run.initial_model import weights_hash
-        from models.encoders.shipped import shipped_captioner
+        from models.encoders.edgetpu_weights import shipped_captioner
 
         if not names_shipped_network(config.image):
             return {}

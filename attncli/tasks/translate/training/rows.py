@@ -33,8 +33,7 @@ from models.bundle import Bundle
 from models.inference.row_translator import RowTranslator
 from models.inference.translator import Translator
 from models.sources.rows import TAB, RowColumns
-from models.text.rows import RowTokenizer
-from models.text.tokenizer import Tokenizer
+from models.text.tokenizer import RowTokenizer, Tokenizer
 
 IMAGES = "images.txt"
 

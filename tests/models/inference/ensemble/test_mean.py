@@ -22,7 +22,7 @@ from models.inference.ensemble.translator import EnsembleTranslator
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
 from models.text.tokenizer import END, Tokenizer, train
-from tests.models.small import small_config
+from tests.models.small import add_noise, small_config
 
 TEXTS = ["The old dog sees a small house.", "He sleeps.", "", "The man runs and the dog sleeps."]
 SEARCHES = [
@@ -38,8 +38,7 @@ def random_translator(preset: str, tokenizer: Tokenizer) -> Translator:
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(1)
         model = build(config, sizes_of(tokenizer, config.family))
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+        add_noise(model, 0.1)
         model.output.bias[END] += 1.0
     return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
 

@@ -19,8 +19,7 @@ from models.config.tables import ModelConfig
 from models.encoders.rnn import RnnEncoder
 from models.families.luong import Luong
 from models.families.rnnsearch import RnnSearch
-from models.layers.blocks import Embedding, positions
-from models.layers.cells import Bridge, GruCell, LstmCell, Recurrence
+from models.layers import Bridge, Embedding, GruCell, LstmCell, Recurrence, positions
 from tests.models.mechanisms import EQUAL_SIZES
 from tests.models.small import pairs, small_config, sources
 

@@ -1,16 +1,46 @@
-"""Long calls into C++, one or several at once, that a signal can interrupt.
+"""This process: its processors, the memory that it keeps, its threads.
 
 Python handles a signal in the main thread, between two of its own instructions. A wait for another
-thread ends when a signal arrives; a call into C++ does not.
+thread ends when a signal arrives; a call into C++ does not. Long calls into C++ therefore run in
+threads of their own.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # malloc.h
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def retain_freed_memory() -> None:
+    """Configure glibc to keep large freed blocks for the next batch or training step.
+
+    The tensors of a step take megabytes, which is above malloc's threshold for mmap. By default
+    they are unmapped and mapped again at each step, and every page causes a page fault. That is
+    about a fifth of the processor time of a translated file. Do nothing on systems without glibc.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):
+        return
+    mallopt(M_MMAP_MAX, 0)
+    mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+    mallopt(M_TOP_PAD, 2**26)
 
 
 def interruptible(work: Callable[[], T]) -> T:

@@ -1,1 +1,0 @@
-"""Layers shared by encoders and decoders: embeddings, positions, feed-forward blocks, cells."""
