@@ -108,7 +108,7 @@ def verify(folder: Path) -> str:
     run = RunFolder(folder)
     if run.data.is_dir():
         check_folder(run.data)
-    for file in (run.checkpoint, run.previous, *sorted(run.snapshots.glob("*"))):
+    for file in (run.checkpoint, *sorted(run.snapshots.glob("*"))):
         if file.exists():
             read_tensors(file)
     return "" if digests else "no digests"

@@ -118,9 +118,9 @@ def removable(folder: RunFolder) -> list[Path]:
 
     The model, its card, settings, log, curves and data files remain.
     """
-    made = [folder.checkpoint, folder.previous, folder.snapshots, folder.data]
-    leftovers = filter(is_leftover, folder.path.iterdir())
-    return [*(path for path in made if path.exists()), *leftovers]
+    names = [path.name for path in (folder.checkpoint, folder.snapshots, folder.data)]
+    names.append("checkpoint.previous.safetensors")  # of earlier versions
+    return [path for path in folder.path.iterdir() if path.name in names or is_leftover(path)]
 
 
 def check_prunable(path: Path) -> None:

@@ -18,12 +18,10 @@ from attncli.training.distributed.stepper import share_state
 from attncli.training.distributed.world import ProcessLost, World
 from attncli.training.events import Ended, Evaluated, Event, Interrupted, RunEvent, Scores, Stepped
 from attncli.training.interfaces import Progress, Report
-from attncli.training.loop.fit import Evaluate, fit
-from attncli.training.loop.log_means import add_update, interval_record
 from attncli.training.run import estimate
 from attncli.training.run.final_model import draw_curves, finish
+from attncli.training.run.fit import Evaluate, can_continue, fit
 from attncli.training.run.initial_model import check_buildable, weights_hash
-from attncli.training.run.raised_limits import can_continue
 from attncli.training.run.run import Run, open_run, started
 from attncli.training.run.samples import save_samples
 from attncli.training.run.snapshots import save_checkpoint, save_evaluated
@@ -32,9 +30,9 @@ from attncli.training.sources import training_source
 from attncli.training.storage.counters import finished_run
 from attncli.training.storage.folder import START, RunFolder, claim, with_stored_choices
 from attncli.training.storage.lock import locked
+from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import State
-from attncli.training.updates import hardware
-from attncli.training.updates.precision import with_precision
+from attncli.training.updates.precision import limit_kernel_caches, with_precision
 from models.base.errors import ModelError
 from models.base.memory import retain_freed_memory
 from models.config.tables import ModelConfig
@@ -86,7 +84,7 @@ def lead(
             return
         data = training_source(config.model.family).load(config, path, progress)
         retain_freed_memory()
-        hardware.limit_kernel_caches()
+        limit_kernel_caches()
         train = with_precision(folder, config.model, config.train, home)
         run = open_run(folder, replace(config, train=train), data, home)
         world = assemble(run, meeting, progress, stop_requested)

@@ -18,8 +18,7 @@ from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.state import State
 from attncli.training.updates.epoch import batches_of
-from attncli.training.updates.hardware import DTYPES
-from attncli.training.updates.precision import chosen_precision
+from attncli.training.updates.precision import DTYPES, chosen_precision
 from models.base.types import Batch
 from models.bundle import sizes_of
 from models.losses.losses import SLICE_ELEMENTS, sequence_loss

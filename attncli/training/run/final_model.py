@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from attncli.render.plots import curves
 from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
@@ -15,7 +17,7 @@ from attncli.training.run.run import Run
 from attncli.training.run.snapshots import remove_old, save_model, save_state
 from attncli.training.sources import training_source
 from attncli.training.storage.log import read_log
-from attncli.training.updates.evaluation import averaged
+from attncli.training.storage.tensor_file import read_tensors
 from attncli.training.updates.metrics import improves, value_of
 from models.config.tables import AlignConfig
 
@@ -61,6 +63,15 @@ def save_average(run: Run, report: Report) -> FinalModel | None:
             run, model, f"average of the evaluations at updates {', '.join(map(str, steps))}"
         )
     return FinalModel(f"average of {len(steps)}", value, steps[-1], run.config.train.metric)
+
+
+def averaged(paths: list[Path]) -> dict[str, Tensor]:
+    """Return the mean of several snapshots' weights."""
+    total: dict[str, Tensor] = {}
+    for path in paths:
+        for name, tensor in read_tensors(path)[0].items():
+            total[name] = total[name] + tensor if name in total else tensor
+    return {name: tensor / len(paths) for name, tensor in total.items()}
 
 
 def choose_head(run: Run) -> None:

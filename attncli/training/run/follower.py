@@ -17,8 +17,8 @@ from attncli.training.interfaces import Data, UpdateBatch
 from attncli.training.run.run import completed, fresh_state
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.updates import hardware
 from attncli.training.updates.epoch import Epoch, start_epoch
+from attncli.training.updates.precision import DTYPES, limit_kernel_caches
 from models.base.memory import retain_freed_memory
 from models.bundle import Bundle
 
@@ -56,11 +56,11 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     path = Path(invitation.folder)
     config = read_config(RunFolder(path))
     retain_freed_memory()
-    hardware.limit_kernel_caches()
+    limit_kernel_caches()
     source = training_source(config.model.family)
     data = source.load(config, path, lambda label, done, total: None)
     config = completed(config, data)
-    home, dtype = torch.device(device), hardware.DTYPES[invitation.precision]
+    home, dtype = torch.device(device), DTYPES[invitation.precision]
     state = fresh_state(config, data.prepared, home)
     world = meeting.join(invitation)
     if world is None:

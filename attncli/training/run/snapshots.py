@@ -22,16 +22,15 @@ def save_checkpoint(run: Run) -> None:
 
 
 def save_state(run: Run) -> None:
-    """Write the checkpoint, and keep the previous one."""
+    """Write the checkpoint."""
     run.log.sync()
     run.state.counters.log_bytes = run.log.size
-    write_bytes(run.folder.checkpoint, content(run.state), run.folder.previous)
+    write_bytes(run.folder.checkpoint, content(run.state))
 
 
 def save_evaluated(run: Run, event: Evaluated) -> None:
     """Write a snapshot and the checkpoint; write the bundle too if the score is the best so far."""
     counters, count = run.state.counters, run.config.train.average
-    before = counters.snapshots  # the previous checkpoint refers to them
     if count:
         with write_errors(run.folder.snapshots):
             run.folder.snapshots.mkdir(exist_ok=True)
@@ -40,7 +39,7 @@ def save_evaluated(run: Run, event: Evaluated) -> None:
     if event.gained:
         save_weights(run, f"best of the evaluations, at update {event.step}")
     save_checkpoint(run)
-    remove_old(run.folder, [*before, *counters.snapshots])
+    remove_old(run.folder, counters.snapshots)
 
 
 def remove_old(folder: RunFolder, steps: list[int]) -> None:

@@ -10,7 +10,6 @@ config.json, model.safetensors, tokenizer.model, card.md     the bundle: the bes
 log.jsonl, curves.png    losses and scores
 tensorboard/ wandb/ mlflow.db    the same for experiment trackers (train.loggers)
 checkpoint.safetensors   state from which an interrupted run continues
-checkpoint.previous.safetensors   the one before, used if the last is damaged
 samples/                 outputs for some dev examples at each evaluation, and their page
 snapshots/               weights of the last evaluations, to be averaged
 finished.json            in place of checkpoint, snapshots and data/ after `attn runs prune`
@@ -78,11 +77,6 @@ class RunFolder(NamedTuple):
     def is_pruned(self) -> bool:
         """Return True if `attn runs prune` removed the checkpoint of a finished run."""
         return self.finished.exists() and not self.checkpoint.exists()
-
-    @property
-    def previous(self) -> Path:
-        """The checkpoint before the last one."""
-        return self.path / "checkpoint.previous.safetensors"
 
     @property
     def log(self) -> Path:

@@ -78,7 +78,9 @@ def intact(path: Path) -> Iterator[None]:
         raise DamagedError(f"{path} is missing", "a file written by `attn train`") from None
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
         raise DamagedError(
-            f"{path} is damaged ({type(error).__name__}: {error})", "a file written by `attn train`"
+            f"{path} is damaged ({type(error).__name__}: {error})",
+            "a file written by `attn train`",
+            "choose another -o; --start-from starts from the weights of this run",
         ) from None
 
 

@@ -10,7 +10,7 @@ from attncli.tasks.caption.training.data import evaluation_set
 from attncli.tasks.caption.training.dev import DevCaptions
 from attncli.tasks.caption.training.features import feature_stores
 from attncli.terminal.plurals import counted
-from attncli.training.updates.evaluation import dev_loss
+from attncli.training.distributed.evaluation import dev_loss
 from models.base.errors import ModelError
 from models.inference.captioner import Captioner
 
