@@ -128,7 +128,7 @@ def _settings(data: Path, preset: str, assignments: list[str]) -> RunConfig:
 def _prepared(config: RunConfig, work: Path) -> Prepared:
     from attncli.tasks.translate.training.data import prepare
     from attncli.tasks.translate.training.variation import variation_of
-    from attncli.training.settings.preparation import preparation
+    from attncli.training.sources.preparation import preparation
 
     settings = preparation(config)
     variation = variation_of(settings, config.train.subword_sampling)

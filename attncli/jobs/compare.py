@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.compared.base import Sets
+from attncli.jobs.compared import Sets
 from attncli.jobs.measure import Planned, measure, measured
 from attncli.jobs.train import StopRequested, fingerprints, train
 from attncli.jobs.variants import Variant
@@ -22,8 +22,8 @@ from attncli.training.events import Interrupted, RunEvent
 from attncli.training.interfaces import Progress
 from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.config import DataConfig
-from attncli.training.storage.folder import RunFolder, claim, with_stored_choices
-from attncli.training.storage.lock import locked
+from attncli.training.storage.claim import claim, with_stored_choices
+from attncli.training.storage.folder import RunFolder, locked
 from models.base.errors import ModelError
 from models.base.files import write_folder
 

@@ -8,8 +8,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.compared import compared_source
-from attncli.jobs.compared.base import Sets, Trained
+from attncli.jobs.compared import Sets, Trained, compared_source
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.training.interfaces import Progress
 from attncli.training.settings.config import RunConfig

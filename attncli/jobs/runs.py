@@ -11,12 +11,9 @@ from typing import Literal, NamedTuple
 
 from attncli.documents.registry import uncompressed
 from attncli.training.settings.config import DataConfig
-from attncli.training.sources import training_source
-from attncli.training.sources.base import TrainingSource
+from attncli.training.sources import TrainingSource, training_source
 from attncli.training.storage.counters import Counters, finished_run, read_progress, write_finished
-from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.storage.lock import NAME as LOCK
-from attncli.training.storage.lock import locked
+from attncli.training.storage.folder import LOCK, RunFolder, locked, read_config
 from attncli.training.updates.metrics import described
 from models.base.errors import ModelError, NotFoundError
 from models.base.files import is_leftover, try_lock, write_errors

@@ -27,9 +27,9 @@ from attncli.training.run.samples import save_samples
 from attncli.training.run.snapshots import save_checkpoint, save_evaluated
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
+from attncli.training.storage.claim import START, claim, with_stored_choices
 from attncli.training.storage.counters import finished_run
-from attncli.training.storage.folder import START, RunFolder, claim, with_stored_choices
-from attncli.training.storage.lock import locked
+from attncli.training.storage.folder import RunFolder, locked
 from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import State
 from attncli.training.updates.precision import limit_kernel_caches, with_precision

@@ -8,11 +8,10 @@ from pathlib import Path
 import typer
 
 from attncli.commands.train.display import Display
-from attncli.commands.train.run import memory_advice
-from attncli.commands.train.stop import Stop, stopping
+from attncli.commands.train.run import Stop, memory_advice, stopping
 from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job
-from attncli.jobs.compared.base import Sets
+from attncli.jobs.compared import Sets
 from attncli.jobs.measure import Planned
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison

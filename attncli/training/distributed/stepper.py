@@ -10,8 +10,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attncli.training.distributed.shards import blocks, seed_of, split
-from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
+from attncli.training.distributed.shards import (
+    Subtree,
+    TreeSum,
+    blocks,
+    seed_of,
+    split,
+    sum_in_order,
+)
 from attncli.training.distributed.world import ALONE, UPDATE, Order, World
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig

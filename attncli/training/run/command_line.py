@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.training.run.configuration import image_settings, run_config
-from attncli.training.run.encoder_choice import encoder_assignments
+from attncli.training.run.configuration import encoder_assignments, image_settings, run_config
 from attncli.training.settings.config import FILES, DataConfig, RunConfig
 from attncli.training.settings.corpora import CorpusConfig, directions_of, languages_of
 from attncli.training.settings.toml import read_toml

@@ -10,8 +10,7 @@ import torch
 
 from attncli.training.events import Started
 from attncli.training.interfaces import Data, Prepared
-from attncli.training.loggers import open_loggers
-from attncli.training.loggers.base import LoggedRun
+from attncli.training.loggers import LoggedRun, open_loggers
 from attncli.training.run.fit import reopen
 from attncli.training.run.initial_model import load_initial_weights
 from attncli.training.settings.config import RunConfig

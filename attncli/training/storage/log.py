@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attncli.training.events import Stepped
-from attncli.training.loggers.base import Logger
+from attncli.training.loggers import Logger
 from models.base.files import open_append, write_errors
 
 PER_TOKEN = ("loss", "nll")  # weighted by target tokens; the others by updates

@@ -9,8 +9,7 @@ from pathlib import Path
 from attncli.data.dev_split import LEAST
 from attncli.data.images.captions import Captioned, parts_of, read_captions
 from attncli.data.images.index import open_images
-from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
-from attncli.jobs.compared.shared_files import mark_of, write_tables
+from attncli.jobs.compared import ComparedData, ComparedFiles, Sets, mark_of, write_tables
 from attncli.tasks.caption.evaluation import CaptionSet, find_images
 from attncli.tasks.caption.training.data import read_parts, split_dev
 from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_tar, tables

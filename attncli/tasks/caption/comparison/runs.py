@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.jobs.compared.base import (
+from attncli.jobs.compared import (
     ComparedData,
     ComparedFiles,
     ComparedSource,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attncli.data.images.captions import Captioned
-from attncli.jobs.compared.base import ModelScores, Sets, Trained
+from attncli.jobs.compared import ModelScores, Sets, Trained
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.comparison import QualityScore
 from attncli.tasks.caption.training.data import evaluation_set

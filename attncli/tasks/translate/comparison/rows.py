@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attncli.data.text.rows import row_pairs
-from attncli.jobs.compared.base import ComparedData, ComparedFiles, Sets
-from attncli.jobs.compared.shared_files import mark_of
+from attncli.jobs.compared import ComparedData, ComparedFiles, Sets, mark_of
 from attncli.tasks.translate.comparison.runs import ComparedTexts
 from models.base.errors import ConfigurationError
 

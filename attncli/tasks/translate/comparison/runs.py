@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from attncli.data.alignments.links import Index, PairLinks, read_links
-from attncli.jobs.compared.base import ComparedData, ComparedFiles, ComparedSource, Sets
-from attncli.jobs.compared.shared_files import mark_of, write_tables
+from attncli.jobs.compared import (
+    ComparedData,
+    ComparedFiles,
+    ComparedSource,
+    Sets,
+    mark_of,
+    write_tables,
+)
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import cast
 
 from attncli.data.alignments.links import PairLinks
 from attncli.data.text.rows import row_pairs
-from attncli.jobs.compared.base import ModelScores, Sets, Trained
+from attncli.jobs.compared import ModelScores, Sets, Trained
 from attncli.scoring.alignments import score_alignments
 from attncli.scoring.comparison import QualityScore
 from attncli.tasks.translate.training.dev import DevTexts, bleu, translated

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.tasks.translate.training.source import TextTraining
-from attncli.training.settings.preparation import preparation
+from attncli.training.sources.preparation import preparation
 from models.base.errors import ModelError
 from models.sources.rows import columns_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attncli.data.text.mixture import Variation
-from attncli.training.settings.preparation import Preparation
+from attncli.training.sources.preparation import Preparation
 
 
 def variation_of(settings: Preparation, sampling: float) -> Variation:
