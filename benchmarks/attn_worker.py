@@ -56,7 +56,7 @@ def train(
     from attncli.training.events import Stepped
     from attncli.training.run.fit import fit
     from attncli.training.run.run import fresh_state
-    from attncli.training.updates import precision
+    from attncli.training.updates.precision import DTYPES
     from models.base.memory import retain_freed_memory
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
@@ -66,7 +66,7 @@ def train(
     retain_freed_memory()
     cpu = torch.device("cpu")
     state = fresh_state(config, prepared, cpu)
-    dtype = precision.DTYPES[config.train.precision]
+    dtype = DTYPES[config.train.precision]
     ended, tokens = [], []
     for event in fit(state, prepared.examples, None, config.train, dtype):
         if isinstance(event, Stepped):

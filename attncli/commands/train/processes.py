@@ -15,7 +15,6 @@ from attncli.training.distributed.rank import Rank
 from models.base.errors import ModelError
 
 SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended
-SPOKESMAN = 1  # number of the process that reports the loss of process 0
 
 
 def launch(processes: int, arguments: Sequence[str]) -> int:
@@ -46,15 +45,11 @@ def compute_shards(rank: Rank, options: OpenOptions) -> None:
 
     If process 0 itself is lost, process 1 reports that.
     """
-    from attncli.training.run.follower import LeaderLost, follow  # imports torch
+    from attncli.training.run.follower import follow  # imports torch
 
     console.be_quiet()  # process 0 writes the remarks
-    try:
-        follow(rank, lambda: open_device(rank, options))
-    except ModelError as error:
-        if isinstance(error, LeaderLost) and rank.number == SPOKESMAN:
-            raise
-        raise typer.Exit(1) from None
+    if not follow(rank, lambda: open_device(rank, options)):
+        raise typer.Exit(1)
 
 
 def open_device(rank: Rank, options: OpenOptions) -> str:

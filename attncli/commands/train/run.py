@@ -29,23 +29,34 @@ def train_shown(
     from attncli.jobs import train as job  # imports torch
 
     event = None
-    with stopping() as stop, Display(config.train) as display, memory_advice(config.train):
+    with stoppable(config.train, saved) as (stop, display):
+        for event in job.train(
+            config,
+            folder,
+            device=device,
+            progress=display.progress,
+            stop_requested=stop,
+            rank=rank or Rank(),
+        ):
+            display.take(event)
+    return event
+
+
+@contextmanager
+def stoppable(config: TrainConfig, saved: str = "") -> Iterator[tuple[Stop, Display]]:
+    """Give the request to stop and the display to training in a `with` block.
+
+    Ctrl-C and SIGTERM end the program once the work is saved. saved: tells where, as in
+    "saved in runs/demo; ". Exhausted memory is a ModelError that names the settings to change.
+    """
+    with stopping() as stop, Display(config) as display, memory_advice(config):
         try:
-            for event in job.train(
-                config,
-                folder,
-                device=device,
-                progress=display.progress,
-                stop_requested=stop,
-                rank=rank or Rank(),
-            ):
-                display.take(event)
+            yield stop, display
         except (Interrupted, KeyboardInterrupt) as interruption:
             display.break_off()
             said = saved if isinstance(interruption, Interrupted) else ""
             console.say(f"stopped; {said}the same command continues from here")
             raise typer.Exit(stop.status or 130) from None
-    return event
 
 
 @contextmanager

@@ -34,7 +34,8 @@ class Invitation(NamedTuple):
 class Meeting:
     """The meeting of the processes of a run; with a single process, it does nothing.
 
-    A `with` block ends the work of all processes when process 0 leaves it.
+    A `with` block ends the work of all processes when process 0 leaves it. An error of another
+    process in the block is told to process 0.
     """
 
     def __init__(self, rank: Rank) -> None:
@@ -52,6 +53,9 @@ class Meeting:
             if self.rank.number == 0:
                 self.store.set(REPORTED, "")
                 self.store.set(START, "")  # to those that still wait for a run
+            elif isinstance(error, Exception) and not isinstance(error, ProcessLost):
+                reason = str(error) or type(error).__name__
+                self.store.set(FAULT, f"process {self.rank.number} of the run ended: {reason}")
             if self.group and not isinstance(error, ProcessLost):
                 self.group.close()
 
@@ -74,8 +78,8 @@ class Meeting:
         while not self.store.check(others):
             if time.monotonic() - start > PATIENCE:
                 waiting(1 + sum(self.store.check([key]) for key in others), self.rank.size)
-            if reason := self.fault():
-                raise ProcessLost(reason)
+            if self.store.check([FAULT]):
+                raise ProcessLost(self.explain())
             if stop_requested():
                 raise Interrupted
             time.sleep(PAUSE)
@@ -104,24 +108,14 @@ class Meeting:
             time.sleep(PAUSE)
         return self._join(invitation)
 
-    def report(self, fault: str) -> None:
-        """Tell process 0 why this process ends."""
-        with contextlib.suppress(RuntimeError):  # process 0 has ended too
-            self.store.set(FAULT, f"process {self.rank.number} of the run ended: {fault}")
-
-    def fault(self) -> str:
-        """Return why another process ended, or "" if it did not say so."""
+    def explain(self) -> str:
+        """Return why another process ended, or "" if it did not say so; process 0 reports it."""
         with contextlib.suppress(RuntimeError):
+            if self.rank.number == 0:
+                self.store.set(REPORTED, "")
             if self.store.check([FAULT]):
                 return str(self.store.get(FAULT).decode())
         return ""
-
-    def explain(self) -> str:
-        """Return why another process was lost, as `fault` does; process 0 will report the loss."""
-        if self.rank.number == 0:
-            with contextlib.suppress(RuntimeError):
-                self.store.set(REPORTED, "")
-        return self.fault()
 
     def is_reported(self) -> bool:
         """Return True if process 0 reports within a few seconds why the run ends."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from attncli.training.settings.toml import read_toml
 from attncli.training.sources import training_source, training_sources
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ModelError, unknown_name
-from models.base.settings import merged, overridden, to_dict
+from models.base.settings import from_dict, merged, overridden, to_dict
 from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
 from models.config.tables import TokenizerConfig
@@ -129,21 +129,11 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     if preset not in PRESETS:
         preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
     data = {"caption_style": style, **_table(values, "data")}
-    tables = {
-        name: nested(stored[name], _table(values, name))
-        for name in ("model", "tokenizer", "search")
-    }
+    names = ("model", "tokenizer", "search")
+    own = from_dict(RunConfig, {name: stored[name] for name in names})
+    own = merged(own, {name: _table(values, name) for name in names})
+    tables = {name: to_dict(getattr(own, name)) for name in names}
     return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
-
-
-def nested(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested tables of settings; values of `above` override those of `below`."""
-    found = dict(below)
-    for name, value in above.items():
-        if isinstance(value, Mapping) and isinstance(found.get(name), Mapping):
-            value = nested(found[name], value)
-        found[name] = value
-    return found
 
 
 def _tables(files: list[Path]) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path
     config = small_config(texts, *FEW[:-1])  # the run knows its shards
     killed = at(1, 4, signal_self(signal.SIGKILL))
     assert train_in(3, config, folder, before=killed) == [1, -signal.SIGKILL, 1]
-    assert said(folder).startswith("0: a process of this run was killed")
+    assert said(folder).startswith("0: a process of this run was lost")
     assert len(said(folder).splitlines()) == 1
     assert train_in(1, config, folder) == [0]
     assert_equal_weights(folder, tmp_path / "unbroken")
@@ -186,9 +186,9 @@ def fail() -> None:
 
 KILLED = -signal.SIGKILL
 FAULTS = {  # process, update and fault; statuses; what is told
-    "killed": ((0, 5, signal_self(signal.SIGKILL)), [KILLED, 1], "1: a process of this run was k"),
+    "killed": ((0, 5, signal_self(signal.SIGKILL)), [KILLED, 1], "1: a process of this run was l"),
     "failed": ((1, 2, fail), [1, 1], "0: process 1 of the run ended: the memory is exhausted"),
-    "silent": ((1, 4, signal_self(signal.SIGSTOP)), [1, KILLED], "0: a process of this run did n"),
+    "silent": ((1, 4, signal_self(signal.SIGSTOP)), [1, KILLED], "0: a process of this run was l"),
 }
 
 
