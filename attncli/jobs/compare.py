@@ -158,7 +158,7 @@ def claimed(runs: Sequence[Planned]) -> None:
             known[key] = fingerprints(config.data, config.model, config.start_from)
         with locked(run.folder):
             folder = RunFolder(run.folder)
-            train = with_stored_choices(folder, config.preset, config.train)
+            train = with_stored_choices(folder, config.train)
             claim(folder, replace(config, train=train), known[key])
 
 

@@ -57,40 +57,33 @@ def train(
     because there is nothing to save yet. Raises ProcessLost if another process ends, with
     everything saved.
     """
+    folder, home = RunFolder(path), torch.device(device)
     with Meeting(rank) as meeting:
-        yield from lead(config, path, device, meeting, progress, stop_requested)
+        check_new(config, path)
+        with locked(path):
+            train = divided(with_stored_choices(folder, config.train), rank.size)
+            config = replace(config, train=train)
+            claim(folder, config, fingerprints(config.data, config.model, config.start_from))
+            finished = finished_run(folder)
+            if finished and not can_continue(folder, config.train):
+                yield finished
+                return
+            data = training_source(config.model.family).load(config, path, progress)
+            retain_freed_memory()
+            limit_kernel_caches()
+            train = with_precision(folder, config.model, config.train, home)
+            run = open_run(folder, replace(config, train=train), data, home)
+            world = assemble(run, meeting, progress, stop_requested)
+            share_state(run.state, world)
+            yield started(run, world.size)
+            yield from events(run, progress, stop_requested, world)
 
 
-def lead(
-    config: RunConfig,
-    path: Path,
-    device: str,
-    meeting: Meeting,
-    progress: Progress,
-    stop_requested: StopRequested,
-) -> Iterator[RunEvent]:
-    """Train in a folder, together with the other processes of the meeting; see `train`."""
+def check_new(config: RunConfig, path: Path) -> None:
+    """Raise ModelError for a run that cannot be built, or that is its own initial model."""
     check_buildable(config)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
-    folder, home = RunFolder(path), torch.device(device)
-    with locked(path):
-        train = with_stored_choices(folder, config.preset, config.train)
-        config = replace(config, train=divided(train, meeting.rank.size))
-        claim(folder, config, fingerprints(config.data, config.model, config.start_from))
-        finished = finished_run(folder)
-        if finished and not can_continue(folder, config.train):
-            yield finished
-            return
-        data = training_source(config.model.family).load(config, path, progress)
-        retain_freed_memory()
-        limit_kernel_caches()
-        train = with_precision(folder, config.model, config.train, home)
-        run = open_run(folder, replace(config, train=train), data, home)
-        world = assemble(run, meeting, progress, stop_requested)
-        share_state(run.state, world)
-        yield started(run, world.size)
-        yield from events(run, progress, stop_requested, world)
 
 
 def assemble(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Iterable
 from dataclasses import replace
 
 from attncli.training.settings.config import FILES, RunConfig, TrainConfig
@@ -14,8 +13,7 @@ from attncli.training.storage.folder import LOCK, RunFolder, read_config, store_
 from models.base.errors import ModelError
 from models.base.files import is_leftover, remove_leftovers, write_errors, write_text
 from models.base.parsing import parse_json
-from models.base.settings import flat, merged, to_dict
-from models.catalogue.presets import preset as find_preset
+from models.base.settings import flat, to_dict
 
 STORED_CHOICES = ("sort", "metric", "precision", "shards")  # of [train]
 START = "start"  # the initial model among the hashes of a run's inputs
@@ -55,31 +53,18 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
         write_text(folder.config, to_toml(config))
 
 
-def with_stored_choices(folder: RunFolder, preset: str, train: TrainConfig) -> TrainConfig:
+def with_stored_choices(folder: RunFolder, train: TrainConfig) -> TrainConfig:
     """Return the settings of [train] with the choices that the run was started with.
 
     The defaults of batch order and metric have changed; a run of an earlier version continues with
     its own. The precision was chosen when the run started, if train.precision is auto. A run of
-    several processes continues with its shards in any number of processes. Some presets had another
-    optimiser in version 0.1.0; a run continues with the recipe of its time.
+    several processes continues with its shards in any number of processes.
     """
     if not folder.has_begun:
         return train
-    stored = read_config(folder)
-    train = _with_stored(train, stored.train, STORED_CHOICES, TrainConfig())
-    recipe = find_preset(preset).train
-    usual = merged(TrainConfig(), recipe)
-    if preset == stored.preset and stored.train.optimiser != usual.optimiser:
-        train = _with_stored(train, stored.train, recipe, usual)
-    return train
-
-
-def _with_stored(
-    config: TrainConfig, stored: TrainConfig, names: Iterable[str], usual: TrainConfig
-) -> TrainConfig:
-    """Return settings in which the named ones, where they have their usual values, are stored's."""
-    unset = [name for name in names if getattr(config, name) == getattr(usual, name)]
-    return replace(config, **{name: getattr(stored, name) for name in unset})
+    stored, usual = read_config(folder).train, TrainConfig()
+    unset = [name for name in STORED_CHOICES if getattr(train, name) == getattr(usual, name)]
+    return replace(train, **{name: getattr(stored, name) for name in unset})
 
 
 def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) -> list[str]:
@@ -106,12 +91,13 @@ def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, st
         if inputs.get(part) != fingerprint.get(part)
     ]
     if found:
+        place = shlex.quote(str(folder.path))
         pruned = " (pruned, so its limits cannot be raised)" if folder.is_pruned else ""
         raise ModelError(
             f"{folder.path} holds another run{pruned}: {', '.join(found)}",
             "the same data and configuration",
-            "choose another -o, with --start-from "
-            f"{shlex.quote(str(folder.path))} to start from its weights",
+            f"`attn train {place}` continues it with its settings; choose another -o, with "
+            f"--start-from {place} to start from its weights",
         )
 
 

@@ -21,7 +21,6 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.toml import read_toml, to_toml
@@ -32,20 +31,19 @@ from models.base.settings import from_dict
 LOCK = ".lock"
 
 
-class RunFolder(NamedTuple):
+class RunFolder:
     """The paths of a run."""
 
-    path: Path
-
-    @property
-    def config(self) -> Path:
-        """The whole configuration."""
-        return self.path / "config.toml"
-
-    @property
-    def inputs(self) -> Path:
-        """Hashes of the data files at the start of the run."""
-        return self.path / "inputs.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = path / "config.toml"  # the whole configuration
+        self.inputs = path / "inputs.json"  # hashes of the data files at the start of the run
+        self.data = path / "data"  # the tokenised corpus and its tokenizer
+        self.checkpoint = path / "checkpoint.safetensors"  # from which an interrupted run continues
+        self.finished = path / "finished.json"  # progress of a run that `attn runs prune` reduced
+        self.log = path / "log.jsonl"  # one JSON record per line
+        self.samples = path / "samples"  # outputs for some dev examples, and their page
+        self.snapshots = path / "snapshots"  # weights of the last evaluations, one file each
 
     @property
     def has_begun(self) -> bool:
@@ -53,39 +51,9 @@ class RunFolder(NamedTuple):
         return self.config.exists() and (self.data.exists() or self.finished.exists())
 
     @property
-    def data(self) -> Path:
-        """The tokenised corpus and its tokenizer."""
-        return self.path / "data"
-
-    @property
-    def checkpoint(self) -> Path:
-        """The state from which an interrupted run continues."""
-        return self.path / "checkpoint.safetensors"
-
-    @property
-    def finished(self) -> Path:
-        """Progress of a finished run whose checkpoint `attn runs prune` removed."""
-        return self.path / "finished.json"
-
-    @property
     def is_pruned(self) -> bool:
         """Return True if `attn runs prune` removed the checkpoint of a finished run."""
         return self.finished.exists() and not self.checkpoint.exists()
-
-    @property
-    def log(self) -> Path:
-        """One JSON record per line."""
-        return self.path / "log.jsonl"
-
-    @property
-    def samples(self) -> Path:
-        """Outputs for some dev examples at each evaluation, and their page."""
-        return self.path / "samples"
-
-    @property
-    def snapshots(self) -> Path:
-        """The weights of the last evaluations, one file each."""
-        return self.path / "snapshots"
 
     def snapshot(self, step: int) -> Path:
         """Return the path of the weights of one evaluation."""

@@ -26,18 +26,13 @@ KERNELS = "64"  # kernels kept by each cache; its default is 1024
 LARGE = 2**25  # multiplications from which on bf16 is used on a CPU
 
 
-def chosen_precision(
-    model: ModelConfig, train: TrainConfig, device: torch.device, *, least: int = LARGE
-) -> str:
-    """Return fp32 or bf16: that of the settings; for auto, by hardware and size.
-
-    least: multiplications of a layer from which on a CPU uses bf16.
-    """
+def chosen_precision(model: ModelConfig, train: TrainConfig, device: torch.device) -> str:
+    """Return fp32 or bf16: that of the settings; for auto, by hardware and size."""
     if train.precision != "auto":
         return train.precision
     positions = train.batch_tokens // max(1, train.shards)
     products = positions * model.embedding * model.hidden  # of a layer from one size to the other
-    is_large = device.type != "cpu" or products >= least
+    is_large = device.type != "cpu" or products >= LARGE
     return "bf16" if is_large and computes_bf16(device) else "fp32"
 
 
@@ -46,12 +41,9 @@ def with_precision(
 ) -> TrainConfig:
     """Return the settings with fp32 or bf16 in place of auto, and store the choice in the run.
 
-    A resumed run therefore keeps it on any machine. Only the first versions stored auto in a run
-    that has a checkpoint; they used bf16 for every size.
+    A resumed run therefore keeps it on any machine.
     """
-    least = 0 if folder.checkpoint.exists() else LARGE
-    precision = chosen_precision(model, train, device, least=least)
-    train = replace(train, precision=precision)
+    train = replace(train, precision=chosen_precision(model, train, device))
     store_train(folder, train)
     return train
 

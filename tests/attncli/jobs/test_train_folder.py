@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,9 @@ from attncli.training.events import (
 )
 from attncli.training.storage.folder import RunFolder
 from models.base.errors import ModelError
-from models.catalogue.presets import PRESETS
 from tests.attncli.training.small import (
     Texts,
     after,
-    assert_same,
     run,
     small_config,
 )
@@ -50,25 +47,6 @@ def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_
     assert "inputs.json is missing or damaged" in refusal(texts, folder, "train.steps=2")
     (folder / "config.toml").write_text("[train\n")
     assert "config.toml is not TOML" in refusal(texts, folder, "train.steps=2")
-
-
-def test_a_run_keeps_the_recipe_that_its_preset_had(
-    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = {}
-    for optimiser, rate in (("adam", 0.003), ("muon", 0.01)):
-        recipe = {**PRESETS["transformer-nano"].train, "optimiser": optimiser, "lr": rate}
-        changed = PRESETS["transformer-nano"]._replace(train=recipe)
-        monkeypatch.setitem(PRESETS, "transformer-nano", changed)
-        config[optimiser] = small_config(texts, "train.steps=8")
-    for folder, rerun in (("unbroken", "adam"), ("broken", "muon")):
-        with pytest.raises(Interrupted):
-            run(config["adam"], tmp_path / folder, after(4))
-        run(config[rerun], tmp_path / folder)
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
-    other = replace(config["muon"], train=replace(config["muon"].train, lr=0.02))
-    with pytest.raises(ModelError, match="train.lr was 0.003, now 0.02"):
-        run(other, tmp_path / "broken")
 
 
 def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -> None:
