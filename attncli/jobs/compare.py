@@ -7,7 +7,6 @@ OUT/VARIANT/seed-N/             a run folder as of `attn train`, and measured.js
 from __future__ import annotations
 
 import itertools
-import shutil
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,6 @@ from attncli.training.settings.config import DataConfig
 from attncli.training.storage.claim import claim, with_stored_choices
 from attncli.training.storage.folder import RunFolder, locked
 from models.base.errors import ModelError
-from models.base.files import write_folder
 
 
 class Begun(NamedTuple):
@@ -88,7 +86,6 @@ def compare(
             try:
                 if best and not run.first:
                     claimed([run])
-                share_data(run, runs)
                 yield from train(
                     run.config,
                     run.folder,
@@ -160,13 +157,3 @@ def claimed(runs: Sequence[Planned]) -> None:
             folder = RunFolder(run.folder)
             train = with_stored_choices(folder, config.train)
             claim(folder, replace(config, train=train), known[key])
-
-
-def share_data(run: Planned, runs: Sequence[Planned]) -> None:
-    """Copy the tokenised data of another run with the same data settings, if there is one."""
-    place = RunFolder(run.folder).data
-    places = (RunFolder(other.folder).data for other in runs if other.files_key == run.files_key)
-    source = next(filter(Path.exists, places), None)
-    if source and not place.exists():
-        with locked(run.folder):
-            write_folder(place, lambda part: shutil.copytree(source, part, dirs_exist_ok=True))

@@ -7,7 +7,7 @@ model. Nothing here imports torch before data are read.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from attncli.training.events import FinalModel
     from attncli.training.interfaces import Progress, Report
     from attncli.training.settings.config import DataConfig, RunConfig
-    from models.config.tables import TokenizerConfig
 
 
 class ComparedFiles(NamedTuple):
@@ -113,13 +112,6 @@ class ComparedSource:
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return the scores of a trained model."""
         return resolve_name(self.scoring)(trained, sets)
-
-    def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
-        """Return a key that is equal for runs whose prepared files are equal.
-
-        Runs of one comparison may differ in their seed, which only samples lines for the tokenizer.
-        """
-        return data, tokenizer, max_source
 
 
 @cache

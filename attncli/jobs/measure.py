@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,13 +28,6 @@ class Planned(NamedTuple):
     config: RunConfig
     folder: Path
     first: bool  # True for the first seed of the variant
-
-    @property
-    def files_key(self) -> Hashable:
-        """A key that is equal for runs that tokenise the same data in the same way."""
-        model, source = self.config.model, compared_source(self.config.model.family)
-        key = source.files_key(self.config.data, self.config.tokenizer, model.max_source)
-        return model.inputs, key
 
 
 def measured(folder: Path, sets: Sets) -> RunScores | None:
