@@ -19,12 +19,11 @@ from attncli.training.distributed.world import ProcessLost, World
 from attncli.training.events import Ended, Evaluated, Event, Interrupted, RunEvent, Scores, Stepped
 from attncli.training.interfaces import Progress, Report
 from attncli.training.run import estimate
-from attncli.training.run.final_model import draw_curves, finish
 from attncli.training.run.fit import Evaluate, can_continue, fit
 from attncli.training.run.initial_model import check_buildable, weights_hash
 from attncli.training.run.run import Run, open_run, started
 from attncli.training.run.samples import save_samples
-from attncli.training.run.snapshots import save_checkpoint, save_evaluated
+from attncli.training.run.saving import draw_curves, finish, save_checkpoint, save_evaluated
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.claim import START, claim, with_stored_choices

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from attncli.training.run.configuration import encoder_assignments, image_settings, run_config
 from attncli.training.settings.config import FILES, DataConfig, RunConfig
-from attncli.training.settings.corpora import CorpusConfig, directions_of, languages_of
+from attncli.training.settings.corpora import CorpusConfig, languages_of
 from attncli.training.settings.toml import read_toml
 from attncli.training.sources import training_source, training_sources
 from attncli.training.storage.folder import RunFolder, read_config
@@ -114,7 +114,8 @@ def with_languages(
     for language in languages_of(data.dev_corpora):
         if language not in languages:
             raise unknown_name("language of a dev corpus", language, languages)
-    directions = tuple(sorted({*directions_of(data.corpora), *tokenizer.directions}))
+    trained = {"-".join(pair) for corpus in data.corpora for pair in corpus.directions}
+    directions = tuple(sorted(trained | {*tokenizer.directions}))
     return replace(tokenizer, languages=languages, directions=directions)
 
 

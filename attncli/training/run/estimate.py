@@ -14,11 +14,11 @@ from torch import Tensor
 from attncli.data.batching import Examples, gather
 from attncli.training.distributed.shards import divided, split
 from attncli.training.interfaces import Progress
+from attncli.training.run.fit import batches_of
 from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.state import State
-from attncli.training.updates.epoch import batches_of
 from attncli.training.updates.precision import DTYPES, chosen_precision
 from models.base.types import Batch
 from models.bundle import sizes_of

@@ -12,10 +12,12 @@ includes evaluations and checkpoints.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
+import numpy as np
 import torch
 
-from attncli.data.batching import Examples
+from attncli.data.batching import Examples, epoch_plan
 from attncli.terminal.plurals import counted
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.distributed.world import ALONE, World
@@ -26,11 +28,20 @@ from attncli.training.settings.schedule import time_share, warm_up
 from attncli.training.storage.counters import Counters, read_counters
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.state import State
-from attncli.training.updates.epoch import Epoch, start_epoch
 from attncli.training.updates.metrics import improves, value_of
 from attncli.training.updates.stepper import Stepper
+from models.encoders.image import pretrained_encoder
+from models.families.encoder_decoder import EncoderDecoder
 
 Evaluate = Callable[[State], Scores]
+
+
+class Epoch(NamedTuple):
+    """One pass over the data."""
+
+    number: int  # from 0
+    examples: Examples
+    plan: list[np.ndarray]  # batches, as arrays of example numbers
 
 
 def fit(
@@ -158,3 +169,24 @@ def reopen(counters: Counters, config: TrainConfig) -> None:
         counters.best, counters.best_loss = counters.kept.score, None
         counters.best_step = counters.kept.step
     counters.ended, counters.kept = "", None
+
+
+def start_epoch(
+    model: EncoderDecoder, examples: Examples, config: TrainConfig, number: int
+) -> Epoch:
+    """Return an epoch of some examples; freeze or unfreeze the pretrained encoder."""
+    if config.encoder_from and (encoder := pretrained_encoder(model)):
+        encoder.unfreeze() if number + 1 >= config.encoder_from else encoder.freeze()
+    examples = examples.at(number)
+    return Epoch(number, examples, batches_of(examples, config, number))
+
+
+def batches_of(examples: Examples, config: TrainConfig, number: int = 0) -> list[np.ndarray]:
+    """Return the batches of an epoch, as arrays of example numbers, in training order."""
+    return epoch_plan(
+        examples,
+        config.batch_tokens,
+        seed=config.seed,
+        epoch=number,
+        both_sides=config.sort == "both_sides",
+    )

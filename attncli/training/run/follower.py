@@ -14,10 +14,10 @@ from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper, share_state
 from attncli.training.distributed.world import END, UPDATE, ProcessGroup, ProcessLost
 from attncli.training.interfaces import Data, UpdateBatch
+from attncli.training.run.fit import Epoch, start_epoch
 from attncli.training.run.run import completed, fresh_state
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.updates.epoch import Epoch, start_epoch
 from attncli.training.updates.precision import DTYPES, limit_kernel_caches
 from models.base.errors import ModelError
 from models.base.memory import retain_freed_memory

@@ -14,7 +14,7 @@ import pytest
 from attncli.shell import app
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.distributed import evaluation
-from attncli.training.run import snapshots
+from attncli.training.run import saving
 from attncli.training.settings.config import RunConfig
 from attncli.training.storage.log import read_log
 from models.base.errors import ModelError, ResourceError
@@ -209,7 +209,7 @@ def test_a_full_disk_ends_all_processes(
     def fail(*arguments: object) -> None:
         raise ResourceError("the disk is full")
 
-    monkeypatch.setattr(snapshots, "save_checkpoint", fail)
+    monkeypatch.setattr(saving, "save_checkpoint", fail)
     folder, config = tmp_path / "run", small_config(texts, *FEW)
     assert train_in(2, config, folder) == [1, 0]
     assert said(folder) == "0: the disk is full"

@@ -16,9 +16,9 @@ from attncli.data.batching import epoch_plan
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Scores, Stepped
 from attncli.training.interfaces import UpdateBatch
-from attncli.training.run.final_model import averaged
 from attncli.training.run.fit import due, judged, limit_reached
 from attncli.training.run.run import fresh_state
+from attncli.training.run.saving import averaged
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import training_source
