@@ -7,7 +7,7 @@ OUT/VARIANT/seed-N/             a run folder as of `attn train`, and measured.js
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -147,13 +147,9 @@ def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> It
 
 def claimed(runs: Sequence[Planned]) -> None:
     """Start every run in its folder; raise a ModelError if a folder contains another run."""
-    known: dict[Hashable, dict[str, str]] = {}  # the files are hashed once
     for run in runs:
-        config = run.config
-        key = config.data, config.model.image
-        if key not in known:
-            known[key] = fingerprints(config.data, config.model, config.start_from)
+        config, folder = run.config, RunFolder(run.folder)
         with locked(run.folder):
-            folder = RunFolder(run.folder)
             train = with_stored_choices(folder, config.train)
-            claim(folder, replace(config, train=train), known[key])
+            found = fingerprints(config.data, config.model, config.start_from)
+            claim(folder, replace(config, train=train), found)

@@ -28,10 +28,10 @@ from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.claim import START, claim, with_stored_choices
 from attncli.training.storage.counters import finished_run
-from attncli.training.storage.folder import RunFolder, locked
+from attncli.training.storage.folder import RunFolder, locked, store_train
 from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import State
-from attncli.training.updates.precision import limit_kernel_caches, with_precision
+from attncli.training.updates.precision import chosen_precision, limit_kernel_caches
 from models.base.errors import ModelError
 from models.base.memory import retain_freed_memory
 from models.config.tables import ModelConfig
@@ -63,15 +63,16 @@ def train(
             train = divided(with_stored_choices(folder, config.train), rank.size)
             config = replace(config, train=train)
             claim(folder, config, fingerprints(config.data, config.model, config.start_from))
-            finished = finished_run(folder)
-            if finished and not can_continue(folder, config.train):
+            if (finished := finished_run(folder)) and not can_continue(folder, config.train):
                 yield finished
                 return
             data = training_source(config.model.family).load(config, path, progress)
             retain_freed_memory()
             limit_kernel_caches()
-            train = with_precision(folder, config.model, config.train, home)
-            run = open_run(folder, replace(config, train=train), data, home)
+            precision = chosen_precision(config.model, config.train, home)
+            config = replace(config, train=replace(config.train, precision=precision))
+            store_train(folder, config.train)  # so that a resumed run keeps it on any machine
+            run = open_run(folder, config, data, home)
             world = assemble(run, meeting, progress, stop_requested)
             share_state(run.state, world)
             yield started(run, world.size)

@@ -8,6 +8,7 @@ division by the number of target tokens comes last, because that number is known
 from __future__ import annotations
 
 import torch
+from safetensors.torch import load
 from torch import Tensor
 
 from attncli.training.distributed.shards import (
@@ -22,7 +23,6 @@ from attncli.training.distributed.world import ALONE, UPDATE, Order, World
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.state import State, content, fill
-from attncli.training.storage.tensor_file import from_bytes
 from attncli.training.updates.stepper import Stepper, UpdateSums
 
 
@@ -116,4 +116,4 @@ def share_state(state: State, world: World) -> None:
         return
     found = world.share(None if world.number else content(state))
     if world.number:
-        fill(state, from_bytes(found))
+        fill(state, load(found))

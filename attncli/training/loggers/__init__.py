@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
 from models.base.errors import ModelError
@@ -48,11 +47,6 @@ def check_loggers(names: Iterable[str]) -> None:
                 name,
                 f"pip install 'attn[{name}]', or leave out train.loggers",
             )
-
-
-def open_loggers(names: Iterable[str], run: LoggedRun) -> list[Logger]:
-    """Open the trackers of a run, each once."""
-    return [resolve_name(LOGGERS[name])(run) for name in dict.fromkeys(names)]
 
 
 def numbers(event: str, record: dict[str, Any]) -> dict[str, float]:

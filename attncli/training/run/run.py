@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 import torch
 
 from attncli.training.events import Started
 from attncli.training.interfaces import Data, Prepared
-from attncli.training.loggers import LoggedRun, open_loggers
+from attncli.training.loggers import LOGGERS, LoggedRun
 from attncli.training.run.fit import reopen
 from attncli.training.run.initial_model import load_initial_weights
 from attncli.training.settings.config import RunConfig
@@ -73,7 +74,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     counters = state.counters
     dtype = DTYPES[config.train.precision]
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
-    loggers = open_loggers(config.train.loggers, logged)
+    loggers = [resolve_name(LOGGERS[name])(logged) for name in dict.fromkeys(config.train.loggers)]
     log = Log(folder.log, counters.log_bytes, loggers)
     aligner = word_aligner(config.start_from)
     return Run(folder, config, data, state, dtype, log, aligner, is_auto)

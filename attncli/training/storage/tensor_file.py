@@ -53,13 +53,6 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Metadata]:
     return tensors, metadata
 
 
-def from_bytes(content: bytes) -> dict[str, Tensor]:
-    """Return the tensors of the content of a file, which `to_bytes` made in another process."""
-    from safetensors.torch import load
-
-    return load(content)
-
-
 def read_metadata(path: Path) -> Metadata:
     """Return the metadata of a file without reading the tensors; see `read_tensors`.
 

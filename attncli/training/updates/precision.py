@@ -12,12 +12,10 @@ thread of an AMD EPYC with AVX512-bf16, an update in fp32 over one in bf16, by `
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import torch
 
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.folder import RunFolder, store_train
 from models.config.tables import ModelConfig
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}  # values of train.precision
@@ -34,18 +32,6 @@ def chosen_precision(model: ModelConfig, train: TrainConfig, device: torch.devic
     products = positions * model.embedding * model.hidden  # of a layer from one size to the other
     is_large = device.type != "cpu" or products >= LARGE
     return "bf16" if is_large and computes_bf16(device) else "fp32"
-
-
-def with_precision(
-    folder: RunFolder, model: ModelConfig, train: TrainConfig, device: torch.device
-) -> TrainConfig:
-    """Return the settings with fp32 or bf16 in place of auto, and store the choice in the run.
-
-    A resumed run therefore keeps it on any machine.
-    """
-    train = replace(train, precision=chosen_precision(model, train, device))
-    store_train(folder, train)
-    return train
 
 
 def computes_bf16(device: torch.device) -> bool:
