@@ -84,8 +84,6 @@ def compare(
         if row is None:
             yield Begun(run, number, total)
             try:
-                if best and not run.first:
-                    claimed([run])
                 yield from train(
                     run.config,
                     run.folder,
