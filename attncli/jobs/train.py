@@ -36,7 +36,6 @@ from models.base.errors import ModelError
 from models.base.memory import retain_freed_memory
 from models.config.tables import ModelConfig
 
-WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
 StopRequested = Callable[[], bool]  # returns True to save and stop
 
 
@@ -90,12 +89,7 @@ def assemble(
     run: Run, meeting: Meeting, progress: Progress, stop_requested: StopRequested
 ) -> World:
     """Return the processes of a run, once all of them have loaded its data."""
-    invitation = Invitation(
-        str(run.folder.path.absolute()),
-        run.config.train.precision,
-        torch.get_num_threads(),
-        WAIT_SECONDS,
-    )
+    invitation = Invitation(str(run.folder.path.absolute()), torch.get_num_threads())
     waiting = partial(progress, "waiting for all processes")
     return meeting.invite(invitation, waiting, stop_requested)
 

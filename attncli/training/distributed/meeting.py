@@ -16,6 +16,7 @@ from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.world import ALONE, ProcessGroup, ProcessLost, World
 from attncli.training.events import Interrupted
 
+WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
 PAUSE = 0.02  # seconds between two queries of the store
 START, READY, JOIN = "start", "ready", "join"  # keys; READY/NUMBER for each process but 0
 FAULT, REPORTED = "fault", "reported"  # why another process ended; process 0 reports the end
@@ -26,9 +27,7 @@ class Invitation(NamedTuple):
     """The run that the processes compute together."""
 
     folder: str  # absolute path; every machine sees it
-    precision: str  # fp32 or bf16, of matrix products
     threads: int  # of each process
-    seconds: float  # longest time to wait for another process
 
 
 class Meeting:
@@ -84,7 +83,7 @@ class Meeting:
                 raise Interrupted
             time.sleep(PAUSE)
         self.store.set(JOIN, "")
-        return self._join(invitation)
+        return self._join()
 
     def accept(self) -> Invitation | None:
         """Wait for process 0; return the run to join, or None if there is nothing to do."""
@@ -96,7 +95,7 @@ class Meeting:
             raise ProcessLost("process 0 ended before the run began") from error
         return Invitation(*json.loads(found)) if found else None
 
-    def join(self, invitation: Invitation) -> ProcessGroup | None:
+    def join(self) -> ProcessGroup | None:
         """Join the run, once all processes can compute their part of it.
 
         Return None if process 0 ends before that.
@@ -106,7 +105,7 @@ class Meeting:
             if self.store.check([REPORTED]):
                 return None
             time.sleep(PAUSE)
-        return self._join(invitation)
+        return self._join()
 
     def explain(self) -> str:
         """Return why another process ended, or "" if it did not say so; process 0 reports it."""
@@ -127,11 +126,11 @@ class Meeting:
                 time.sleep(PAUSE)
         return False
 
-    def _join(self, invitation: Invitation) -> ProcessGroup:
+    def _join(self) -> ProcessGroup:
         from torch.distributed.distributed_c10d import PrefixStore
 
         store = PrefixStore("group", self.store)
-        self.group = ProcessGroup(self.rank, store, invitation.seconds, self.explain)
+        self.group = ProcessGroup(self.rank, store, WAIT_SECONDS, self.explain)
         return self.group
 
 

@@ -59,9 +59,9 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     source = training_source(config.model.family)
     data = source.load(config, path, lambda label, done, total: None)
     config = completed(config, data)
-    home, dtype = torch.device(device), DTYPES[invitation.precision]
+    home, dtype = torch.device(device), DTYPES[config.train.precision]
     state = fresh_state(config, data.prepared, home)
-    world = meeting.join(invitation)
+    world = meeting.join()
     if world is None:
         return
     share_state(state, world)

@@ -196,7 +196,7 @@ FAULTS = {  # process, update and fault; statuses; what is told
 def test_the_loss_of_a_process_is_told_in_one_line(
     name: str, texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.jobs.train.WAIT_SECONDS", 3.0)
+    monkeypatch.setattr("attncli.training.distributed.meeting.WAIT_SECONDS", 3.0)
     fault, statuses, message = FAULTS[name]
     folder, config = tmp_path / "run", small_config(texts, *FEW)
     assert train_in(2, config, folder, before=at(*fault)) == statuses
