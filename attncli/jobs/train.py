@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
+from attncli.training.distributed.evaluation import lead_evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.shards import divided
@@ -171,8 +171,7 @@ def evaluator(run: Run, report: Report, world: World) -> Evaluate | None:
 
     def evaluate(state: State) -> Scores:
         with state.evaluated() as model:
-            evaluation = DividedEvaluation(run.bundle(model), dev, run.config.train)
-            return lead_evaluation(evaluation, report, world)
+            return lead_evaluation(run.bundle(model), dev, run.config.train, report, world)
 
     return evaluate
 

@@ -56,7 +56,7 @@ def run(
     """Train the missing runs; return the rows, which are written after each run, and failures."""
     rows: list[RunScores] = []
     failed = 0
-    with stoppable(runs[0].config.train, f"saved in {output}; ") as (stop, display):
+    with stoppable(runs[0].config.train, output) as (stop, display):
         try:
             for event in job.compare(
                 runs,

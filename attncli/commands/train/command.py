@@ -104,7 +104,7 @@ def train(
         return
     source, languages = training_source(config.model.family), config.tokenizer.languages
     folder = output or own or default_folder(source, config.data, languages, config.preset)
-    event = train_shown(config, folder, where, rank, saved=f"saved in {folder}; ")
+    event = train_shown(config, folder, where, rank)
     if not isinstance(event, AlreadyFinished):
         _show_use(source, languages, folder)
 

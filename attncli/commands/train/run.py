@@ -20,16 +20,16 @@ EXHAUSTED = ("out of memory", "can't allocate memory", "not enough memory")  # i
 
 
 def train_shown(
-    config: RunConfig, folder: Path, device: str, rank: Rank | None = None, *, saved: str = ""
+    config: RunConfig, folder: Path, device: str, rank: Rank | None = None
 ) -> RunEvent | None:
     """Train with progress and return the last event; exit if the run is interrupted.
 
-    rank: of this process. saved: part of the message of an interruption, if the run is saved.
+    rank: of this process.
     """
     from attncli.jobs import train as job  # imports torch
 
     event = None
-    with stoppable(config.train, saved) as (stop, display):
+    with stoppable(config.train, folder) as (stop, display):
         for event in job.train(
             config,
             folder,
@@ -43,18 +43,18 @@ def train_shown(
 
 
 @contextmanager
-def stoppable(config: TrainConfig, saved: str = "") -> Iterator[tuple[Stop, Display]]:
+def stoppable(config: TrainConfig, folder: Path) -> Iterator[tuple[Stop, Display]]:
     """Give the request to stop and the display to training in a `with` block.
 
-    Ctrl-C and SIGTERM end the program once the work is saved. saved: tells where, as in
-    "saved in runs/demo; ". Exhausted memory is a ModelError that names the settings to change.
+    Ctrl-C and SIGTERM end the program once the work is saved in the folder. Exhausted memory is a
+    ModelError that names the settings to change.
     """
     with stopping() as stop, Display(config) as display, memory_advice(config):
         try:
             yield stop, display
         except (Interrupted, KeyboardInterrupt) as interruption:
             display.break_off()
-            said = saved if isinstance(interruption, Interrupted) else ""
+            said = f"saved in {folder}; " if isinstance(interruption, Interrupted) else ""
             console.say(f"stopped; {said}the same command continues from here")
             raise typer.Exit(stop.status or 130) from None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -30,48 +30,15 @@ UNIT = 128  # sources that a process decodes in a round
 T = TypeVar("T")
 
 
-class DividedEvaluation(NamedTuple):
-    """Model and dev set of an evaluation; every process has its own copy of the model."""
+def lead_evaluation(
+    bundle: Bundle, dev: DevSet, config: TrainConfig, report: Report, world: World
+) -> Scores:
+    """Return the scores of an evaluation that all processes compute together; for process 0.
 
-    bundle: Bundle
-    dev: DevSet
-    config: TrainConfig
-
-    def rounds(
-        self, world: World, report: Report = lambda share: None
-    ) -> Generator[float, None, Scores]:
-        """Yield the share done before each round; return the scores (other processes: the loss).
-
-        report: is called while the dev set is encoded, and in the decoding of a single process. A
-        round is computed by all processes together, so nothing may interrupt one inside it.
-        """
-        one = self._replace(dev=self.dev.encoded_by(self.bundle.model, report))
-        loss = yield from loss_rounds(self.bundle.model, self.bundle.tokenizer, one.dev, world)
-        if self.config.metric == "loss":
-            return Scores(loss, None)
-        outputs = yield from one._outputs(world, report)
-        if world.number:
-            return Scores(loss, None)
-        return one.dev.scores(loss, outputs, self.config)
-
-    def _outputs(self, world: World, report: Report) -> Generator[float, None, list[str]]:
-        device, outputs = str(next(self.bundle.model.parameters()).device), [""] * len(self.dev)
-        if world.size == 1:
-            return self.dev.outputs(self.bundle, device, report)
-        for start in range(0, len(outputs), UNIT * world.size):
-            yield start / len(outputs)
-            end = min(start + UNIT * world.size, len(outputs))
-            numbers = list(range(start + world.number, end, world.size))
-            found = self.dev.some(numbers).outputs(self.bundle, device, lambda share: None)
-            for number, content in enumerate(world.gather(json.dumps(found).encode())):
-                outputs[start + number : end : world.size] = json.loads(content)
-        return outputs
-
-
-def lead_evaluation(evaluation: DividedEvaluation, report: Report, world: World) -> Scores:
-    """Return the scores of an evaluation that all processes compute together; for process 0."""
+    bundle: has the weights to evaluate; every process has its own copy.
+    """
     world.announce(Order(EVALUATE))
-    return lead_rounds(evaluation.rounds(world, report), report, world)
+    return lead_rounds(evaluation_rounds(bundle, dev, config, world, report), report, world)
 
 
 def dev_loss(
@@ -89,6 +56,43 @@ def lead_rounds(rounds: Generator[float, None, T], report: Report, world: World)
             world.announce(Order(ROUND))
     except StopIteration as end:
         return end.value
+
+
+def evaluation_rounds(
+    bundle: Bundle,
+    dev: DevSet,
+    config: TrainConfig,
+    world: World,
+    report: Report = lambda share: None,
+) -> Generator[float, None, Scores]:
+    """Yield the share done before each round; return the scores (other processes: the loss).
+
+    report: is called while the dev set is encoded, and in the decoding of a single process. A
+    round is computed by all processes together, so nothing may interrupt one inside it.
+    """
+    dev = dev.encoded_by(bundle.model, report)
+    loss = yield from loss_rounds(bundle.model, bundle.tokenizer, dev, world)
+    if config.metric == "loss":
+        return Scores(loss, None)
+    outputs = yield from output_rounds(bundle, dev, world, report)
+    return Scores(loss, None) if world.number else dev.scores(loss, outputs, config)
+
+
+def output_rounds(
+    bundle: Bundle, dev: DevSet, world: World, report: Report
+) -> Generator[float, None, list[str]]:
+    """Yield the share done before each round of decoding; return the outputs."""
+    device, outputs = str(next(bundle.model.parameters()).device), [""] * len(dev)
+    if world.size == 1:
+        return dev.outputs(bundle, device, report)
+    for start in range(0, len(outputs), UNIT * world.size):
+        yield start / len(outputs)
+        end = min(start + UNIT * world.size, len(outputs))
+        numbers = list(range(start + world.number, end, world.size))
+        found = dev.some(numbers).outputs(bundle, device, lambda share: None)
+        for number, content in enumerate(world.gather(json.dumps(found).encode())):
+            outputs[start + number : end : world.size] = json.loads(content)
+    return outputs
 
 
 def loss_rounds(

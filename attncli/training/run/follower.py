@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from attncli.training.distributed.evaluation import DividedEvaluation
+from attncli.training.distributed.evaluation import evaluation_rounds
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper, share_state
@@ -87,6 +87,6 @@ def obey(stepper: ShardedStepper, data: Data, bundle: Bundle, world: ProcessGrou
             continue
         assert data.dev is not None
         with state.evaluated():
-            rounds = DividedEvaluation(bundle, data.dev, config).rounds(world)
+            rounds = evaluation_rounds(bundle, data.dev, config, world)
             if any(world.receive().kind == END for _ in rounds):
                 return

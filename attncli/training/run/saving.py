@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attncli.render.plots import curves
-from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
+from attncli.training.distributed.evaluation import lead_evaluation
 from attncli.training.distributed.world import ALONE
 from attncli.training.events import Evaluated, FinalModel
 from attncli.training.interfaces import Report
@@ -135,8 +135,7 @@ def save_average(run: Run, report: Report) -> FinalModel | None:
         return None
     mean = averaged([run.folder.snapshot(step) for step in steps])
     with run.state.evaluated(mean) as model:
-        evaluation = DividedEvaluation(run.bundle(model), dev, run.config.train)
-        scores = lead_evaluation(evaluation, report, ALONE)
+        scores = lead_evaluation(run.bundle(model), dev, run.config.train, report, ALONE)
         run.log.write("average", {"of": steps, **scores.as_record()})
         value = value_of(scores, run.config.train.metric)
         if not improves(value, scores.loss, best, run.state.counters.best_loss):
