@@ -54,9 +54,9 @@ def train(
     import torch
 
     from attncli.training.events import Stepped
-    from attncli.training.loop.fit import fit
+    from attncli.training.run.fit import fit
     from attncli.training.run.run import fresh_state
-    from attncli.training.updates import hardware
+    from attncli.training.updates.precision import DTYPES
     from models.base.process import retain_freed_memory
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
@@ -66,7 +66,7 @@ def train(
     retain_freed_memory()
     cpu = torch.device("cpu")
     state = fresh_state(config, prepared, cpu)
-    dtype = hardware.DTYPES[config.train.precision]
+    dtype = DTYPES[config.train.precision]
     ended, tokens = [], []
     for event in fit(state, prepared.examples, None, config.train, dtype):
         if isinstance(event, Stepped):
@@ -127,7 +127,7 @@ def _settings(data: Path, preset: str, assignments: list[str]) -> RunConfig:
 
 def _prepared(config: RunConfig, work: Path) -> Prepared:
     from attncli.tasks.translate.training.data import prepare, variation_of
-    from attncli.training.settings.preparation import preparation
+    from attncli.training.sources.preparation import preparation
 
     settings = preparation(config)
     variation = variation_of(settings, config.train.subword_sampling)

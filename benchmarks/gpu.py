@@ -38,11 +38,10 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from attncli.training.events import Stepped
-from attncli.training.loop.fit import fit
+from attncli.training.run.fit import batches_of, fit
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.state import State
-from attncli.training.updates.epoch import batches_of
-from attncli.training.updates.hardware import DTYPES, computes_bf16
+from attncli.training.updates.precision import DTYPES, computes_bf16
 from models.base.registry import source_name
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build

@@ -23,7 +23,7 @@ from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
 from attncli.shell import app
-from attncli.training.run import final_model
+from attncli.training.run import saving
 from attncli.training.run.command_line import InputFiles, settings
 from models import load_translator
 from models.base.types import Batch
@@ -72,13 +72,13 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write an empty file instead of the curves of a run, which take longer than a small run."""
-    monkeypatch.setattr(final_model, "curves", lambda path, history: path.touch())
+    monkeypatch.setattr(saving, "curves", lambda path, history: path.touch())
 
 
 @pytest.fixture
 def drawn(undrawn: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw the curves of a run."""
-    monkeypatch.setattr(final_model, "curves", curves)
+    monkeypatch.setattr(saving, "curves", curves)
 
 
 @pytest.fixture(autouse=True)

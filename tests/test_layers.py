@@ -56,7 +56,6 @@ ROOMS = [  # each may import those above it in this list
     "attncli.training.sources",
     "attncli.training.updates",
     "attncli.training.distributed",
-    "attncli.training.loop",
     "attncli.training.run",
     "attncli.options",
     "attncli.bulk",

@@ -22,7 +22,7 @@ from attncli.bulk.plan.job import BulkJob
 from attncli.bulk.plan.shards import Shard
 from attncli.bulk.sources import BulkSource
 from attncli.render.json import as_json
-from attncli.training.storage.lock import locked
+from attncli.training.storage.folder import locked
 from models.base.errors import InputError
 from models.base.files import remove_leftovers, write_errors, write_text
 from models.storage.digests import file_digest

@@ -7,13 +7,12 @@ OUT/VARIANT/seed-N/             a run folder as of `attn train`, and measured.js
 from __future__ import annotations
 
 import itertools
-import shutil
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.compared.base import Sets
+from attncli.jobs.compared import Sets
 from attncli.jobs.measure import Planned, measure, measured
 from attncli.jobs.train import StopRequested, fingerprints, train
 from attncli.jobs.variants import Variant
@@ -22,10 +21,9 @@ from attncli.training.events import Interrupted, RunEvent
 from attncli.training.interfaces import Progress
 from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.config import DataConfig
-from attncli.training.storage.folder import RunFolder, claim, with_stored_choices
-from attncli.training.storage.lock import locked
+from attncli.training.storage.claim import claim, with_stored_choices
+from attncli.training.storage.folder import RunFolder, locked
 from models.base.errors import ModelError
-from models.base.files import write_folder
 
 
 class Begun(NamedTuple):
@@ -86,9 +84,6 @@ def compare(
         if row is None:
             yield Begun(run, number, total)
             try:
-                if best and not run.first:
-                    claimed([run])
-                share_data(run, runs)
                 yield from train(
                     run.config,
                     run.folder,
@@ -150,23 +145,9 @@ def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> It
 
 def claimed(runs: Sequence[Planned]) -> None:
     """Start every run in its folder; raise a ModelError if a folder contains another run."""
-    known: dict[Hashable, dict[str, str]] = {}  # the files are hashed once
     for run in runs:
-        config = run.config
-        key = config.data, config.model.image
-        if key not in known:
-            known[key] = fingerprints(config.data, config.model, config.start_from)
+        config, folder = run.config, RunFolder(run.folder)
         with locked(run.folder):
-            folder = RunFolder(run.folder)
-            train = with_stored_choices(folder, config.preset, config.train)
-            claim(folder, replace(config, train=train), known[key])
-
-
-def share_data(run: Planned, runs: Sequence[Planned]) -> None:
-    """Copy the tokenised data of another run with the same data settings, if there is one."""
-    place = RunFolder(run.folder).data
-    places = (RunFolder(other.folder).data for other in runs if other.files_key == run.files_key)
-    source = next(filter(Path.exists, places), None)
-    if source and not place.exists():
-        with locked(run.folder):
-            write_folder(place, lambda part: shutil.copytree(source, part, dirs_exist_ok=True))
+            train = with_stored_choices(folder, config.train)
+            found = fingerprints(config.data, config.model, config.start_from)
+            claim(folder, replace(config, train=train), found)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.prepared_folder import check_folder
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_folder
 from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
@@ -99,6 +98,7 @@ def verify(folder: Path) -> str:
     The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
+    from attncli.training.sources.preparation import check_folder
     from attncli.training.storage.tensor_file import read_tensors
     from models.bundle import read
 
@@ -108,7 +108,7 @@ def verify(folder: Path) -> str:
     run = RunFolder(folder)
     if run.data.is_dir():
         check_folder(run.data)
-    for file in (run.checkpoint, run.previous, *sorted(run.snapshots.glob("*"))):
+    for file in (run.checkpoint, *sorted(run.snapshots.glob("*"))):
         if file.exists():
             read_tensors(file)
     return "" if digests else "no digests"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.compared import compared_source
-from attncli.jobs.compared.base import Sets, Trained
+from attncli.jobs.compared import Sets, Trained, compared_source
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.training.interfaces import Progress
 from attncli.training.settings.config import RunConfig
@@ -30,13 +28,6 @@ class Planned(NamedTuple):
     config: RunConfig
     folder: Path
     first: bool  # True for the first seed of the variant
-
-    @property
-    def files_key(self) -> Hashable:
-        """A key that is equal for runs that tokenise the same data in the same way."""
-        model, source = self.config.model, compared_source(self.config.model.family)
-        key = source.files_key(self.config.data, self.config.tokenizer, model.max_source)
-        return model.inputs, key
 
 
 def measured(folder: Path, sets: Sets) -> RunScores | None:

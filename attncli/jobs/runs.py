@@ -11,12 +11,9 @@ from typing import Literal, NamedTuple
 
 from attncli.documents.registry import uncompressed
 from attncli.training.settings.config import DataConfig
-from attncli.training.sources import training_source
-from attncli.training.sources.base import TrainingSource
+from attncli.training.sources import TrainingSource, training_source
 from attncli.training.storage.counters import Counters, finished_run, read_progress, write_finished
-from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.storage.lock import NAME as LOCK
-from attncli.training.storage.lock import locked
+from attncli.training.storage.folder import LOCK, RunFolder, locked, read_config
 from attncli.training.updates.metrics import described
 from models.base.errors import ModelError, NotFoundError
 from models.base.files import is_leftover, try_lock, write_errors
@@ -118,9 +115,9 @@ def removable(folder: RunFolder) -> list[Path]:
 
     The model, its card, settings, log, curves and data files remain.
     """
-    made = [folder.checkpoint, folder.previous, folder.snapshots, folder.data]
-    leftovers = filter(is_leftover, folder.path.iterdir())
-    return [*(path for path in made if path.exists()), *leftovers]
+    names = [path.name for path in (folder.checkpoint, folder.snapshots, folder.data)]
+    names.append("checkpoint.previous.safetensors")  # of earlier versions
+    return [path for path in folder.path.iterdir() if path.name in names or is_leftover(path)]
 
 
 def check_prunable(path: Path) -> None:

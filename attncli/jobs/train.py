@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from attncli.training.distributed.evaluation import DividedEvaluation, lead_evaluation
+from attncli.training.distributed.evaluation import lead_evaluation
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.shards import divided
@@ -18,28 +18,24 @@ from attncli.training.distributed.stepper import share_state
 from attncli.training.distributed.world import ProcessLost, World
 from attncli.training.events import Ended, Evaluated, Event, Interrupted, RunEvent, Scores, Stepped
 from attncli.training.interfaces import Progress, Report
-from attncli.training.loop.fit import Evaluate, fit
-from attncli.training.loop.log_means import add_update, interval_record
 from attncli.training.run import estimate
-from attncli.training.run.final_model import draw_curves, finish
+from attncli.training.run.fit import Evaluate, can_continue, fit
 from attncli.training.run.initial_model import check_buildable, weights_hash
-from attncli.training.run.raised_limits import can_continue
 from attncli.training.run.run import Run, open_run, started
 from attncli.training.run.samples import save_samples
-from attncli.training.run.snapshots import save_checkpoint, save_evaluated
+from attncli.training.run.saving import draw_curves, finish, save_checkpoint, save_evaluated
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
+from attncli.training.storage.claim import START, claim, with_stored_choices
 from attncli.training.storage.counters import finished_run
-from attncli.training.storage.folder import START, RunFolder, claim, with_stored_choices
-from attncli.training.storage.lock import locked
+from attncli.training.storage.folder import RunFolder, locked, store_train
+from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import State
-from attncli.training.updates import hardware
-from attncli.training.updates.precision import with_precision
+from attncli.training.updates.precision import chosen_precision, limit_kernel_caches
 from models.base.errors import ModelError
 from models.base.process import retain_freed_memory
 from models.config.tables import ModelConfig
 
-WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
 StopRequested = Callable[[], bool]  # returns True to save and stop
 
 
@@ -59,52 +55,41 @@ def train(
     because there is nothing to save yet. Raises ProcessLost if another process ends, with
     everything saved.
     """
+    folder, home = RunFolder(path), torch.device(device)
     with Meeting(rank) as meeting:
-        yield from lead(config, path, device, meeting, progress, stop_requested)
+        check_new(config, path)
+        with locked(path):
+            train = divided(with_stored_choices(folder, config.train), rank.size)
+            config = replace(config, train=train)
+            claim(folder, config, fingerprints(config.data, config.model, config.start_from))
+            if (finished := finished_run(folder)) and not can_continue(folder, config.train):
+                yield finished
+                return
+            data = training_source(config.model.family).load(config, path, progress)
+            retain_freed_memory()
+            limit_kernel_caches()
+            precision = chosen_precision(config.model, config.train, home)
+            config = replace(config, train=replace(config.train, precision=precision))
+            store_train(folder, config.train)  # so that a resumed run keeps it on any machine
+            run = open_run(folder, config, data, home)
+            world = assemble(run, meeting, progress, stop_requested)
+            share_state(run.state, world)
+            yield started(run, world.size)
+            yield from events(run, progress, stop_requested, world)
 
 
-def lead(
-    config: RunConfig,
-    path: Path,
-    device: str,
-    meeting: Meeting,
-    progress: Progress,
-    stop_requested: StopRequested,
-) -> Iterator[RunEvent]:
-    """Train in a folder, together with the other processes of the meeting; see `train`."""
+def check_new(config: RunConfig, path: Path) -> None:
+    """Raise ModelError for a run that cannot be built, or that is its own initial model."""
     check_buildable(config)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
-    folder, home = RunFolder(path), torch.device(device)
-    with locked(path):
-        train = with_stored_choices(folder, config.preset, config.train)
-        config = replace(config, train=divided(train, meeting.rank.size))
-        claim(folder, config, fingerprints(config.data, config.model, config.start_from))
-        finished = finished_run(folder)
-        if finished and not can_continue(folder, config.train):
-            yield finished
-            return
-        data = training_source(config.model.family).load(config, path, progress)
-        retain_freed_memory()
-        hardware.limit_kernel_caches()
-        train = with_precision(folder, config.model, config.train, home)
-        run = open_run(folder, replace(config, train=train), data, home)
-        world = assemble(run, meeting, progress, stop_requested)
-        share_state(run.state, world)
-        yield started(run, world.size)
-        yield from events(run, progress, stop_requested, world)
 
 
 def assemble(
     run: Run, meeting: Meeting, progress: Progress, stop_requested: StopRequested
 ) -> World:
     """Return the processes of a run, once all of them have loaded its data."""
-    invitation = Invitation(
-        str(run.folder.path.absolute()),
-        run.config.train.precision,
-        torch.get_num_threads(),
-        WAIT_SECONDS,
-    )
+    invitation = Invitation(str(run.folder.path.absolute()), torch.get_num_threads())
     waiting = partial(progress, "waiting for all processes")
     return meeting.invite(invitation, waiting, stop_requested)
 
@@ -186,8 +171,7 @@ def evaluator(run: Run, report: Report, world: World) -> Evaluate | None:
 
     def evaluate(state: State) -> Scores:
         with state.evaluated() as model:
-            evaluation = DividedEvaluation(run.bundle(model), dev, run.config.train)
-            return lead_evaluation(evaluation, report, world)
+            return lead_evaluation(run.bundle(model), dev, run.config.train, report, world)
 
     return evaluate
 

@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 from attncli.jobs.compared import compared_source
 from attncli.training.run.command_line import absolute
-from attncli.training.run.configuration import check
-from attncli.training.run.encoder_choice import encoder_assignments
+from attncli.training.run.configuration import check, encoder_assignments
 from attncli.training.settings.config import RunConfig, TrainConfig
 from models.base import registry
 from models.base.errors import ConfigurationError, unknown_name

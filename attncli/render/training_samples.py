@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from attncli.data.panels import AlignedPair, Panel
 from attncli.data.training_samples import SampledEvaluation
+from attncli.render.alignment.svg import svg
 from attncli.render.image_attention.page import escaped
+from models.base.types import Link
+
+LONGEST = 30  # words on a side of a heat map
 
 STYLE = """
 body { font: 16px/1.5 "Noto Sans", "DejaVu Sans", system-ui, sans-serif; color: #222;
@@ -61,3 +69,19 @@ def _example(number: int, newest_first: Sequence[SampledEvaluation]) -> str:
         f'<div dir="auto"><span class="name">reference</span> {escaped(sample.reference)}</div>\n'
         f"<table>\n{rows}</table>\n{drawn}</section>\n"
     )
+
+
+def heat_map(
+    source: Sequence[str],
+    target: Sequence[str],
+    weights: NDArray[np.float32],
+    links: frozenset[Link] = frozenset(),
+) -> str:
+    """Return a heat map as SVG; "" if a side is empty or has more than LONGEST words.
+
+    weights: (J, I) of each target word on each source word.
+    """
+    if not (0 < len(source) <= LONGEST and 0 < len(target) <= LONGEST):
+        return ""
+    pair = AlignedPair(1, tuple(source), tuple(target), (Panel("", links, weights),))
+    return svg([pair]).decode()

@@ -31,12 +31,9 @@ CANNOT_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # of a 
 SAME_FILE = os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def write_bytes(path: Path, content: bytes, old: Path | None = None) -> None:
-    """Replace a file by one with the given content, or leave the old one unchanged.
-
-    old: name in the same folder under which the replaced file is kept; None to remove it.
-    """
-    with replacing(path, old) as file, write_errors(path):
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file by one with the given content, or leave the old one unchanged."""
+    with replacing(path) as file, write_errors(path):
         file.write(content)
 
 
@@ -46,10 +43,10 @@ def write_text(path: Path, content: str) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, old: Path | None = None) -> Iterator[BinaryIO]:
+def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a binary file that replaces ``path`` when the block ends without an error.
 
-    old: as of `write_bytes`. The new file has the permissions of the old one. A symbolic link at
+    The new file has the permissions of the old one. A symbolic link at
     ``path`` is replaced, not followed. Raises ResourceError if the file cannot be created, flushed
     or renamed.
     """
@@ -66,8 +63,6 @@ def replacing(path: Path, old: Path | None = None) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())
         with write_errors(path):
-            if old is not None and path.exists():
-                _keep(path, old)
             os.replace(temporary, path)
             sync_folder(path.parent)
     except BaseException:
@@ -217,18 +212,6 @@ def try_lock(descriptor: int) -> bool:
 
 def _create(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, 0o666), "wb")
-
-
-def _keep(path: Path, old: Path) -> None:
-    """Give a file a second name, so that the first is never without a file.
-
-    On a file system without hard links the file is renamed.
-    """
-    old.unlink(missing_ok=True)
-    try:
-        os.link(path, old)
-    except OSError:
-        os.replace(path, old)
 
 
 def _permissions(path: Path) -> int | None:

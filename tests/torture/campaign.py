@@ -130,7 +130,7 @@ class Campaign:
         yield result
 
     def training(self) -> Iterator[Result]:
-        """Interrupt training, and damage its checkpoints."""
+        """Interrupt training."""
         if runs := int(2 * self.scale):
             training = Training(self.folder / "training", self.workers)
             yield from training.attack(self.random("training"), runs)

@@ -1,4 +1,4 @@
-"""Attacks on `attn train`: kills, full disks and damage between the cycles of one run."""
+"""Attacks on `attn train`: kills and full disks in the cycles of one run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.torture.worker import Result, Workers
 from tests.torture.writes import Job, count_calls, fail_at
 
 CYCLES = 40  # of one run, at most
-DAMAGE = 0.2  # share of the cycles after which a byte of the last checkpoint is changed
 CHANGES = (
     *("train.steps=6", "train.evaluate_every=2", "train.average=2", "train.ema=0.9"),
     *("train.checkpoint_minutes=0", "train.metric=loss"),
@@ -83,8 +82,6 @@ class Training:
                 return f"cycle {cycle}: {fault}"
             if self._has_ended():
                 break
-            if random.random() < DAMAGE:
-                _damage(self.folder, random)
         return self._difference()
 
     def _has_ended(self) -> bool:
@@ -101,18 +98,6 @@ class Training:
     @cached_property
     def _expected(self) -> dict[str, Any]:
         return outcome(self.reference)
-
-
-def _damage(path: Path, random: Random) -> None:
-    """Change a byte of the last checkpoint, if there is a previous one."""
-    from attncli.training.storage.folder import RunFolder
-
-    folder = RunFolder(path)
-    if folder.checkpoint.exists() and folder.previous.exists():
-        content = bytearray(folder.checkpoint.read_bytes())
-        content[random.randrange(len(content))] ^= 1 << random.randrange(8)
-        folder.checkpoint.unlink()  # the previous one may be the same file
-        folder.checkpoint.write_bytes(content)
 
 
 def _load(folder: Path) -> None:

@@ -13,8 +13,7 @@ from attncli.commands.train.files import DEV, TrainCommand, check_run_folder, sp
 from attncli.commands.train.options import Captions, Images, Labels, Preset, Set, StartFrom
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
-from attncli.jobs.compared import compared_source
-from attncli.jobs.compared.base import ComparedFiles
+from attncli.jobs.compared import ComparedFiles, compared_source
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.variants import variants, with_grid
 from attncli.options.shared import Device, Threads

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import typer
-
 from attncli.commands.train.display import Display
-from attncli.commands.train.run import memory_advice
-from attncli.commands.train.stop import Stop, stopping
+from attncli.commands.train.run import Stop, stoppable
 from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job
-from attncli.jobs.compared.base import Sets
+from attncli.jobs.compared import Sets
 from attncli.jobs.measure import Planned
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison
@@ -20,7 +17,7 @@ from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
 from attncli.terminal.plurals import counted
-from attncli.training.events import Interrupted, RunEvent
+from attncli.training.events import RunEvent
 from models.base.files import write_text
 
 
@@ -59,31 +56,22 @@ def run(
     """Train the missing runs; return the rows, which are written after each run, and failures."""
     rows: list[RunScores] = []
     failed = 0
-    config = runs[0].config.train
-    with stopping() as stop, Display(config) as display, memory_advice(config):
-        events = job.compare(
-            runs,
-            sets,
-            best=best,
-            device=device,
-            progress=display.progress,
-            stop_requested=stop,
-        )
+    with stoppable(runs[0].config.train, output) as (stop, display):
         try:
-            for event in events:
+            for event in job.compare(
+                runs,
+                sets,
+                best=best,
+                device=device,
+                progress=display.progress,
+                stop_requested=stop,
+            ):
                 take(event, display, stop)
                 failed += isinstance(event, job.Failed)
                 if isinstance(event, RunScores):
                     rows.append(event)
                     for suffix, write in WRITERS.items():
                         write_text(output / f"comparison.{suffix}", write(rows))
-        except (Interrupted, KeyboardInterrupt):
-            display.break_off()
-            console.say(
-                f"stopped; finished in {output}: {counted(len(rows), 'run')}; "
-                "the same command continues from here"
-            )
-            raise typer.Exit(stop.status or 130) from None
         finally:
             for suffix in FORMATS if rows else ():
                 draw_comparison(output / f"comparison{suffix}", rows)

@@ -8,8 +8,12 @@ from pathlib import Path
 import typer
 
 from attncli.commands.train.files import DEV
-from attncli.jobs.compared import compared_source, find_compared_source
-from attncli.jobs.compared.base import ComparedFiles, ComparedSource
+from attncli.jobs.compared import (
+    ComparedFiles,
+    ComparedSource,
+    compared_source,
+    find_compared_source,
+)
 from attncli.tasks.table import COMPARISONS
 from attncli.terminal.plurals import counted
 from attncli.training.run.command_line import settings

@@ -20,7 +20,7 @@ from attncli.tasks.align.training.job import AlignerRun
 from attncli.terminal import console
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import CorpusConfig
-from attncli.training.storage.lock import locked
+from attncli.training.storage.folder import locked
 from models.catalogue.installed import find_model
 
 Also = Annotated[

@@ -18,20 +18,18 @@ from attncli.commands.train.files import (
     run_folder,
     split_dev,
 )
-from attncli.commands.train.processes import compute_shards, open_device
+from attncli.commands.train.processes import compute_shards, launch, open_device
 from attncli.commands.train.run import memory_advice, train_shown
 from attncli.data.streams import check_files
 from attncli.jobs.loading import OpenOptions
 from attncli.options.shared import Device, Threads
 from attncli.terminal import console
-from attncli.training.distributed.launch import launch
 from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished
 from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
-from attncli.training.sources import training_source
-from attncli.training.sources.base import TrainingSource
+from attncli.training.sources import TrainingSource, training_source
 from attncli.training.storage.folder import RunFolder
 from models.catalogue.unused_settings import without_effect
 
@@ -106,7 +104,7 @@ def train(
         return
     source, languages = training_source(config.model.family), config.tokenizer.languages
     folder = output or own or default_folder(source, config.data, languages, config.preset)
-    event = train_shown(config, folder, where, rank, saved=f"saved in {folder}; ")
+    event = train_shown(config, folder, where, rank)
     if not isinstance(event, AlreadyFinished):
         _show_use(source, languages, folder)
 

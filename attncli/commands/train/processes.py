@@ -1,6 +1,10 @@
-"""Several processes of `attn train`: the device of each, and the work of all but process 0."""
+"""Several processes of `attn train`: their start, their devices, the work of all but process 0."""
 
 from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
 
 import typer
 
@@ -10,7 +14,30 @@ from attncli.terminal import console
 from attncli.training.distributed.rank import Rank
 from models.base.errors import ModelError
 
-SPOKESMAN = 1  # number of the process that reports the loss of process 0
+SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended
+
+
+def launch(processes: int, arguments: Sequence[str]) -> int:
+    """Run `attn ARGUMENTS` in several processes by torchrun; return the exit status of process 0.
+
+    Each gets an equal part of the processor's cores, unless OMP_NUM_THREADS or --threads says how
+    many. Ctrl-C and SIGTERM are passed on. If a process ends with an error, all are ended.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
+    logging.disable(logging.CRITICAL)  # of the launcher: process 0 says what happened
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.run import parse_args, run
+
+    options = ["--standalone", "--local-addr=127.0.0.1", f"--nproc-per-node={processes}"]
+    try:
+        run(parse_args([*options, "-m", "attncli", *arguments]))
+    except ChildFailedError as error:
+        first = error.failures.get(0)  # a process that a signal ended has a negative status
+        return first.exitcode if first and first.exitcode > 0 else 1
+    except SignalException as error:
+        return SIGNALLED + int(error.sigval)
+    return 0
 
 
 def compute_shards(rank: Rank, options: OpenOptions) -> None:
@@ -18,15 +45,11 @@ def compute_shards(rank: Rank, options: OpenOptions) -> None:
 
     If process 0 itself is lost, process 1 reports that.
     """
-    from attncli.training.run.follower import LeaderLost, follow  # imports torch
+    from attncli.training.run.follower import follow  # imports torch
 
     console.be_quiet()  # process 0 writes the remarks
-    try:
-        follow(rank, lambda: open_device(rank, options))
-    except ModelError as error:
-        if isinstance(error, LeaderLost) and rank.number == SPOKESMAN:
-            raise
-        raise typer.Exit(1) from None
+    if not follow(rank, lambda: open_device(rank, options)):
+        raise typer.Exit(1)
 
 
 def open_device(rank: Rank, options: OpenOptions) -> str:

@@ -9,8 +9,15 @@ from pathlib import Path
 from attncli.data.dev_split import LEAST
 from attncli.data.images.captions import Captioned, parts_of, read_captions
 from attncli.data.images.index import open_images
-from attncli.jobs.compared.base import ComparedData, ComparedFiles, ModelScores, Sets, Trained
-from attncli.jobs.compared.shared_files import mark_of, write_tables
+from attncli.jobs.compared import (
+    ComparedData,
+    ComparedFiles,
+    ModelScores,
+    Sets,
+    Trained,
+    mark_of,
+    write_tables,
+)
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.comparison import QualityScore
 from attncli.tasks.caption.evaluation import CaptionSet, find_images
@@ -19,8 +26,8 @@ from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_t
 from attncli.tasks.caption.training.dev import DevCaptions
 from attncli.tasks.caption.training.features import feature_stores
 from attncli.terminal.plurals import counted
+from attncli.training.distributed.evaluation import dev_loss
 from attncli.training.settings.config import DataConfig
-from attncli.training.updates.evaluation import dev_loss
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 from models.inference.captioner import Captioner

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.jobs.compared.base import (
+from attncli.jobs.compared import (
     ComparedData,
     ComparedFiles,
     ComparedSource,
@@ -14,7 +13,6 @@ from attncli.jobs.compared.base import (
 
 if TYPE_CHECKING:
     from attncli.training.settings.config import DataConfig
-    from models.config.tables import TokenizerConfig
 
 
 class ComparedImages(ComparedSource):
@@ -47,7 +45,3 @@ class ComparedImages(ComparedSource):
         if data.captions:
             return compared_images.given(data, seed, files, folder)
         return compared_images.drawn(data, seed, folder)
-
-    def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
-        """Return a key of the captions; features of the images are stored elsewhere."""
-        return data, tokenizer

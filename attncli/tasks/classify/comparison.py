@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncli.data.text.labels import read_labelled
-from attncli.jobs.compared.base import (
+from attncli.jobs.compared import (
     ComparedData,
     ComparedFiles,
     ComparedSource,
     ModelScores,
     Sets,
     Trained,
+    mark_of,
+    write_tables,
 )
-from attncli.jobs.compared.shared_files import mark_of, write_tables
 from attncli.scoring.comparison import QualityScore
 from attncli.scoring.labels import score_labels
 from models.base.registry import TABLES
@@ -55,7 +56,7 @@ class ComparedLabels(ComparedSource):
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return the accuracy and the dev loss."""
-        from attncli.training.updates.evaluation import dev_loss
+        from attncli.training.distributed.evaluation import dev_loss
 
         def accuracy(part: Any) -> tuple[QualityScore, ...]:
             found = part.labelled(trained.model, trained.report)

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from attncli.data.alignments.links import Index, PairLinks, read_links
 from attncli.data.text.rows import row_pairs
-from attncli.jobs.compared.base import ComparedData, ComparedFiles, ComparedSource, Sets
-from attncli.jobs.compared.shared_files import mark_of, write_tables
+from attncli.jobs.compared import (
+    ComparedData,
+    ComparedFiles,
+    ComparedSource,
+    Sets,
+    mark_of,
+    write_tables,
+)
 from models.base.errors import ConfigurationError, ModelError
 
 if TYPE_CHECKING:

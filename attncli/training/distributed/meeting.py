@@ -16,6 +16,7 @@ from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.world import ALONE, ProcessGroup, ProcessLost, World
 from attncli.training.events import Interrupted
 
+WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
 PAUSE = 0.02  # seconds between two queries of the store
 START, READY, JOIN = "start", "ready", "join"  # keys; READY/NUMBER for each process but 0
 FAULT, REPORTED = "fault", "reported"  # why another process ended; process 0 reports the end
@@ -26,15 +27,14 @@ class Invitation(NamedTuple):
     """The run that the processes compute together."""
 
     folder: str  # absolute path; every machine sees it
-    precision: str  # fp32 or bf16, of matrix products
     threads: int  # of each process
-    seconds: float  # longest time to wait for another process
 
 
 class Meeting:
     """The meeting of the processes of a run; with a single process, it does nothing.
 
-    A `with` block ends the work of all processes when process 0 leaves it.
+    A `with` block ends the work of all processes when process 0 leaves it. An error of another
+    process in the block is told to process 0.
     """
 
     def __init__(self, rank: Rank) -> None:
@@ -52,6 +52,9 @@ class Meeting:
             if self.rank.number == 0:
                 self.store.set(REPORTED, "")
                 self.store.set(START, "")  # to those that still wait for a run
+            elif isinstance(error, Exception) and not isinstance(error, ProcessLost):
+                reason = str(error) or type(error).__name__
+                self.store.set(FAULT, f"process {self.rank.number} of the run ended: {reason}")
             if self.group and not isinstance(error, ProcessLost):
                 self.group.close()
 
@@ -74,13 +77,13 @@ class Meeting:
         while not self.store.check(others):
             if time.monotonic() - start > PATIENCE:
                 waiting(1 + sum(self.store.check([key]) for key in others), self.rank.size)
-            if reason := self.fault():
-                raise ProcessLost(reason)
+            if self.store.check([FAULT]):
+                raise ProcessLost(self.explain())
             if stop_requested():
                 raise Interrupted
             time.sleep(PAUSE)
         self.store.set(JOIN, "")
-        return self._join(invitation)
+        return self._join()
 
     def accept(self) -> Invitation | None:
         """Wait for process 0; return the run to join, or None if there is nothing to do."""
@@ -92,7 +95,7 @@ class Meeting:
             raise ProcessLost("process 0 ended before the run began") from error
         return Invitation(*json.loads(found)) if found else None
 
-    def join(self, invitation: Invitation) -> ProcessGroup | None:
+    def join(self) -> ProcessGroup | None:
         """Join the run, once all processes can compute their part of it.
 
         Return None if process 0 ends before that.
@@ -102,26 +105,16 @@ class Meeting:
             if self.store.check([REPORTED]):
                 return None
             time.sleep(PAUSE)
-        return self._join(invitation)
+        return self._join()
 
-    def report(self, fault: str) -> None:
-        """Tell process 0 why this process ends."""
-        with contextlib.suppress(RuntimeError):  # process 0 has ended too
-            self.store.set(FAULT, f"process {self.rank.number} of the run ended: {fault}")
-
-    def fault(self) -> str:
-        """Return why another process ended, or "" if it did not say so."""
+    def explain(self) -> str:
+        """Return why another process ended, or "" if it did not say so; process 0 reports it."""
         with contextlib.suppress(RuntimeError):
+            if self.rank.number == 0:
+                self.store.set(REPORTED, "")
             if self.store.check([FAULT]):
                 return str(self.store.get(FAULT).decode())
         return ""
-
-    def explain(self) -> str:
-        """Return why another process was lost, as `fault` does; process 0 will report the loss."""
-        if self.rank.number == 0:
-            with contextlib.suppress(RuntimeError):
-                self.store.set(REPORTED, "")
-        return self.fault()
 
     def is_reported(self) -> bool:
         """Return True if process 0 reports within a few seconds why the run ends."""
@@ -133,11 +126,11 @@ class Meeting:
                 time.sleep(PAUSE)
         return False
 
-    def _join(self, invitation: Invitation) -> ProcessGroup:
+    def _join(self) -> ProcessGroup:
         from torch.distributed.distributed_c10d import PrefixStore
 
         store = PrefixStore("group", self.store)
-        self.group = ProcessGroup(self.rank, store, invitation.seconds, self.explain)
+        self.group = ProcessGroup(self.rank, store, WAIT_SECONDS, self.explain)
         return self.group
 
 

@@ -8,15 +8,21 @@ division by the number of target tokens comes last, because that number is known
 from __future__ import annotations
 
 import torch
+from safetensors.torch import load
 from torch import Tensor
 
-from attncli.training.distributed.shards import blocks, seed_of, split
-from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
+from attncli.training.distributed.shards import (
+    Subtree,
+    TreeSum,
+    blocks,
+    seed_of,
+    split,
+    sum_in_order,
+)
 from attncli.training.distributed.world import ALONE, UPDATE, Order, World
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.state import State, content, fill
-from attncli.training.storage.tensor_file import from_bytes
 from attncli.training.updates.stepper import Stepper, UpdateSums
 
 
@@ -70,8 +76,8 @@ class ShardedStepper(Stepper):
             own.add(Subtree(0, shard, self.take_gradient()))
         torch.manual_seed(seed_of(seed, order.step, shards))  # what follows is the same everywhere
         gradient = sum_in_order(own, shards, self.world)
-        table = self.world.add(table)  # exact: of each entry, all numbers but one are 0
-        loss, nll, tokens, reward, examples = table.sum(0).tolist()
+        tables = self.world.collect(table.flatten()).view(-1, shards, 5)  # each has its own rows
+        loss, nll, tokens, reward, examples = tables.sum(0).sum(0).tolist()
         mean = reward / examples if update.reward_loss else None
         return UpdateSums(loss, nll, int(tokens), mean), gradient
 
@@ -110,4 +116,4 @@ def share_state(state: State, world: World) -> None:
         return
     found = world.share(None if world.number else content(state))
     if world.number:
-        fill(state, from_bytes(found))
+        fill(state, load(found))

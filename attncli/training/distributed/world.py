@@ -74,10 +74,6 @@ class World:
         """Return the bytes of every process."""
         return [content]
 
-    def add(self, values: Tensor) -> Tensor:
-        """Return the sum of the values of all processes, in any order."""
-        return values
-
 
 ALONE = World()
 
@@ -157,12 +153,6 @@ class ProcessGroup(World):
         rows = self.collect(torch.frombuffer(padded, dtype=torch.uint8)).view(self.size, -1)
         return [row[:n].numpy().tobytes() for row, n in zip(rows, lengths, strict=True)]
 
-    def add(self, values: Tensor) -> Tensor:
-        """Return the sum of the values of all processes, in the order of the library."""
-        with self.losses():
-            dist.all_reduce(values)
-        return values
-
     def broadcast(self, values: Tensor) -> Tensor:
         """Replace the values by those of process 0, and return them."""
         with self.losses():
@@ -172,17 +162,12 @@ class ProcessGroup(World):
     @contextlib.contextmanager
     def losses(self) -> Iterator[None]:
         """Raise ProcessLost for an exchange in this `with` block that fails or takes too long."""
-        start = time.monotonic()
         try:
             yield
         except RuntimeError as error:
-            if reason := self.explain():
-                raise ProcessLost(reason, expected="all processes until the run ends") from error
-            late = time.monotonic() - start > 0.9 * self.seconds
             raise ProcessLost(
-                f"a process of this run did not answer within {self.seconds:g} s"
-                if late
-                else "a process of this run was killed, or its connection was lost",
+                self.explain()
+                or f"a process of this run was lost, or did not answer within {self.seconds:g} s",
                 "all processes until the run ends",
                 "the same command continues the run",
             ) from error

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.util import find_spec
-from pkgutil import resolve_name
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
-from attncli.training.loggers.base import LoggedRun, Logger
 from models.base.errors import ModelError
 
 LOGGERS = {  # module:Class by value of train.loggers, which is the name of package and extra too
@@ -17,6 +17,25 @@ LOGGERS = {  # module:Class by value of train.loggers, which is the name of pack
     "wandb": "attncli.training.loggers.wandb:WandbLogger",
     "mlflow": "attncli.training.loggers.mlflow:MlflowLogger",
 }
+NOT_SHOWN = ("step", "epoch", "progress", "seconds", "elapsed", "tokens")
+
+
+class LoggedRun(NamedTuple):
+    """Facts about a run that a tracker receives."""
+
+    folder: Path
+    step: int  # updates done before; later records of an interrupted run are written again
+    settings: dict[str, Any]  # of the run, as nested tables
+
+
+class Logger(Protocol):
+    """A tracker, opened for a run as `Class(LoggedRun)`."""
+
+    def write(self, event: str, record: dict[str, Any]) -> None:
+        """Write a record of the log. event: train, dev, start, average."""
+
+    def close(self) -> None:
+        """End the run in the tracker, or this part of an interrupted run."""
 
 
 def check_loggers(names: Iterable[str]) -> None:
@@ -30,6 +49,12 @@ def check_loggers(names: Iterable[str]) -> None:
             )
 
 
-def open_loggers(names: Iterable[str], run: LoggedRun) -> list[Logger]:
-    """Open the trackers of a run, each once."""
-    return [resolve_name(LOGGERS[name])(run) for name in dict.fromkeys(names)]
+def numbers(event: str, record: dict[str, Any]) -> dict[str, float]:
+    """Return the measurements of a record by name, such as "dev/bleu"; none without an update."""
+    if "step" not in record:
+        return {}
+    return {
+        f"{event}/{name}": float(value)
+        for name, value in record.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and name not in NOT_SHOWN
+    }

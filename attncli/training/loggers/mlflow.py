@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any
 
-from attncli.training.loggers.base import LoggedRun, numbers
+from attncli.training.loggers import LoggedRun, numbers
 from models.base.settings import flat
 
 EXPERIMENT = "attn"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attncli.training.loggers.base import LoggedRun, numbers
+from attncli.training.loggers import LoggedRun, numbers
 
 
 class TensorBoardLogger:

@@ -10,7 +10,7 @@ import os
 from hashlib import sha256
 from typing import Any
 
-from attncli.training.loggers.base import LoggedRun, numbers
+from attncli.training.loggers import LoggedRun, numbers
 
 PROJECT = "attn"
 

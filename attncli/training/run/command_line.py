@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.training.run.configuration import image_settings, run_config
-from attncli.training.run.encoder_choice import encoder_assignments
+from attncli.training.run.configuration import encoder_assignments, image_settings, run_config
 from attncli.training.settings.config import FILES, DataConfig, RunConfig
-from attncli.training.settings.corpora import CorpusConfig, directions_of, languages_of
+from attncli.training.settings.corpora import CorpusConfig, languages_of
 from attncli.training.settings.toml import read_toml
 from attncli.training.sources import training_source, training_sources
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ModelError, unknown_name
-from models.base.settings import merged, overridden, to_dict
+from models.base.settings import from_dict, merged, overridden, to_dict
 from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
 from models.config.tables import TokenizerConfig
@@ -115,7 +114,8 @@ def with_languages(
     for language in languages_of(data.dev_corpora):
         if language not in languages:
             raise unknown_name("language of a dev corpus", language, languages)
-    directions = tuple(sorted({*directions_of(data.corpora), *tokenizer.directions}))
+    trained = {"-".join(pair) for corpus in data.corpora for pair in corpus.directions}
+    directions = tuple(sorted(trained | {*tokenizer.directions}))
     return replace(tokenizer, languages=languages, directions=directions)
 
 
@@ -130,21 +130,11 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     if preset not in PRESETS:
         preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
     data = {"caption_style": style, **_table(values, "data")}
-    tables = {
-        name: nested(stored[name], _table(values, name))
-        for name in ("model", "tokenizer", "search")
-    }
+    names = ("model", "tokenizer", "search")
+    own = from_dict(RunConfig, {name: stored[name] for name in names})
+    own = merged(own, {name: _table(values, name) for name in names})
+    tables = {name: to_dict(getattr(own, name)) for name in names}
     return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
-
-
-def nested(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested tables of settings; values of `above` override those of `below`."""
-    found = dict(below)
-    for name, value in above.items():
-        if isinstance(value, Mapping) and isinstance(found.get(name), Mapping):
-            value = nested(found[name], value)
-        found[name] = value
-    return found
 
 
 def _tables(files: list[Path]) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""The configuration of a run: a preset, the tables of a TOML file and assignments, checked."""
+"""The configuration of a run: a preset, the tables of a TOML file and assignments, checked.
+
+The image network of a new captioner is a chosen one with its own settings, or the shipped one.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.base.errors import ConfigurationError
 from models.base.settings import check_limits, merged, overridden
+from models.catalogue.installed import BOX, DEFAULTS
 from models.catalogue.presets import preset as find_preset
 from models.config.tables import ImageConfig
+
+ENCODER = "model.image.encoder="
 
 
 def run_config(
@@ -46,3 +52,36 @@ def check(config: RunConfig) -> None:
             "ends the run"
         )
         raise ConfigurationError(seen, "an end")
+
+
+def encoder_assignments(preset: ImageConfig, assignments: Iterable[str]) -> list[str]:
+    """Return the assignments that an image network other than the preset's brings with it.
+
+    Grid, image size and weights of the preset belong to its own network, so they do not
+    apply to another. preset: settings before the assignments. The result precedes them.
+    """
+    texts = [text.strip() for text in assignments]
+    given = [text.removeprefix(ENCODER) for text in texts if text.startswith(ENCODER)]
+    if not given or given[-1] == preset.encoder:
+        return []
+    from models.encoders.image import kind_of  # imports torch
+
+    usual = kind_of(given[-1]).usual
+    values = {"grid": "", "size": usual.size, "weights": usual.weights}
+    return [f"model.image.{name}={value}" for name, value in values.items()]
+
+
+def names_shipped_network(image: ImageConfig) -> bool:
+    """Return True if the image network is that of the shipped captioner."""
+    return (image.encoder, image.weights) == (ImageConfig.encoder, ImageConfig.weights)
+
+
+def start_advice(image: ImageConfig, start_from: str) -> tuple[str, ...]:
+    """Return a line that names the shipped captioner as a start, if only its network is used."""
+    name = DEFAULTS["caption"]
+    if start_from or not names_shipped_network(image) or not (BOX / name).exists():
+        return ()
+    return (
+        f"image network: that of the shipped model {name}; with few images, "
+        f"--start-from {name} starts from its decoder and vocabulary too",
+    )

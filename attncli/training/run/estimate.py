@@ -7,24 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.batching import gather
+from attncli.data.batching import Examples, gather
 from attncli.training.distributed.shards import divided, split
 from attncli.training.interfaces import Progress
+from attncli.training.run.fit import batches_of
 from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.state import State
-from attncli.training.updates.epoch import batches_of
-from attncli.training.updates.hardware import DTYPES
-from attncli.training.updates.precision import chosen_precision
+from attncli.training.updates.precision import DTYPES, chosen_precision
 from models.base.types import Batch
 from models.bundle import sizes_of
 from models.losses.losses import SLICE_ELEMENTS, sequence_loss
 
-SAMPLE_ROWS = 4  # sentences of a batch that are computed; memory is extrapolated from them
+SAMPLE_ROWS = 4  # examples of a batch that are computed; memory is extrapolated from them
 SLICES = 3  # slices of logits that the loss holds at a time
 BACKWARD = 2  # factor on the memory of the forward pass, for gradients and fragmentation
 SUMS = 3  # gradients of shards that a process holds while they are summed
@@ -63,7 +63,10 @@ def estimate(
         shared, shards = prepared.examples.shared, max(1, config.train.shards)
         extremes = max(plan, key=len), min(plan, key=len)  # most sentences; fewest, longest ones
         largest = [max(split(numbers, shards, shared), key=len) for numbers in extremes]
-        batches = [gather(prepared.examples, numbers, device) for numbers in largest]
+        activations = [
+            activation_bytes(state, prepared.examples, numbers, dtype, device)
+            for numbers in largest
+        ]
         return Estimate(
             parameters=state.model.parameter_count(),
             vocabulary=source.describe_vocabulary(sizes),
@@ -74,7 +77,7 @@ def estimate(
             target_tokens=int(prepared.examples.lengths[1].sum()),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
             + stored_bytes(state, config.train)
-            + BACKWARD * max(activation_bytes(state, batch, dtype) for batch in batches),
+            + BACKWARD * max(activations),
             processes=processes,
         )
 
@@ -93,33 +96,19 @@ def stored_bytes(state: State, config: TrainConfig) -> int:
     return weights + (copies + sums) * learned + logits
 
 
-def activation_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:
+def activation_bytes(
+    state: State, examples: Examples, numbers: np.ndarray, dtype: torch.dtype, device: torch.device
+) -> int:
     """Return the bytes of tensors that the forward pass of a batch keeps for the backward pass.
 
-    They are measured for a few sentences and for twice as many, and extrapolated linearly. Two
-    measurements are needed because a part, such as weights cast to bf16, is constant.
+    numbers: of the examples, the longest last. The bytes of a few of these and of twice as many are
+    extrapolated linearly: a part, such as weights cast to bf16, is constant.
     """
-    rows, few = len(batch.source), min(SAMPLE_ROWS, len(batch.source))
-    kept = kept_bytes(state, _first(batch, few), dtype)
-    if rows == few:
-        return kept
-    more = min(2 * few, rows)
-    each = (kept_bytes(state, _first(batch, more), dtype) - kept) / (more - few)
-    return kept + round(each * (rows - few))
-
-
-def _first(batch: Batch, sources: int) -> Batch:
-    if batch.rows is None:
-        return batch.map(lambda tensor: tensor[:sources])
-    here = batch.rows < sources
-    return Batch(
-        batch.source[:sources],
-        batch.source_mask[:sources],
-        batch.target_in[here],
-        batch.target_out[here],
-        batch.target_mask[here],
-        rows=batch.rows[here],
+    few, more = (min(rows, len(numbers)) for rows in (SAMPLE_ROWS, 2 * SAMPLE_ROWS))
+    kept, twice = (
+        kept_bytes(state, gather(examples, numbers[-rows:], device), dtype) for rows in (few, more)
     )
+    return kept + round((twice - kept) / max(1, more - few) * (len(numbers) - few))
 
 
 def kept_bytes(state: State, batch: Batch, dtype: torch.dtype) -> int:

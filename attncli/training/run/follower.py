@@ -8,46 +8,45 @@ from pathlib import Path
 
 import torch
 
-from attncli.training.distributed.evaluation import DividedEvaluation
+from attncli.training.distributed.evaluation import evaluation_rounds
 from attncli.training.distributed.meeting import Invitation, Meeting
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper, share_state
 from attncli.training.distributed.world import END, UPDATE, ProcessGroup, ProcessLost
 from attncli.training.interfaces import Data, UpdateBatch
+from attncli.training.run.fit import Epoch, start_epoch
 from attncli.training.run.run import completed, fresh_state
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.updates import hardware
-from attncli.training.updates.epoch import Epoch, start_epoch
+from attncli.training.updates.precision import DTYPES, limit_kernel_caches
+from models.base.errors import ModelError
 from models.base.process import retain_freed_memory
 from models.bundle import Bundle
 
-
-class LeaderLost(ProcessLost):
-    """Process 0 ended without a report, or does not answer."""
+SPOKESMAN = 1  # number of the process that reports the loss of process 0
 
 
-def follow(rank: Rank, open_device: Callable[[], str]) -> None:
+def follow(rank: Rank, open_device: Callable[[], str]) -> bool:
     """Compute the shards of this process in the run that process 0 leads, until it ends.
 
-    open_device: returns the device of this process. Process 0 reports an error of this process.
-    Raises LeaderLost if process 0 is lost.
+    open_device: returns the device of this process. Return False after an error that another
+    process reports, which is process 0, if it still works. Raises ProcessLost in process 1 if
+    process 0 is lost.
     """
-    with Meeting(rank) as meeting:
-        invitation = meeting.accept()
-        if invitation is None:
-            return
-        for number in (signal.SIGINT, signal.SIGTERM):  # process 0 saves the run and ends this one
-            signal.signal(number, signal.SIG_IGN)
-        try:
-            join(meeting, invitation, open_device())
-        except ProcessLost as error:
-            if meeting.is_reported():
-                raise
-            raise LeaderLost(error.found, error.expected, error.hint) from None
-        except Exception as error:
-            meeting.report(str(error) or type(error).__name__)
+    meeting = Meeting(rank)
+    try:
+        with meeting:
+            if invitation := meeting.accept():
+                for number in (signal.SIGINT, signal.SIGTERM):  # process 0 saves the run, ends this
+                    signal.signal(number, signal.SIG_IGN)
+                join(meeting, invitation, open_device())
+    except ProcessLost:
+        if not meeting.is_reported() and rank.number == SPOKESMAN:
             raise
+        return False
+    except ModelError:
+        return False
+    return True
 
 
 def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
@@ -56,13 +55,13 @@ def join(meeting: Meeting, invitation: Invitation, device: str) -> None:
     path = Path(invitation.folder)
     config = read_config(RunFolder(path))
     retain_freed_memory()
-    hardware.limit_kernel_caches()
+    limit_kernel_caches()
     source = training_source(config.model.family)
     data = source.load(config, path, lambda label, done, total: None)
     config = completed(config, data)
-    home, dtype = torch.device(device), hardware.DTYPES[invitation.precision]
+    home, dtype = torch.device(device), DTYPES[config.train.precision]
     state = fresh_state(config, data.prepared, home)
-    world = meeting.join(invitation)
+    world = meeting.join()
     if world is None:
         return
     share_state(state, world)
@@ -88,6 +87,6 @@ def obey(stepper: ShardedStepper, data: Data, bundle: Bundle, world: ProcessGrou
             continue
         assert data.dev is not None
         with state.evaluated():
-            rounds = DividedEvaluation(bundle, data.dev, config).rounds(world)
+            rounds = evaluation_rounds(bundle, data.dev, config, world)
             if any(world.receive().kind == END for _ in rounds):
                 return

@@ -7,19 +7,15 @@ image network, rewards after likelihood.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from attncli.training.interfaces import Progress
 from attncli.training.loggers import check_loggers
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ConfigurationError, ModelError
-from models.base.files import write_bytes
-from models.base.process import interruptible
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.bundle import build
@@ -29,27 +25,9 @@ from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import AttentionLoss
 from models.storage.settings import read_settings
 from models.storage.weights import fill_from
-from models.text.labels import read_tokenizer
 from models.text.tokenizer import Tokenizer
 
 TOKENS = 1000  # any vocabulary size: the checks do not depend on it
-
-
-def write_vocabulary(
-    folder: Path, start_from: str, learn: Callable[[], Tokenizer], progress: Progress
-) -> Tokenizer:
-    """Write the tokenizer of the initial model, or a newly learned one, to a folder; return it.
-
-    Ctrl-C can interrupt the learning.
-    """
-    if start_from:
-        tokenizer = read_tokenizer(Path(start_from))
-    else:
-        progress("learning the vocabulary", 0, 0)
-        tokenizer = interruptible(learn)
-    for name, content in tokenizer.files().items():
-        write_bytes(folder / name, content)
-    return tokenizer
 
 
 def check_buildable(config: RunConfig) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 import torch
 
 from attncli.training.events import Started
 from attncli.training.interfaces import Data, Prepared
-from attncli.training.loggers import open_loggers
-from attncli.training.loggers.base import LoggedRun
+from attncli.training.loggers import LOGGERS, LoggedRun
+from attncli.training.run.fit import reopen
 from attncli.training.run.initial_model import load_initial_weights
-from attncli.training.run.raised_limits import reopen
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
-from attncli.training.storage.counters import first_intact
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import Log
 from attncli.training.storage.state import State, restore
-from attncli.training.updates.hardware import DTYPES
+from attncli.training.updates.precision import DTYPES
 from attncli.version import __version__
 from models.base.settings import from_dict, to_dict
 from models.bundle import Bundle, build, sizes_of
@@ -49,7 +48,6 @@ class Run(NamedTuple):
     log: Log
     aligner: WordAligner
     metric_is_auto: bool = False  # True if train.metric was chosen from the dev data
-    warning: str = ""  # about a damaged checkpoint
 
     @property
     def device(self) -> torch.device:
@@ -70,15 +68,16 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     is_auto = config.train.metric == "auto"
     config = completed(config, data)
     state = fresh_state(config, data.prepared, device)
-    _, warning = first_intact(folder, lambda path: restore(state, path))
+    if folder.checkpoint.exists():
+        restore(state, folder.checkpoint)
     reopen(state.counters, config.train)
     counters = state.counters
     dtype = DTYPES[config.train.precision]
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
-    loggers = open_loggers(config.train.loggers, logged)
+    loggers = [resolve_name(LOGGERS[name])(logged) for name in dict.fromkeys(config.train.loggers)]
     log = Log(folder.log, counters.log_bytes, loggers)
     aligner = word_aligner(config.start_from)
-    return Run(folder, config, data, state, dtype, log, aligner, is_auto, warning)
+    return Run(folder, config, data, state, dtype, log, aligner, is_auto)
 
 
 def word_aligner(start_from: str) -> WordAligner:
@@ -130,7 +129,7 @@ def started(run: Run, processes: int = 1) -> Started:
         length_limits=source.length_limits,
         empty=dropped.empty,
         long=dropped.long,
-        notes=(*notes, *filter(None, [run.warning])),
+        notes=notes,
         dev=len(dev) if dev else 0,
         dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
         device=str(run.device),

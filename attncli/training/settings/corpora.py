@@ -93,11 +93,6 @@ def check_corpora(corpora: Iterable[CorpusConfig], *, name: str, most: int) -> N
             )
 
 
-def directions_of(corpora: Iterable[CorpusConfig]) -> tuple[str, ...]:
-    """Return the directions of some corpora, such as en-de, sorted."""
-    return tuple(sorted({"-".join(pair) for corpus in corpora for pair in corpus.directions}))
-
-
 def languages_of(corpora: Iterable[CorpusConfig]) -> tuple[str, ...]:
     """Return the languages of some corpora, sorted."""
     return tuple(sorted({language for corpus in corpora for language in corpus.sides}))

@@ -48,3 +48,11 @@ def linear_in_time(step: int, config: TrainConfig, share: float) -> float:
         share = max(share, (step - 1) / config.steps)
     warm = min(1.0, max(step / max(1, config.warmup), share / WARM_SHARE))
     return config.lr * max(0.0, 1 - share) * warm
+
+
+def time_share(elapsed: float, config: TrainConfig) -> float:
+    """Return the share of train.minutes that has elapsed, up to 1; 0 without that limit.
+
+    elapsed: `Counters.elapsed`, in seconds.
+    """
+    return min(1.0, elapsed / (60 * config.minutes)) if config.minutes else 0.0

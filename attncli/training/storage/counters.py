@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeVar
 
 from attncli.training.events import AlreadyFinished, FinalModel
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.tensor_file import intact, read_metadata
-from models.base.errors import DamagedError
 from models.base.files import write_text
 from models.base.parsing import parse_json
 
 PRUNED = ("step", "tokens", "seconds", "best", "ended", "kept")  # counters in finished.json
-
-Result = TypeVar("Result")
 
 
 @dataclass
@@ -56,22 +50,24 @@ def parse_counters(text: str) -> Counters:
     return dataclasses.replace(counters, kept=counters.kept and FinalModel(*counters.kept))
 
 
-def read_counters(checkpoint: Path) -> Counters:
-    """Return the counters of a checkpoint, without reading the weights."""
-    metadata = read_metadata(checkpoint)
-    with intact(checkpoint):
-        return parse_counters(metadata["counters"])
-
-
 def read_progress(folder: RunFolder) -> Counters | None:
-    """Return the counters of a run; None before its first checkpoint.
+    """Return the counters of a run, without reading its weights; None before its first checkpoint.
 
-    Raises DamagedError if finished.json or all checkpoints are damaged.
+    Raises DamagedError if finished.json or the checkpoint is damaged.
     """
-    if folder.is_pruned:
-        with intact(folder.finished):
-            return parse_counters(folder.finished.read_text("utf-8"))
-    return first_intact(folder, read_counters)[0]
+    if not folder.is_pruned:
+        return read_counters(folder)
+    with intact(folder.finished):
+        return parse_counters(folder.finished.read_text("utf-8"))
+
+
+def read_counters(folder: RunFolder) -> Counters | None:
+    """Return the counters of the checkpoint; None if there is none."""
+    if not folder.checkpoint.exists():
+        return None
+    metadata = read_metadata(folder.checkpoint)
+    with intact(folder.checkpoint):
+        return parse_counters(metadata["counters"])
 
 
 def finished_run(folder: RunFolder) -> AlreadyFinished | None:
@@ -87,22 +83,3 @@ def write_finished(folder: RunFolder) -> None:
     counters = read_progress(folder)
     record = {name: getattr(counters, name) for name in PRUNED}
     write_text(folder.finished, json.dumps(record, indent=2) + "\n")
-
-
-def first_intact(folder: RunFolder, read: Callable[[Path], Result]) -> tuple[Result | None, str]:
-    """Return the result of reading the last intact checkpoint, and a warning.
-
-    The result is None if there is no checkpoint. The warning is "" unless the last checkpoint is
-    missing or damaged and the previous one is used. Raises DamagedError if none is intact.
-    """
-    if not (folder.checkpoint.exists() or folder.previous.exists()):
-        return None, ""
-    try:
-        return read(folder.checkpoint), ""
-    except DamagedError as error:
-        try:
-            found = read(folder.previous)
-        except DamagedError:
-            hint = f"remove {folder.path}/checkpoint*.safetensors to start this run again"
-            raise DamagedError(error.found, error.expected, hint) from None
-        return found, f"{error.found}; continuing from {folder.previous.name}"

@@ -53,13 +53,6 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Metadata]:
     return tensors, metadata
 
 
-def from_bytes(content: bytes) -> dict[str, Tensor]:
-    """Return the tensors of the content of a file, which `to_bytes` made in another process."""
-    from safetensors.torch import load
-
-    return load(content)
-
-
 def read_metadata(path: Path) -> Metadata:
     """Return the metadata of a file without reading the tensors; see `read_tensors`.
 
@@ -78,7 +71,9 @@ def intact(path: Path) -> Iterator[None]:
         raise DamagedError(f"{path} is missing", "a file written by `attn train`") from None
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
         raise DamagedError(
-            f"{path} is damaged ({type(error).__name__}: {error})", "a file written by `attn train`"
+            f"{path} is damaged ({type(error).__name__}: {error})",
+            "a file written by `attn train`",
+            "choose another -o; --start-from starts from the weights of this run",
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Precision of matrix products for `train.precision = "auto"`: a rule by hardware and size.
+"""Precision of matrix products for `train.precision = "auto"`, by hardware and size; kernel caches.
 
 Hardware that computes bf16 products computes large ones several times as fast as fp32 products. On
 a CPU, casts and the compilation of a kernel for each shape cost more than small products save. One
@@ -11,43 +11,45 @@ thread of an AMD EPYC with AVX512-bf16, an update in fp32 over one in bf16, by `
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
 
 import torch
 
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.folder import RunFolder, store_train
-from attncli.training.updates.hardware import computes_bf16
 from models.config.tables import ModelConfig
 
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}  # values of train.precision
+CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # oneDNN, ideep
+KERNELS = "64"  # kernels kept by each cache; its default is 1024
 LARGE = 2**25  # multiplications from which on bf16 is used on a CPU
 
 
-def chosen_precision(
-    model: ModelConfig, train: TrainConfig, device: torch.device, *, least: int = LARGE
-) -> str:
-    """Return fp32 or bf16: that of the settings; for auto, by hardware and size.
-
-    least: multiplications of a layer from which on a CPU uses bf16.
-    """
+def chosen_precision(model: ModelConfig, train: TrainConfig, device: torch.device) -> str:
+    """Return fp32 or bf16: that of the settings; for auto, by hardware and size."""
     if train.precision != "auto":
         return train.precision
     positions = train.batch_tokens // max(1, train.shards)
     products = positions * model.embedding * model.hidden  # of a layer from one size to the other
-    is_large = device.type != "cpu" or products >= least
+    is_large = device.type != "cpu" or products >= LARGE
     return "bf16" if is_large and computes_bf16(device) else "fp32"
 
 
-def with_precision(
-    folder: RunFolder, model: ModelConfig, train: TrainConfig, device: torch.device
-) -> TrainConfig:
-    """Return the settings with fp32 or bf16 in place of auto, and store the choice in the run.
+def computes_bf16(device: torch.device) -> bool:
+    """Return True if the device computes bf16 products in hardware."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    if device.type != "cpu":
+        return False
+    names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    return any(getattr(torch.cpu, name, lambda: False)() for name in names)
 
-    A resumed run therefore keeps it on any machine. Only the first versions stored auto in a run
-    that has a checkpoint; they used bf16 for every size.
+
+def limit_kernel_caches() -> None:
+    """Limit the number of compiled kernels that oneDNN caches.
+
+    In bf16, oneDNN compiles a kernel of about 1 MB for each shape, and batches rarely have the same
+    shape. A thousand kernels take most of the memory of a small model, and reusing them saves no
+    measurable time. Both caches read the environment when they are first used.
     """
-    begun = folder.checkpoint.exists() or folder.previous.exists()
-    precision = chosen_precision(model, train, device, least=0 if begun else LARGE)
-    train = replace(train, precision=precision)
-    store_train(folder, train)
-    return train
+    for name in CACHES:
+        os.environ.setdefault(name, KERNELS)

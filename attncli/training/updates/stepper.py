@@ -13,9 +13,8 @@ from attncli.data.batching import gather
 from attncli.training.events import Stepped
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import learning_rate
+from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.storage.state import State
-from attncli.training.updates.clock import Clock, time_share
 from models.base.errors import ModelError
 from models.base.types import Batch
 from models.images.noun_swap import with_swaps
@@ -37,7 +36,7 @@ class Stepper:
 
     def __init__(self, state: State, config: TrainConfig, dtype: torch.dtype) -> None:
         self.state, self.config, self.dtype = state, config, dtype
-        self.clock = Clock(state.counters)
+        self.clock = time.monotonic()
         self.parameters: list[Tensor] = list(state.learned.values())
         self.device = self.parameters[0].device
         self.attention_loss = AttentionLoss(config.attention, state.model)
@@ -66,6 +65,12 @@ class Stepper:
             sums.tokens,
             seconds,
         )
+
+    def count_time(self) -> None:
+        """Add the time since the last call to the training time of the run."""
+        now = time.monotonic()
+        self.state.counters.elapsed += now - self.clock
+        self.clock = now
 
     def compute(self, update: UpdateBatch, rate: float) -> tuple[UpdateSums, float]:
         """Compute an update at a learning rate; return its sums and the norm of its gradient."""

@@ -13,7 +13,7 @@ from attncli.commands.compare import run as compare_run
 from attncli.commands.compare.settings import base_config
 from attncli.jobs import compare
 from attncli.jobs.compare import check_all
-from attncli.jobs.compared.base import ComparedFiles
+from attncli.jobs.compared import ComparedFiles
 from attncli.jobs.variants import find
 from attncli.shell import app
 from attncli.tasks.caption.evaluation import evaluate_captions

@@ -10,8 +10,7 @@ import pytest
 
 from attncli.jobs import runs as job
 from attncli.training.events import AlreadyFinished
-from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.lock import locked
+from attncli.training.storage.folder import RunFolder, locked
 from models import load_translator
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn

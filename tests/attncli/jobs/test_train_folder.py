@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,18 +11,13 @@ from attncli.jobs.installed import verify
 from attncli.jobs.train import dry_run
 from attncli.training.events import (
     AlreadyFinished,
-    FinalModel,
     Interrupted,
-    Started,
 )
 from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.tensor_file import read_metadata
 from models.base.errors import ModelError
-from models.catalogue.presets import PRESETS
 from tests.attncli.training.small import (
     Texts,
     after,
-    assert_same,
     run,
     small_config,
 )
@@ -56,25 +49,6 @@ def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_
     assert "config.toml is not TOML" in refusal(texts, folder, "train.steps=2")
 
 
-def test_a_run_keeps_the_recipe_that_its_preset_had(
-    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = {}
-    for optimiser, rate in (("adam", 0.003), ("muon", 0.01)):
-        recipe = {**PRESETS["transformer-nano"].train, "optimiser": optimiser, "lr": rate}
-        changed = PRESETS["transformer-nano"]._replace(train=recipe)
-        monkeypatch.setitem(PRESETS, "transformer-nano", changed)
-        config[optimiser] = small_config(texts, "train.steps=8")
-    for folder, rerun in (("unbroken", "adam"), ("broken", "muon")):
-        with pytest.raises(Interrupted):
-            run(config["adam"], tmp_path / folder, after(4))
-        run(config[rerun], tmp_path / folder)
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
-    other = replace(config["muon"], train=replace(config["muon"].train, lr=0.02))
-    with pytest.raises(ModelError, match="train.lr was 0.003, now 0.02"):
-        run(other, tmp_path / "broken")
-
-
 def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -> None:
     folder = tmp_path / "home"
     folder.mkdir()
@@ -86,37 +60,24 @@ def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -
     assert "cannot write" in refusal(texts, folder / "thesis.doc" / "below")
 
 
-def interrupted(texts: Texts, folder: Path) -> None:
-    """Leave a run with two checkpoints, of updates 5 and 7."""
-    with pytest.raises(Interrupted):
-        run(small_config(texts), folder, after(10))
-    assert step_of(checkpoints(folder)[0]) > step_of(checkpoints(folder)[1]) > 0
-
-
-def step_of(checkpoint: Path) -> int:
-    step = json.loads(read_metadata(checkpoint)["counters"])["step"]
-    assert isinstance(step, int)
-    return step
-
-
-def checkpoints(folder: Path) -> list[Path]:
-    return [RunFolder(folder).checkpoint, RunFolder(folder).previous]
-
-
 def test_damaged_checkpoints_are_refused(texts: Texts, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    interrupted(texts, folder)
-    whole = [path.read_bytes() for path in checkpoints(folder)]
+    with pytest.raises(Interrupted):
+        run(small_config(texts), folder, after(10))
+    checkpoint = RunFolder(folder).checkpoint
+    whole = checkpoint.read_bytes()
     from safetensors.torch import save
 
     few = save({"model/x": torch.zeros(1)}, metadata={"counters": "{}"})
     other = save({"model/x": torch.zeros(1)}, metadata={"counters": '{"no": 1}'})
-    for damaged in (whole[0][:-1], whole[0][:100], b"", few, other):
-        for path in checkpoints(folder):
-            path.write_bytes(damaged)
+    for damaged in (whole[:-1], whole[:100], b"", few, other):
+        checkpoint.write_bytes(damaged)
         assert "checkpoint.safetensors is damaged" in refusal(texts, folder)
-    for path, content in zip(checkpoints(folder), whole, strict=True):
-        path.write_bytes(content)
+    for place in (0.01, 0.03, 0.3, 0.6, 0.9999):
+        checkpoint.write_bytes(whole)
+        flip(checkpoint, place)
+        assert "--start-from" in refusal(texts, folder)
+    checkpoint.write_bytes(whole)
     ids = folder / "data" / "source.ids"
     content = ids.read_bytes()
     ids.write_bytes(content[:-2])
@@ -126,23 +87,6 @@ def test_damaged_checkpoints_are_refused(texts: Texts, tmp_path: Path) -> None:
     (folder / "data" / "SHA256SUMS").unlink()  # a run of an earlier version
     ids.write_bytes(content[:-2])
     assert "tokenised corpus" in refusal(texts, folder)
-
-
-@pytest.mark.parametrize("at", [0.01, 0.03, 0.3, 0.6, 0.9999, None])
-def test_the_previous_checkpoint_replaces_a_damaged_or_missing_one(
-    at: float | None, texts: Texts, tmp_path: Path
-) -> None:
-    run(small_config(texts), tmp_path / "unbroken")
-    folder = tmp_path / "broken"
-    interrupted(texts, folder)
-    step = step_of(RunFolder(folder).previous)
-    flip(checkpoints(folder)[0], at) if at else checkpoints(folder)[0].unlink()
-    started = run(small_config(texts), folder)[0]
-    assert isinstance(started, Started) and started.step == step
-    [warning] = started.notes
-    assert ("damaged" if at else "is missing") in warning
-    assert warning.endswith("continuing from checkpoint.previous.safetensors")
-    assert_same(folder, tmp_path / "unbroken")
 
 
 def test_verify_covers_checkpoints_snapshots_and_prepared_data(
@@ -159,26 +103,13 @@ def test_verify_covers_checkpoints_snapshots_and_prepared_data(
     snapshot.write_bytes(whole)
     run(config, folder)
     assert verify(folder) == ""
-    for name in ("checkpoint", "checkpoint.previous", "snapshots/10", "data/target.ids"):
+    for name in ("checkpoint", "snapshots/10", "data/target.ids"):
         path = folder / (name if "/t" in name else f"{name}.safetensors")
         content = path.read_bytes()
         flip(path, 0.9)
         with pytest.raises(ModelError, match=path.name):
             verify(folder)
         path.write_bytes(content)
-
-
-def test_a_finished_run_with_a_damaged_checkpoint_is_finished_again(
-    texts: Texts, tmp_path: Path
-) -> None:
-    config = small_config(texts, "train.average=2")
-    run(config, tmp_path / "unbroken")
-    run(config, tmp_path / "broken")
-    last = RunFolder(tmp_path / "broken").checkpoint
-    last.write_bytes(last.read_bytes().replace(b"14 updates", b"13 updates"))
-    started, *_, final = run(config, tmp_path / "broken")
-    assert isinstance(started, Started) and isinstance(final, FinalModel)
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
 
 
 def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(

@@ -11,8 +11,7 @@ import pytest
 
 from attncli.training import loggers
 from attncli.training.events import Interrupted
-from attncli.training.loggers import LOGGERS
-from attncli.training.loggers.base import LoggedRun, numbers
+from attncli.training.loggers import LOGGERS, LoggedRun, numbers
 from attncli.training.storage.log import read_log
 from models.base.errors import ModelError
 from tests.attncli.training.small import Texts, after, assert_same, run, small_config

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,11 +12,11 @@ import pytest
 
 from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
 from attncli.training.run.command_line import settings
-from attncli.training.run.raised_limits import is_over, reopen
+from attncli.training.run.fit import is_over, reopen
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.storage.counters import Counters, read_counters
 from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.updates import clock
+from attncli.training.updates import stepper
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn
@@ -31,7 +32,8 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
         now[0] += 6
         return train_on(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    clocks = SimpleNamespace(monotonic=lambda: now[0], perf_counter=time.perf_counter)
+    monkeypatch.setattr(stepper, "time", clocks)
     monkeypatch.setattr(Stepper, "train_on", step)
 
 
@@ -60,8 +62,8 @@ def test_an_interrupted_run_uses_the_time_that_is_left(
             run(config, tmp_path / "parts", lambda calls=calls, n=polls: next(calls) >= n)  # type: ignore[misc]
     run(config, tmp_path / "parts")
     assert_same(tmp_path / "whole", tmp_path / "parts")
-    counters = read_counters(RunFolder(tmp_path / "parts").checkpoint)
-    assert (counters.step, counters.elapsed) == (12, 72)
+    counters = read_counters(RunFolder(tmp_path / "parts"))
+    assert counters and (counters.step, counters.elapsed) == (12, 72)
 
 
 def test_the_preset_does_not_end_a_run_with_a_time_limit(tmp_path: Path) -> None:
@@ -113,7 +115,8 @@ def test_a_run_continues_by_its_folder(texts: Texts, tmp_path: Path, attn: Attn)
     attn("train", texts.train, "-o", folder, *chosen, "-s", "train.steps=3")
     assert "finished before, after 3 updates" in attn("train", folder).err
     said = attn("train", folder, "-s", "train.steps=5").err
-    assert read_counters(RunFolder(tmp_path / "run").checkpoint).step == 5
+    counters = read_counters(RunFolder(tmp_path / "run"))
+    assert counters and counters.step == 5
     assert "no dev set" not in said  # a part of the pairs was held out
     assert "without config.toml" in attn("train", tmp_path, status=1).err
 

@@ -14,7 +14,7 @@ import pytest
 from attncli.shell import app
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.distributed import evaluation
-from attncli.training.run import snapshots
+from attncli.training.run import saving
 from attncli.training.settings.config import RunConfig
 from attncli.training.storage.log import read_log
 from models.base.errors import ModelError, ResourceError
@@ -171,7 +171,7 @@ def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path
     config = small_config(texts, *FEW[:-1])  # the run knows its shards
     killed = at(1, 4, signal_self(signal.SIGKILL))
     assert train_in(3, config, folder, before=killed) == [1, -signal.SIGKILL, 1]
-    assert said(folder).startswith("0: a process of this run was killed")
+    assert said(folder).startswith("0: a process of this run was lost")
     assert len(said(folder).splitlines()) == 1
     assert train_in(1, config, folder) == [0]
     assert_equal_weights(folder, tmp_path / "unbroken")
@@ -186,9 +186,9 @@ def fail() -> None:
 
 KILLED = -signal.SIGKILL
 FAULTS = {  # process, update and fault; statuses; what is told
-    "killed": ((0, 5, signal_self(signal.SIGKILL)), [KILLED, 1], "1: a process of this run was k"),
+    "killed": ((0, 5, signal_self(signal.SIGKILL)), [KILLED, 1], "1: a process of this run was l"),
     "failed": ((1, 2, fail), [1, 1], "0: process 1 of the run ended: the memory is exhausted"),
-    "silent": ((1, 4, signal_self(signal.SIGSTOP)), [1, KILLED], "0: a process of this run did n"),
+    "silent": ((1, 4, signal_self(signal.SIGSTOP)), [1, KILLED], "0: a process of this run was l"),
 }
 
 
@@ -196,7 +196,7 @@ FAULTS = {  # process, update and fault; statuses; what is told
 def test_the_loss_of_a_process_is_told_in_one_line(
     name: str, texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.jobs.train.WAIT_SECONDS", 3.0)
+    monkeypatch.setattr("attncli.training.distributed.meeting.WAIT_SECONDS", 3.0)
     fault, statuses, message = FAULTS[name]
     folder, config = tmp_path / "run", small_config(texts, *FEW)
     assert train_in(2, config, folder, before=at(*fault)) == statuses
@@ -209,7 +209,7 @@ def test_a_full_disk_ends_all_processes(
     def fail(*arguments: object) -> None:
         raise ResourceError("the disk is full")
 
-    monkeypatch.setattr(snapshots, "save_checkpoint", fail)
+    monkeypatch.setattr(saving, "save_checkpoint", fail)
     folder, config = tmp_path / "run", small_config(texts, *FEW)
     assert train_in(2, config, folder) == [1, 0]
     assert said(folder) == "0: the disk is full"

@@ -14,7 +14,7 @@ from attncli.jobs.train import train
 from attncli.training.distributed.rank import Rank
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Interrupted
-from attncli.training.run.follower import LeaderLost, follow
+from attncli.training.run.follower import follow
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
 from tests.attncli.training import processes
@@ -57,12 +57,13 @@ def train_in(
     def work(number: int) -> int:
         ShardedStepper.execute = watched  # type: ignore[method-assign, assignment]
         try:
-            follow(Rank(number, size), lambda: "cpu") if number else lead()
+            if number:
+                return 0 if follow(Rank(number, size), lambda: "cpu") else 1
+            lead()
         except Interrupted:
             return 3
         except ModelError as error:
-            if number == 0 or isinstance(error, LeaderLost):
-                sys.stderr.write(f"{number}: {error}\n")
+            sys.stderr.write(f"{number}: {error}\n")
             return 1
         return 0
 

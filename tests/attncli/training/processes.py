@@ -88,10 +88,10 @@ def group_of(size: int, work: Callable[[ProcessGroup], None], errors: Path) -> N
     """Do some work in every process of a group; check that it succeeds."""
 
     def joined(number: int) -> None:
-        invitation = Invitation("", "fp32", 1, 60.0)
+        invitation = Invitation("", 1)
         with Meeting(Rank(number, size)) as meeting:
             if number:
-                world: World | None = meeting.join(invitation)
+                world: World | None = meeting.join()
             else:
                 world = meeting.invite(invitation, lambda done, total: None, lambda: False)
             assert isinstance(world, ProcessGroup)

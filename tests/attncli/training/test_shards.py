@@ -11,8 +11,15 @@ import torch
 from torch import Tensor
 
 from attncli.training.distributed.rank import Rank, own_rank
-from attncli.training.distributed.shards import blocks, divided, seed_of, split
-from attncli.training.distributed.tree import Subtree, TreeSum, sum_in_order
+from attncli.training.distributed.shards import (
+    Subtree,
+    TreeSum,
+    blocks,
+    divided,
+    seed_of,
+    split,
+    sum_in_order,
+)
 from attncli.training.distributed.world import ALONE, ProcessGroup, World
 from attncli.training.settings.config import TrainConfig
 from models.base.errors import ModelError

@@ -38,12 +38,15 @@ from attncli.tasks.caption.training.files import (
 from attncli.tasks.caption.training.self_critical import SelfCritical
 from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.run.encoder_choice import start_advice
-from attncli.training.run.initial_model import write_vocabulary
+from attncli.training.run.configuration import start_advice
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.settings.preparation import Preparation, preparation
-from attncli.training.sources.vocabulary import learn_side
-from attncli.training.storage.prepared_folder import prepare_folder
+from attncli.training.sources.preparation import (
+    Preparation,
+    learn_side,
+    preparation,
+    prepare_folder,
+    write_vocabulary,
+)
 from models.base.errors import ModelError
 from models.text.tokenizer import Tokenizer
 

@@ -22,7 +22,7 @@ from attncli.data.images.captions import Captioned, read_captions, styled
 from attncli.data.text.token_writing import SideWriter, id_type
 from attncli.data.text.tokens import Dropped, Side, read_side
 from attncli.training.settings.config import DataConfig
-from attncli.training.storage.prepared_folder import read_made, reading
+from attncli.training.sources.preparation import read_made, reading
 from models.base.errors import ModelError
 from models.base.files import write_errors, write_text
 from models.text.tokenizer import Tokenizer

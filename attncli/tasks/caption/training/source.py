@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.training.run.encoder_choice import names_shipped_network
-from attncli.training.sources.base import TrainingSource
+from attncli.training.run.configuration import names_shipped_network
+from attncli.training.sources import TrainingSource
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:

@@ -17,11 +17,15 @@ from attncli.embedded import Splits
 from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.run.initial_model import write_vocabulary
 from attncli.training.settings.config import DataConfig
-from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import MOST_LINES, learn_side
-from attncli.training.storage.prepared_folder import read_made, reading
+from attncli.training.sources.preparation import (
+    MOST_LINES,
+    Preparation,
+    learn_side,
+    read_made,
+    reading,
+    write_vocabulary,
+)
 from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.config.tables import TokenizerConfig

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from attncli.data.training_samples import ShownExample, spread
+from attncli.render.training_samples import heat_map
 from attncli.scoring.labels import score_labels
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
-from attncli.training.sources.heat_map import heat_map
 from models.base.types import Batch, Classification
 from models.bundle import Bundle
 from models.config.tables import ModelConfig

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.training.settings.preparation import preparation
-from attncli.training.sources.base import TrainingSource
+from attncli.training.sources import TrainingSource
+from attncli.training.sources.preparation import preparation
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:

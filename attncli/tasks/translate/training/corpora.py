@@ -17,9 +17,13 @@ from attncli.terminal.plurals import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig
-from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import MOST_LINES
-from attncli.training.storage.prepared_folder import prepare_folder, read_made, reading
+from attncli.training.sources.preparation import (
+    MOST_LINES,
+    Preparation,
+    prepare_folder,
+    read_made,
+    reading,
+)
 from models.base.files import write_text
 from models.text.languages import BACK_TRANSLATED
 from models.text.tokenizer import Tokenizer

@@ -15,11 +15,17 @@ from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.embedded import Splits, grammar
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.run.initial_model import write_vocabulary
 from attncli.training.settings.config import DataConfig
-from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import MOST_LINES, count_words, size_for
-from attncli.training.storage.prepared_folder import prepare_folder, read_made, reading
+from attncli.training.sources.preparation import (
+    MOST_LINES,
+    Preparation,
+    count_words,
+    prepare_folder,
+    read_made,
+    reading,
+    size_for,
+    write_vocabulary,
+)
 from models.base.files import write_text
 from models.config.tables import TokenizerConfig
 from models.text.tokenizer import Tokenizer

@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 
 from attncli.data.training_samples import ShownExample, spread
+from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import exact_match, references_by_output
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
-from attncli.training.sources.heat_map import heat_map
 from attncli.training.updates.metrics import metric_for, metric_scores
 from models import load_translator
 from models.alignment import align_translations, choose_head

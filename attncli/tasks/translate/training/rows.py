@@ -24,9 +24,13 @@ from attncli.tasks.translate.training.data import sampled_lines, write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.row_images import RowImages
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.settings.preparation import Preparation
-from attncli.training.sources.vocabulary import MOST_LINES
-from attncli.training.storage.prepared_folder import prepare_folder, read_made, reading
+from attncli.training.sources.preparation import (
+    MOST_LINES,
+    Preparation,
+    prepare_folder,
+    read_made,
+    reading,
+)
 from models.base.files import write_text
 from models.base.types import Batch
 from models.bundle import Bundle

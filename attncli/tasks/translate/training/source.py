@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from attncli.training.settings.corpora import check_corpora, with_absolute_paths
-from attncli.training.settings.preparation import preparation
-from attncli.training.sources.base import TrainingSource
+from attncli.training.sources import TrainingSource
 from attncli.training.sources.output_length import fit_limits
+from attncli.training.sources.preparation import preparation
 from models.base.errors import ModelError
 from models.sources.rows import columns_of
 from models.text.tokenizer import check_joint

@@ -11,16 +11,15 @@ import pytest
 
 from attncli.commands.train.command import default_folder
 from attncli.commands.train.files import spread
-from attncli.commands.train.run import memory_advice
-from attncli.commands.train.stop import Stop, stopping
+from attncli.commands.train.run import Stop, memory_advice, stopping
 from attncli.training.run.command_line import settings
 from attncli.training.run.configuration import run_config
 from attncli.training.run.initial_model import check_buildable
-from attncli.training.settings.changes import differences
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.sources import training_source
+from attncli.training.storage.claim import differences
 from models.base.errors import ModelError
 from models.base.registry import source_name
 from models.base.settings import from_dict

@@ -77,15 +77,3 @@ def test_automatic_precision_is_chosen_once_and_kept_by_a_resumed_run(
     found, expected = outcome(tmp_path / "auto"), outcome(tmp_path / "fixed")
     for part in ("counters", "bundle", "checkpoint"):
         assert found[part] == expected[part]
-
-
-def test_a_run_of_the_first_versions_continues_in_bf16(tmp_path: Path) -> None:
-    config = few(small_config(write_texts(tmp_path)))
-    folder = RunFolder(tmp_path / "run")
-    with pytest.raises(Interrupted):
-        run(config, folder.path, after(2))
-    text = folder.config.read_text("utf-8")
-    assert 'precision = "fp32"' in text
-    folder.config.write_text(text.replace('precision = "fp32"', 'precision = "auto"'), "utf-8")
-    events = run(config, folder.path)
-    assert isinstance(events[0], Started) and events[0].precision == "bf16"

@@ -1,21 +1,31 @@
-"""The interface of a kind of input in `attn models compare`."""
+"""Comparisons by kind of input: one class per kind, named in attncli.tasks.table.
+
+Each kind states its variants and defaults, shares its data between the runs, and scores a trained
+model. Nothing here imports torch before data are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from attncli.data.text import corpus
 from attncli.scoring.comparison import QualityScore
+from attncli.tasks.table import COMPARISONS
 from attncli.training.run.command_line import InputFiles
+from models.base.errors import ConfigurationError, ModelError
+from models.base.files import write_errors, write_text
+from models.base.registry import source_name
 
 if TYPE_CHECKING:
     from attncli.data.alignments.links import PairLinks
     from attncli.training.events import FinalModel
     from attncli.training.interfaces import Progress, Report
     from attncli.training.settings.config import DataConfig, RunConfig
-    from models.config.tables import TokenizerConfig
 
 
 class ComparedFiles(NamedTuple):
@@ -103,9 +113,44 @@ class ComparedSource:
         """Return the scores of a trained model."""
         return resolve_name(self.scoring)(trained, sets)
 
-    def files_key(self, data: DataConfig, tokenizer: TokenizerConfig, max_source: int) -> Hashable:
-        """Return a key that is equal for runs whose prepared files are equal.
 
-        Runs of one comparison may differ in their seed, which only samples lines for the tokenizer.
-        """
-        return data, tokenizer, max_source
+@cache
+def find_compared_source(name: str) -> ComparedSource:
+    """Return the comparison of a kind of input; raise a ModelError if the kind has none."""
+    if name not in COMPARISONS:
+        raise ConfigurationError(
+            f"a comparison of models whose input is {name}", f"models for {', '.join(COMPARISONS)}"
+        )
+    return resolve_name(COMPARISONS[name])()
+
+
+def compared_source(family: str) -> ComparedSource:
+    """Return the comparison of a family; raise a ModelError if the family is unknown."""
+    return find_compared_source(source_name(family))
+
+
+def write_tables(folder: Path, tables: Mapping[str, str]) -> list[Path]:
+    """Write tables, given as name: content, as NAME.tsv; return their absolute paths."""
+    paths = [(folder / f"{name}.tsv").absolute() for name in tables]
+    for path, text in zip(paths, tables.values(), strict=True):
+        write_same(path, text)
+    return paths
+
+
+def write_same(path: Path, text: str) -> None:
+    """Write a file; raise a ModelError if it exists with other content."""
+    with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        write_text(path, text)
+    elif path.read_text("utf-8") != text:
+        raise ModelError(
+            f"{path} contains data of other settings", "the same settings", "choose another -o"
+        )
+
+
+def mark_of(groups: Iterable[Iterable[Path | str]], more: str = "") -> str:
+    """Return a hash of the content of groups of files, and of a text; see `Sets.mark`."""
+    named = [list(paths) for paths in groups]
+    hashes = [corpus.fingerprint(paths) for paths in named if paths]
+    return hashlib.sha256(f"{hashes}{more}".encode()).hexdigest()

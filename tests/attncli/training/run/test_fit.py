@@ -16,16 +16,15 @@ from attncli.data.batching import epoch_plan
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Scores, Stepped
 from attncli.training.interfaces import UpdateBatch
-from attncli.training.loop.fit import due, judged, limit_reached
-from attncli.training.loop.log_means import add_update, interval_record
+from attncli.training.run.fit import due, judged, limit_reached
 from attncli.training.run.run import fresh_state
+from attncli.training.run.saving import averaged
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import learning_rate
+from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import training_source
 from attncli.training.storage.counters import Counters
+from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import State
-from attncli.training.updates.clock import time_share
-from attncli.training.updates.evaluation import averaged
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes

@@ -2,30 +2,46 @@
 
 for event in fit(state, data, evaluate, config):
     ...
+
+A finished run whose limits are raised continues (train.steps, epochs, minutes, patience). The kept
+weights stay the best ones until an evaluation improves on them, also if they are the average of
+several evaluations. Training time counts from the first update, over all processes of a run, and
+includes evaluations and checkpoints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
+import numpy as np
 import torch
 
-from attncli.data.batching import Examples
+from attncli.data.batching import Examples, epoch_plan
 from attncli.terminal.plurals import counted
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.events import Ended, Evaluated, Event, Scores
 from attncli.training.interfaces import RewardLoss, UpdateBatch
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import warm_up
-from attncli.training.storage.counters import Counters
+from attncli.training.settings.schedule import time_share, warm_up
+from attncli.training.storage.counters import Counters, read_counters
+from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.state import State
-from attncli.training.updates.clock import time_share
-from attncli.training.updates.epoch import Epoch, start_epoch
 from attncli.training.updates.metrics import improves, value_of
 from attncli.training.updates.stepper import Stepper
+from models.encoders.image import pretrained_encoder
+from models.families.encoder_decoder import EncoderDecoder
 
 Evaluate = Callable[[State], Scores]
+
+
+class Epoch(NamedTuple):
+    """One pass over the data."""
+
+    number: int  # from 0
+    examples: Examples
+    plan: list[np.ndarray]  # batches, as arrays of example numbers
 
 
 def fit(
@@ -71,10 +87,10 @@ def fit_epoch(
         numbers = plan[counters.batch]
         by_reward = counters.epoch + 1 >= config.self_critical_from
         progress = (counters.batch + 1) / len(plan)
-        stepper.clock.read()
+        stepper.count_time()
         update = UpdateBatch(epoch.examples, numbers, reward_loss if by_reward else None)
         event = stepper.train_on(update, progress)
-        stepper.clock.read()
+        stepper.count_time()
         counters.batch += 1
         yield event._replace(elapsed=counters.elapsed)
 
@@ -128,3 +144,49 @@ def limit_reached(counters: Counters, config: TrainConfig) -> str:
     if time_share(counters.elapsed, config) >= 1:
         return f"{config.minutes:g} minutes of training done"
     return ""
+
+
+def can_continue(folder: RunFolder, config: TrainConfig) -> bool:
+    """Return True if a finished run has not reached the limits of these settings.
+
+    A run without a checkpoint (`attn runs prune`) cannot continue.
+    """
+    counters = read_counters(folder)
+    return counters is not None and not is_over(counters, config)
+
+
+def is_over(counters: Counters, config: TrainConfig) -> bool:
+    """Return True if a limit is reached, or training stops early."""
+    stops_early = 0 < config.patience <= counters.waits
+    return stops_early or bool(limit_reached(counters, config))
+
+
+def reopen(counters: Counters, config: TrainConfig) -> None:
+    """Let a finished run continue, unless it has reached its limits."""
+    if not counters.ended or is_over(counters, config):
+        return
+    if counters.kept and counters.kept.score is not None and counters.kept.which != "best":
+        counters.best, counters.best_loss = counters.kept.score, None
+        counters.best_step = counters.kept.step
+    counters.ended, counters.kept = "", None
+
+
+def start_epoch(
+    model: EncoderDecoder, examples: Examples, config: TrainConfig, number: int
+) -> Epoch:
+    """Return an epoch of some examples; freeze or unfreeze the pretrained encoder."""
+    if config.encoder_from and (encoder := pretrained_encoder(model)):
+        encoder.unfreeze() if number + 1 >= config.encoder_from else encoder.freeze()
+    examples = examples.at(number)
+    return Epoch(number, examples, batches_of(examples, config, number))
+
+
+def batches_of(examples: Examples, config: TrainConfig, number: int = 0) -> list[np.ndarray]:
+    """Return the batches of an epoch, as arrays of example numbers, in training order."""
+    return epoch_plan(
+        examples,
+        config.batch_tokens,
+        seed=config.seed,
+        epoch=number,
+        both_sides=config.sort == "both_sides",
+    )

@@ -10,7 +10,7 @@ import torch
 from attncli.jobs.train import train
 from attncli.tasks.caption.training import data as image_data
 from attncli.training.run.command_line import InputFiles, settings
-from attncli.training.run.encoder_choice import start_advice
+from attncli.training.run.configuration import start_advice
 from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError

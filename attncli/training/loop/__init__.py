@@ -1,1 +1,0 @@
-"""The training loop: a generator of events."""

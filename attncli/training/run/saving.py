@@ -1,0 +1,169 @@
+"""Weights that a run writes: checkpoint, snapshots, the best bundle with its card, the final model.
+
+At the end the bundle has the best weights, or the average of the last snapshots if it scores
+better, and names the head to align with.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from attncli.render.plots import curves
+from attncli.training.distributed.evaluation import lead_evaluation
+from attncli.training.distributed.world import ALONE
+from attncli.training.events import Evaluated, FinalModel
+from attncli.training.interfaces import Report
+from attncli.training.run.run import Run
+from attncli.training.sources import training_source
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.log import read_log
+from attncli.training.storage.state import content
+from attncli.training.storage.tensor_file import read_tensors, to_bytes
+from attncli.training.updates.metrics import improves, value_of
+from models.base.files import write_bytes, write_errors
+from models.bundle import save as save_bundle
+from models.config.tables import AlignConfig
+from models.families.encoder_decoder import EncoderDecoder
+from models.storage.about import About
+
+
+def save_checkpoint(run: Run) -> None:
+    """Write the checkpoint; without a dev set, write the current weights as the bundle too."""
+    save_state(run)
+    if run.data.dev is None:
+        save_weights(run, f"as it was after update {run.state.counters.step}")
+
+
+def save_state(run: Run) -> None:
+    """Write the checkpoint."""
+    run.log.sync()
+    run.state.counters.log_bytes = run.log.size
+    write_bytes(run.folder.checkpoint, content(run.state))
+
+
+def save_evaluated(run: Run, event: Evaluated) -> None:
+    """Write a snapshot and the checkpoint; write the bundle too if the score is the best so far."""
+    counters, count = run.state.counters, run.config.train.average
+    if count:
+        with write_errors(run.folder.snapshots):
+            run.folder.snapshots.mkdir(exist_ok=True)
+        write_bytes(run.folder.snapshot(counters.step), to_bytes(run.state.weights()))
+        counters.snapshots = [*counters.snapshots, event.step][-count:]
+    if event.gained:
+        save_weights(run, f"best of the evaluations, at update {event.step}")
+    save_checkpoint(run)
+    remove_old(run.folder, counters.snapshots)
+
+
+def remove_old(folder: RunFolder, steps: list[int]) -> None:
+    """Remove snapshots other than those of the given steps."""
+    for path in folder.snapshots.glob("*.safetensors"):
+        if path not in [folder.snapshot(step) for step in steps]:
+            path.unlink(missing_ok=True)
+
+
+def save_weights(run: Run, description: str) -> None:
+    """Write the state's weights as the bundle of the run folder."""
+    with run.state.evaluated() as model:
+        save_model(run, model, description)
+
+
+def save_model(run: Run, model: EncoderDecoder, description: str) -> None:
+    """Write a model as the bundle of the run folder."""
+    best, languages = run.state.counters.best, run.config.tokenizer.languages
+    score = "" if best is None else f"{run.config.train.metric} {best:.2f} (dev)"
+    about = About(languages=languages, score=score).to_dict()
+    save_bundle(run.bundle(model), run.folder.path, card=card(run, description), about=about)
+
+
+def card(run: Run, weights: str) -> str:
+    """Return the model card as Markdown. weights: description of the weights in the bundle."""
+    config, state = run.config, run.state
+    source = training_source(config.model.family)
+    data = ", ".join(Path(path).name for path in source.files(config.data)) or source.embedded
+    start = f"- Initial model: {Path(config.start_from).name}\n" if config.start_from else ""
+    best = "none" if state.counters.best is None else f"{state.counters.best:.2f}"
+    return (
+        f"# {config.preset}\n\n"
+        f"An attn model of family `{config.model.family}`, "
+        f"{state.model.parameter_count():,} parameters.\n\n"
+        "## Data and licence\n\n"
+        f"- Trained on: {data}\n"
+        "- Licence: not stated; add it before sharing the model\n\n"
+        "## Recipe\n\n"
+        "- Command: `attn train config.toml -o NEW_FOLDER`, with the config.toml of the run\n"
+        f"{start}"
+        f"- Weights: {weights}\n"
+        f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n\n"
+        "## Scores\n\n"
+        f"- Best dev score ({config.train.metric}): {best}\n"
+    )
+
+
+def finish(run: Run, report: Report) -> FinalModel:
+    """Select the best weights, or the average of the last snapshots if it scores better."""
+    counters = run.state.counters
+    # random numbers are restored, so that a run whose limits are raised continues as it would have
+    with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
+        final = select(run, report)
+    draw_curves(run)
+    remove_old(run.folder, counters.snapshots)  # a killed process may have left some
+    counters.kept = final
+    save_state(run)
+    return final
+
+
+def select(run: Run, report: Report) -> FinalModel:
+    """Return the final model; write it if it is not the bundle already."""
+    counters, metric = run.state.counters, run.config.train.metric
+    if run.data.dev is None:
+        return FinalModel("last", None, counters.step)
+    best = FinalModel("best", counters.best, counters.best_step, metric)
+    final = save_average(run, report) or best
+    choose_head(run)
+    return final
+
+
+def save_average(run: Run, report: Report) -> FinalModel | None:
+    """Write the mean of the last snapshots as the bundle, if it scores better than the best."""
+    steps, best, dev = run.state.counters.snapshots, run.state.counters.best, run.data.dev
+    if dev is None or best is None or len(steps) < 2:
+        return None
+    mean = averaged([run.folder.snapshot(step) for step in steps])
+    with run.state.evaluated(mean) as model:
+        scores = lead_evaluation(run.bundle(model), dev, run.config.train, report, ALONE)
+        run.log.write("average", {"of": steps, **scores.as_record()})
+        value = value_of(scores, run.config.train.metric)
+        if not improves(value, scores.loss, best, run.state.counters.best_loss):
+            return None
+        save_model(
+            run, model, f"average of the evaluations at updates {', '.join(map(str, steps))}"
+        )
+    return FinalModel(f"average of {len(steps)}", value, steps[-1], run.config.train.metric)
+
+
+def averaged(paths: list[Path]) -> dict[str, Tensor]:
+    """Return the mean of several snapshots' weights."""
+    total: dict[str, Tensor] = {}
+    for path in paths:
+        for name, tensor in read_tensors(path)[0].items():
+            total[name] = total[name] + tensor if name in total else tensor
+    return {name: tensor / len(paths) for name, tensor in total.items()}
+
+
+def choose_head(run: Run) -> None:
+    """Store in the bundle which of several attention heads aligns best, if none is known."""
+    decoder, dev = run.state.model.decoder, run.data.dev
+    several = decoder.attends and math.prod(decoder.attention_shape) > 1
+    if dev is not None and several and run.aligner.settings == AlignConfig():
+        source = training_source(run.config.model.family)
+        source.store_head(run.folder.path, dev, device=str(run.device))
+
+
+def draw_curves(run: Run) -> None:
+    """Draw losses and scores so far to curves.png."""
+    curves(run.folder.path / "curves.png", read_log(run.folder.log))

@@ -1,0 +1,112 @@
+"""The check that a run folder belongs to a run: same settings, same data."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from dataclasses import replace
+
+from attncli.training.settings.config import FILES, RunConfig, TrainConfig
+from attncli.training.settings.toml import to_toml
+from attncli.training.storage.folder import LOCK, RunFolder, read_config, store_train
+from models.base.errors import ModelError
+from models.base.files import is_leftover, remove_leftovers, write_errors, write_text
+from models.base.parsing import parse_json
+from models.base.settings import flat, to_dict
+
+STORED_CHOICES = ("sort", "metric", "precision", "shards")  # of [train]
+START = "start"  # the initial model among the hashes of a run's inputs
+PATHS = ("train", "dev", "corpora", "dev_corpora", "features")  # contents are compared instead
+HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
+UNCHECKED = {
+    *("preset", "start_from"),
+    *(f"data.{name}" for name in (*PATHS, *FILES)),
+    *(f"train.{name}" for name in HARMLESS),
+}
+LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
+
+
+def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
+    """Start a run in the folder, or check that the folder belongs to this run.
+
+    config: its [train] is that of `with_stored_choices`. Raise a ModelError that lists the
+    differences if the folder holds a run of another configuration or of other data. Until its data
+    are prepared, a run can still change its settings; afterwards its limits can be raised, and
+    settings can change that do not affect the weights.
+    """
+    with write_errors(folder.path):
+        there = {path.name for path in folder.path.iterdir() if not is_leftover(path)}
+    if folder.has_begun:
+        changed = differences(config, read_config(folder), may_continue=not folder.is_pruned)
+        _check_same(folder, changed, fingerprint)
+    elif not {"config.toml", "inputs.json"} <= there and there - {"inputs.json", LOCK}:
+        raise ModelError(
+            f"{folder.path} contains files but no run", "a new or empty folder", "choose another -o"
+        )
+    for place in (folder.path, folder.snapshots, folder.samples):
+        remove_leftovers(place)
+    if folder.has_begun:
+        store_train(folder, config.train)
+    else:
+        write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
+        write_text(folder.config, to_toml(config))
+
+
+def with_stored_choices(folder: RunFolder, train: TrainConfig) -> TrainConfig:
+    """Return the settings of [train] with the choices that the run was started with.
+
+    The defaults of batch order and metric have changed; a run of an earlier version continues with
+    its own. The precision was chosen when the run started, if train.precision is auto. A run of
+    several processes continues with its shards in any number of processes.
+    """
+    if not folder.has_begun:
+        return train
+    stored, usual = read_config(folder).train, TrainConfig()
+    unset = [name for name in STORED_CHOICES if getattr(train, name) == getattr(usual, name)]
+    return replace(train, **{name: getattr(stored, name) for name in unset})
+
+
+def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) -> list[str]:
+    """Return the settings that differ between two runs, as `section.key was old, now new`.
+
+    Paths of data, and settings that cannot change the weights, are not compared. may_continue:
+    leave out limits that are raised, because the run can continue to them.
+    """
+    before = flat(to_dict(old))
+    return [
+        f"{place} was {before[place]!r}, now {value!r}"
+        for place, value in flat(to_dict(new)).items()
+        if value != before[place] and place not in UNCHECKED
+        if not (may_continue and place in LIMITS and 0 < before[place] < (value or math.inf))
+    ]
+
+
+def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, str]) -> None:
+    """Raise ModelError for changed settings or data, or raised limits of a pruned run."""
+    inputs = _read_inputs(folder)
+    found = changed + [
+        "the initial model has changed" if part == START else f"the {part} data have changed"
+        for part in dict.fromkeys([*fingerprint, *inputs.keys() & {START}])
+        if inputs.get(part) != fingerprint.get(part)
+    ]
+    if found:
+        place = shlex.quote(str(folder.path))
+        pruned = " (pruned, so its limits cannot be raised)" if folder.is_pruned else ""
+        raise ModelError(
+            f"{folder.path} holds another run{pruned}: {', '.join(found)}",
+            "the same data and configuration",
+            f"`attn train {place}` continues it with its settings; choose another -o, with "
+            f"--start-from {place} to start from its weights",
+        )
+
+
+def _read_inputs(folder: RunFolder) -> dict[str, str]:
+    try:
+        return dict(parse_json(folder.inputs.read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{folder.inputs} is missing or damaged ({error})",
+            "the hashes of the data files at the start of the run",
+            "choose another -o, or remove that folder",
+        ) from None
