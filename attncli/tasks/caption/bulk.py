@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult
+from attncli.bulk.job import BulkJob
+from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.images.named import ImageFile
 from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
@@ -22,7 +23,7 @@ from models.base.errors import ConfigurationError
 TRUNCATED = "{}: the caption was cut at its length limit (search.max_caption raises the limit)"
 
 
-class CaptionTask:
+class CaptionTask(BulkTask[CaptionedImage]):
     """Captioners of the images of shards."""
 
     doing, shipped = "captioning", "caption"
@@ -54,16 +55,16 @@ class CaptionTask:
             return ImageFile(f"image {number}", value)
         return ImageFile(value, Path(value))
 
-    def run(self, records: Sequence[ImageFile]) -> list[RecordResult]:
+    def outcomes(self, records: list[ImageFile]) -> list[CaptionedImage]:
         """Return the captions of each image."""
-        groups = caption_images([records], self.captioner, batch=self.batch_images)
-        return [self._result(outcome) for group in groups for outcome in group]
+        return list(chain(*caption_images([records], self.captioner, batch=self.batch_images)))
 
-    def failed(self, record: ImageFile, error: str) -> RecordResult:
-        """Return the row of an image without a caption."""
-        return self._result(CaptionedImage(record, (), note=error))
+    def failure(self, record: ImageFile, error: str) -> CaptionedImage:
+        """Return an image without a caption."""
+        return CaptionedImage(record, (), note=error)
 
-    def _result(self, outcome: CaptionedImage) -> RecordResult:
+    def result(self, outcome: CaptionedImage) -> RecordResult:
+        """Return the rows, caption and warning of an image."""
         row = rendered([outcome], self.layout)
         if not outcome.hypotheses:
             return RecordResult(row, None, outcome.note)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult
-from attncli.bulk.tasks.lines import LineTask
+from attncli.bulk.job import BulkJob
+from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
@@ -26,7 +25,7 @@ from attncli.tasks.translate.settings import TranslateTables
 from models.text.glossary import Glossary, Term
 
 
-class TranslateTask(LineTask[TranslatedLine]):
+class TranslateTask(BulkTask[TranslatedLine]):
     """Text models that translate the lines of shards."""
 
     doing, shipped = "translating", "translate"

@@ -11,16 +11,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from attncli.bulk.engines import local
-from attncli.bulk.engines.work import results_of
+from attncli.bulk import local
+from attncli.bulk.job import BulkJob, Part, RecordNote, Shard
 from attncli.bulk.parts import PartFolder, part_name
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, RecordNote, Shard
-from attncli.bulk.tasks import RecordResult
+from attncli.bulk.tasks import BulkTask, RecordResult
+from attncli.bulk.work import results_of
 from attncli.embedded.grammar import generate
 from attncli.shell import app
 from models.base.errors import ResourceError
@@ -234,20 +232,30 @@ def test_ctrl_c_is_one_line_and_loses_nothing(
     assert out.read_bytes() == expected
 
 
-class Uppercase:
+class Uppercase(BulkTask[RecordResult]):
     """A task that fails on a word, and on more than one record with it."""
 
-    def run(self, records: list[str]) -> list[RecordResult]:
+    def __init__(self) -> None:
+        pass
+
+    @staticmethod
+    def given(settings: object) -> None:
+        pass
+
+    def outcomes(self, records: list[str]) -> list[RecordResult]:
         if "bad" in records:
             raise RuntimeError("out of memory")
         return [RecordResult(record.upper().encode(), record.upper()) for record in records]
 
-    def failed(self, record: str, error: str) -> RecordResult:
+    def failure(self, record: str, error: str) -> RecordResult:
         return RecordResult(b"", None, error)
+
+    def result(self, outcome: RecordResult) -> RecordResult:
+        return outcome
 
 
 def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
-    task: Any = Uppercase()
+    task = Uppercase()
     found = results_of(task, ["a", "bad", "b"])
     assert [result.value for result in found] == ["A", None, "B"]
     assert found[1].error == "RuntimeError: out of memory"

@@ -6,13 +6,17 @@ attncli/bulk/task_words.py parses them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pkgutil import resolve_name
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.job import BulkJob
+from attncli.data.lines import Line
 from attncli.tasks.table import bulk_places
 from models.base.errors import unknown_name
+
+Outcome = TypeVar("Outcome")  # what the task computes for a record
 
 
 class RecordResult(NamedTuple):
@@ -24,34 +28,47 @@ class RecordResult(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class BulkTask(Protocol):
+class BulkTask(ABC, Generic[Outcome]):
     """Opened models. Records are lines (attncli.data.lines), or images (named_images)."""
 
     doing: str  # label of the progress: "translating"
     shipped: str  # task of the shipped model that is used without -m
-    input: str  # kind of its records: lines or images
-    fields: int  # of JSON lines that make up a record
+    input = "lines"  # kind of its records: lines or images
+    fields = 1  # of JSON lines that make up a record
     into: str  # field or column of the results in JSON lines and tables
     unused_tables: tuple[str, ...]  # tables of the command's settings that a bulk job does not use
 
+    @abstractmethod
     def __init__(self, job: BulkJob) -> None:
         """Open the models. Raises ModelError if they do not suit the task."""
 
     @staticmethod
+    @abstractmethod
     def given(settings: Mapping[str, Any]) -> Any:
         """Return the GivenSettings of a job's settings; raise an error if they cannot be used."""
 
     def record(self, value: Any, number: int) -> Any:
         """Return the record of a value of a table: a text, or path or bytes of an image."""
+        return Line(number, value)
 
     def run(self, records: Sequence[Any]) -> list[RecordResult]:
         """Return the result of each record; one that cannot be processed has an error."""
+        return [self.result(outcome) for outcome in self.outcomes(list(records))]
 
-    def failed(self, record: Any, error: str) -> RecordResult:
-        """Return the result of a record that could not be processed."""
+    @abstractmethod
+    def outcomes(self, records: list[Any]) -> Sequence[Outcome]:
+        """Return the outcome of each record."""
+
+    @abstractmethod
+    def failure(self, record: Any, error: str) -> Outcome:
+        """Return the outcome of a record that could not be processed."""
+
+    @abstractmethod
+    def result(self, outcome: Outcome) -> RecordResult:
+        """Return the rows, value, error and warnings of an outcome."""
 
 
-def bulk_task(name: str) -> type[BulkTask]:
+def bulk_task(name: str) -> type[BulkTask[Any]]:
     """Return the class of a task; raise UnknownNameError if no task with bulk jobs has the name."""
     places = bulk_places()
     if name not in places:
@@ -60,6 +77,6 @@ def bulk_task(name: str) -> type[BulkTask]:
     return resolve_name(places[name])
 
 
-def open_task(job: BulkJob) -> BulkTask:
+def open_task(job: BulkJob) -> BulkTask[Any]:
     """Open the models of a job. This imports torch, or CTranslate2."""
     return bulk_task(job.task)(job)

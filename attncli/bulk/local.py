@@ -18,11 +18,10 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.engines import DEATHS, Parts, local_worker
-from attncli.bulk.engines.local_worker import read_frame, write_frame
-from attncli.bulk.engines.work import part_of
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, Shard
+from attncli.bulk import local_worker
+from attncli.bulk.job import BulkJob, Part, Shard
+from attncli.bulk.local_worker import read_frame, write_frame
+from attncli.bulk.work import DEATHS, Parts, part_of
 from models.base.errors import ResourceError
 from models.base.processors import processors
 
