@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from attncli.scoring.caption_words import References, Words
-from attncli.scoring.edit_distance import common_subsequence
+from attncli.scoring.sequences import common_subsequence
 
 COCO_BETA = 1.2
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")

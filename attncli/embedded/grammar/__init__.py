@@ -1,7 +1,7 @@
 """The embedded demonstration: a small grammar of English, German and French.
 
 A meaning is sampled (`draw`), and each language expresses it in its own word order (`english`,
-`german`, `french`). Each word is tagged with the concepts that it expresses (`words`). Words of two
+`german`, `french`). Each word is tagged with the concepts that it expresses. Words of two
 languages that share a concept are the gold links. A sentence has exactly one translation.
 """
 
@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeVar
 from attncli.embedded import Splits
 from attncli.embedded.grammar import english, french, german
 from attncli.embedded.grammar.draw import draw
-from attncli.embedded.grammar.meaning import Sentence
-from attncli.embedded.grammar.words import Word, linked, written
+from attncli.embedded.grammar.lexicon import Word
+from attncli.embedded.grammar.meaning import Sentence, linked, written
 
 T = TypeVar("T")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from attncli.embedded.grammar.lexicon import Pronoun
-from attncli.embedded.grammar.meaning import Clause, Nominal, Phrase, Sentence
-from attncli.embedded.grammar.words import Word, second_clause
+from attncli.embedded.grammar.lexicon import Pronoun, Word
+from attncli.embedded.grammar.meaning import Clause, Nominal, Phrase, Sentence, second_clause
 
 SPACED = "?"
 FORMS = ("subject", "object", "recipient")  # roles with their own forms of a pronoun

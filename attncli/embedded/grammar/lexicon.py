@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from attncli.embedded.grammar import vocabulary
-from attncli.embedded.grammar.words import Word
 
 I, HE, WE, THEY = range(4)  # noqa: E741
+
+Word = tuple[str, str]  # text, and names of the concepts that it expresses, between spaces
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from itertools import groupby
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
+from attncli.documents.inline import read_lines
 from attncli.documents.registry import PACKED, TEXT, read_document
-from attncli.documents.strings import read_lines
 from attncli.tags.parse import parse
 from models.base.errors import InputError
 

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from attncli.data.images.augment import Augmentation
+from attncli.data.images.caption_examples import Augmentation
 from attncli.tasks.caption.training import data
 from attncli.tasks.caption.training import features as image_features
 from attncli.training.events import Evaluated, FinalModel, Interrupted, Started, Stepped

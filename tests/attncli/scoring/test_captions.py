@@ -17,8 +17,7 @@ import sacrebleu
 from attncli.scoring import meteor
 from attncli.scoring.caption_words import words
 from attncli.scoring.captions import bleu4, caption_scores, cider
-from attncli.scoring.cider_d import DocumentFrequency
-from attncli.scoring.reward import Reward, repeated
+from attncli.scoring.cider_d import DocumentFrequency, Reward, repeated
 from models.base.errors import ModelError
 
 OUTPUTS = [

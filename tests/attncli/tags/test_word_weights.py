@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.tags.word_weights import PartWeights, TokenWeights, word_weights
+from attncli.tags.spans import PartWeights, TokenWeights, word_weights
 from attncli.tags.words import words
 
 

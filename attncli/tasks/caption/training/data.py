@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.dev_split import described, held_out
-from attncli.data.images.augment import Augmentation
-from attncli.data.images.caption_examples import CaptionExamples, CaptionStages
+from attncli.data.images.caption_examples import Augmentation, CaptionExamples, CaptionStages
 from attncli.data.images.captions import Captioned, read_captions, styled
 from attncli.data.images.index import ImageIndex, content_hash, open_images
 from attncli.data.text.tokens import Dropped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from attncli.data.images.augment import Augmentation
+from attncli.data.images.caption_examples import Augmentation
 
 IMAGES = torch.rand(6, 3, 16, 16, generator=torch.Generator().manual_seed(1))
 
