@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
-from attncli.data.compression import decompressed_stream, is_compressed
+from attncli.data.compression import decompressed, is_compressed
 from attncli.data.panels import AlignedPair
 from attncli.terminal import console
 from models.base.limits import LINE_BYTES
@@ -94,6 +94,7 @@ class _Reader:
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
+        self.blocks = iter(lambda: stream.read(BLOCK), b"")  # of a stream that is no file
         raw = getattr(stream, "raw", stream)
         self.descriptor = raw.fileno() if isinstance(raw, io.FileIO) else None  # None: decoded
         self.is_file = self.descriptor is None or stat.S_ISREG(os.fstat(self.descriptor).st_mode)
@@ -137,12 +138,12 @@ class _Reader:
     def _block(self) -> bytes:
         """Return the available bytes, decompressed if the stream begins as a compressed one."""
         if self.descriptor is None:
-            return self.stream.read(BLOCK)
+            return next(self.blocks, b"")
         block = os.read(self.descriptor, BLOCK)
         if not self.begun and is_compressed(block):
-            self.stream = decompressed_stream(self.stream, "the input", block)
+            self.blocks = decompressed(self.stream, "the input", block)
             self.descriptor = None
-            return self.stream.read(BLOCK)
+            return next(self.blocks, b"")
         self.begun = True
         return block
 

@@ -8,7 +8,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.compression import decompressed_stream
+from attncli.data.compression import read_whole
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
@@ -16,8 +16,6 @@ from attncli.documents.registry import TEXT, format_of, named_delimiter
 from attncli.tasks.translate.output.checks import REPORTED, OutputReport
 from attncli.tasks.translate.settings import InputSettings
 from attncli.terminal.messages import Messages
-from models.base.errors import InputError
-from models.base.limits import FILE_BYTES
 from models.inference.search.batching import windows
 
 Columns = Annotated[
@@ -80,9 +78,7 @@ def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
     """Read a whole document. Raises InputError if it is too long."""
     from attncli.tasks.translate import documents
 
-    content = decompressed_stream(stream, "the document").read(FILE_BYTES + 1)
-    if len(content) > FILE_BYTES:
-        raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
+    content = read_whole(stream, "the document")
     return documents.opened(content, choice.format, choice.options)
 
 
