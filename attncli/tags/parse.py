@@ -15,6 +15,8 @@ from attncli.tags.scan import Kind, Segment, scan
 from attncli.tags.words import has_word
 
 CLOSING = tuple(".,;:!?…)]}»”’。，、！？；：")
+OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
+NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
 
 class Tag(NamedTuple):
@@ -61,7 +63,7 @@ def parse(line: str) -> TaggedLine:
     """Remove the tags from a line."""
     parts = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in parts)
-    whole = list(fold_untranslated(pair_tags(_merged(parts))))
+    whole = list(_folded(*_paired(_merged(parts))))
     text, tags = _taken_out(widen_placeholders(whole, escaped=escaped))
     return TaggedLine(line, text, tags, escaped)
 
@@ -75,6 +77,58 @@ def _merged(parts: list[Segment]) -> list[Segment]:
             same = [Segment("text", "".join(t.raw for t in same), "".join(t.text for t in same))]
         found += same
     return found
+
+
+def _paired(parts: list[Segment]) -> tuple[list[Segment], dict[int, int]]:
+    """Return the segments with tags paired by name, and where each element ends.
+
+    The number of the segment after an element is given by the number of its first segment. A tag
+    without a partner becomes void. Where two elements overlap, the one opened last is closed first.
+    """
+    closed_by = _pairs(parts)
+    opened_by = {close: begin for begin, close in closed_by.items()}
+    found: list[Segment] = []
+    ends: dict[int, int] = {}
+    inside: dict[int, int] = {}  # the elements open here: opening tag, its place in `found`
+    for number, part in enumerate(parts):
+        if number in closed_by:
+            inside[number] = len(found)
+        elif number in opened_by:
+            while opened_by[number] in inside:  # False if an outer element closed it
+                opening, place = inside.popitem()
+                found.append(parts[closed_by[opening]])
+                ends[place] = len(found)
+            continue
+        elif part.kind in ("open", "close"):
+            part = part._replace(kind="void")
+        found.append(part)
+    return found, ends
+
+
+def _folded(parts: list[Segment], ends: dict[int, int]) -> Iterator[Segment]:
+    """Yield the segments of `_paired`; an element without text to translate is one segment."""
+    worded = [0, *accumulate(has_word(part.text) for part in parts)]  # number of segments before
+    at = 0
+    while at < len(parts):
+        part, end = parts[at], at + 1
+        opaque = OPAQUE.fullmatch(part.name) or NOT_TRANSLATED.search(part.raw)
+        if part.kind == "open" and (opaque or worded[ends[at]] == worded[at]):
+            end = ends[at]
+            part = Segment("placeholder", "".join(inner.raw for inner in parts[at:end]))
+        yield part
+        at = end
+
+
+def _pairs(parts: list[Segment]) -> dict[int, int]:
+    """Return the number of the closing segment by the number of the opening one."""
+    waiting: dict[str, list[int]] = {}
+    pairs = {}
+    for number, part in enumerate(parts):
+        if part.kind == "open":
+            waiting.setdefault(part.name, []).append(number)
+        elif part.kind == "close" and waiting.get(part.name):
+            pairs[waiting[part.name].pop()] = number
+    return pairs
 
 
 def _taken_out(parts: list[Segment]) -> tuple[str, tuple[Tag, ...]]:
@@ -123,71 +177,3 @@ def _ascending(tags: list[Tag], most: int) -> list[Tag]:
 
 def _is_space(character: str) -> bool:
     return not character or character.isspace()
-
-
-OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
-NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
-
-
-def pair_tags(parts: list[Segment]) -> list[Segment]:
-    """Return the segments with tags paired by name; a tag without a partner becomes void.
-
-    Where two elements overlap, the one opened last is closed first.
-    """
-    closed_by = _pairs(parts)
-    opened_by = {close: begin for begin, close in closed_by.items()}
-    found: list[Segment] = []
-    inside: list[int] = []  # the elements open here
-    still_open: set[int] = set()
-    for number, part in enumerate(parts):
-        if number in closed_by:
-            inside.append(number)
-            still_open.add(number)
-        elif number in opened_by:
-            while opened_by[number] in still_open:  # False if an outer element closed it
-                still_open.discard(inside[-1])
-                found.append(parts[closed_by[inside.pop()]])
-            continue
-        elif part.kind in ("open", "close"):
-            part = part._replace(kind="void")
-        found.append(part)
-    return found
-
-
-def fold_untranslated(parts: list[Segment]) -> Iterator[Segment]:
-    """Yield the segments of a nested line; an element without text to translate is one segment."""
-    ends = _ends(parts)
-    worded = [0, *accumulate(has_word(part.text) for part in parts)]  # number of segments before
-    at = 0
-    while at < len(parts):
-        part, end = parts[at], at + 1
-        opaque = OPAQUE.fullmatch(part.name) or NOT_TRANSLATED.search(part.raw)
-        if part.kind == "open" and (opaque or worded[ends[at]] == worded[at]):
-            end = ends[at]
-            part = Segment("placeholder", "".join(inner.raw for inner in parts[at:end]))
-        yield part
-        at = end
-
-
-def _pairs(parts: list[Segment]) -> dict[int, int]:
-    """Return the number of the closing segment by the number of the opening one."""
-    waiting: dict[str, list[int]] = {}
-    pairs = {}
-    for number, part in enumerate(parts):
-        if part.kind == "open":
-            waiting.setdefault(part.name, []).append(number)
-        elif part.kind == "close" and waiting.get(part.name):
-            pairs[waiting[part.name].pop()] = number
-    return pairs
-
-
-def _ends(parts: list[Segment]) -> dict[int, int]:
-    """Return, for each opening tag of nested segments, the number after its closing tag."""
-    inside: list[int] = []
-    ends = {}
-    for number, part in enumerate(parts):
-        if part.kind == "open":
-            inside.append(number)
-        elif part.kind == "close":
-            ends[inside.pop()] = number + 1
-    return ends
