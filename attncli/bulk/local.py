@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from attncli.bulk import local_worker
 from attncli.bulk.job import BulkJob, Part, Shard
@@ -32,110 +32,98 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
     """Yield the part of each shard, in the order in which they are done."""
     size = processes or len(gpus(job.device)) or max(1, processors() // max(1, job.threads))
-    workers = _Workers(job)
-    pool = ThreadPoolExecutor(size, initializer=workers.begin)
+    workers = [_Worker(job, number) for number in range(size)]
+    idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
+    for worker in workers:
+        idle.put(worker)
+
+    def part(shard: Shard) -> Part:
+        worker = idle.get()
+        try:
+            return worker.process(shard)
+        finally:
+            idle.put(worker)
+
+    pool = ThreadPoolExecutor(size)
     try:
-        waiting = {pool.submit(workers.process, shard) for shard in islice(shards, AHEAD * size)}
+        waiting = {pool.submit(part, shard) for shard in islice(shards, AHEAD * size)}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            waiting |= {pool.submit(workers.process, each) for each in islice(shards, len(done))}
+            waiting |= {pool.submit(part, shard) for shard in islice(shards, len(done))}
             for answer in done:
                 yield answer.result()
     finally:
-        workers.end()
+        for worker in workers:
+            worker.end()
         pool.shutdown(cancel_futures=True)
 
 
-class WorkerDied(Exception):
-    """A worker process that ended before its answer."""
+class _Worker:
+    """A worker process. It starts with its first shard, and again if it dies."""
 
-
-class _Workers:
-    """Worker processes, one for each thread that processes shards."""
-
-    def __init__(self, job: BulkJob) -> None:
-        self.job = job
-        self._own, self._numbers = threading.local(), count()
+    def __init__(self, job: BulkJob, number: int) -> None:
+        self._job, self._environment = job.to_json().encode(), _environment(job, number)
+        self._process: subprocess.Popen[bytes] | None = None
         self._lock, self._ended = threading.Lock(), False
-        self._all: list[_Worker] = []
-
-    def begin(self) -> None:
-        """Give this thread its number; its worker starts with the first shard."""
-        self._own.number, self._own.worker = next(self._numbers), None
 
     def process(self, shard: Shard) -> Part:
-        """Return the part of a shard by the worker of this thread, a new one if that dies."""
+        """Return the part of a shard; raise ResourceError if the process dies DEATHS times."""
+        status = 0
         for _ in range(DEATHS):
-            try:
-                return self._worker().process(shard)
-            except WorkerDied as death:
-                last, self._own.worker = death, None
+            answer = self._answer(shard)
+            if answer is not None:
+                return part_of(answer)
+            status = self._kill()
+        reason = f"was killed by signal {-status}" if status < 0 else f"ended with {status}"
         raise ResourceError(
             f"{DEATHS} workers ended without a result for one shard ({shard.size} records from "
-            f"record {shard.first} on); the last {last}",
+            f"record {shard.first} on); the last {reason}",
             "enough memory for each worker",
             "finished parts are kept; continue with fewer --processes or smaller --shard",
         )
 
     def end(self) -> None:
-        """End all processes."""
+        """End the process at once; it does not start again."""
         with self._lock:
             self._ended = True
-            for worker in self._all:
-                worker.kill()
+        self._kill()
 
-    def _worker(self) -> _Worker:
+    def _answer(self, shard: Shard) -> bytes | None:
+        """Return the answer to a shard; None if the process ends before."""
         with self._lock:
             if self._ended:
-                raise WorkerDied("was ended")
-            if self._own.worker is None:
-                self._own.worker = _Worker(self.job, self._own.number)
-                self._all.append(self._own.worker)
-            return self._own.worker
+                return None
+            is_new = self._process is None
+            process = self._process = self._process or self._start()
+        assert process.stdin and process.stdout
+        try:
+            if is_new:
+                write_frame(process.stdin, self._job)
+            write_frame(process.stdin, shard.to_bytes())
+            return read_frame(process.stdout)
+        except (OSError, ValueError):  # a broken pipe, or a stream closed by `_kill`
+            return None
 
-
-class _Worker:
-    """A worker process."""
-
-    def __init__(self, job: BulkJob, number: int) -> None:
-        self._process = subprocess.Popen(
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
             [sys.executable, str(Path(local_worker.__file__))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=_environment(job, number),
+            env=self._environment,
             start_new_session=True,  # Ctrl-C reaches only the process that supervises
         )
-        self._job: str | None = job.to_json()
 
-    def process(self, shard: Shard) -> Part:
-        """Return the part of a shard; raise WorkerDied if the process ends before."""
-        answer = self._answer(shard)
-        if answer is None:
-            self.kill()
-            status = self._process.returncode
-            reason = f"was killed by signal {-status}" if status < 0 else f"ended with {status}"
-            raise WorkerDied(reason)
-        return part_of(answer)
-
-    def kill(self) -> None:
-        """End the process at once, and wait for its end."""
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+    def _kill(self) -> int:
+        """End the process at once, and wait for its end; return its status."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):
                 stream and stream.close()
-
-    def _answer(self, shard: Shard) -> bytes | None:
-        send: Any = self._process.stdin
-        receive: Any = self._process.stdout
-        try:
-            if self._job:
-                write_frame(send, self._job.encode())
-                self._job = None
-            write_frame(send, shard.to_bytes())
-            return read_frame(receive)
-        except (OSError, ValueError):  # a broken pipe, or a stream closed by `kill`
-            return None
+        return process.returncode
 
 
 def _environment(job: BulkJob, number: int) -> dict[str, str]:

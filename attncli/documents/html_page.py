@@ -185,10 +185,13 @@ class _Positions(HTMLParser):
     def handle_comment(self, data: str) -> None:
         self._add("comment")
 
+    def handle_decl(self, decl: str) -> None:
+        self._add("other")
+
     def unknown_decl(self, data: str) -> None:
         self._add("other")
 
-    handle_decl = handle_pi = unknown_decl
+    handle_pi = unknown_decl
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Read `<![...`: CDATA as a section, else as a comment up to `>` (WHATWG HTML 13.2.5.42).
