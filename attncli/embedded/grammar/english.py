@@ -5,8 +5,6 @@ from __future__ import annotations
 from attncli.embedded.grammar.lexicon import CAN, HE, WANT, Pronoun, Verb, Word
 from attncli.embedded.grammar.meaning import Clause, Nominal, Phrase, Sentence, second_clause
 
-SPACED = ""
-
 
 def realise(sentence: Sentence) -> list[Word]:
     """Return the words of a sentence."""

@@ -16,7 +16,6 @@ from attncli.embedded.grammar.meaning import (
     second_clause,
 )
 
-SPACED = ""
 NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
 
 

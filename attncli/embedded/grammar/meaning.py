@@ -8,8 +8,8 @@ without a counterpart express these concepts:
 - English "do" and "be", the "to" of an infinitive, and a German separated prefix: the verb;
 - the auxiliary of a perfect, the English past form and "did": the past;
 - an article that the other language leaves out: its noun;
-- the "for" of "wait for", wherever a language has such a word: the particle;
-- "est-ce que" and commas: none.
+- the "for" of "wait for", and the "auf" of "warten auf": the particle;
+- commas: none.
 """
 
 from __future__ import annotations
@@ -47,28 +47,22 @@ class Phrase(NamedTuple):
         """Return the grammatical person: I, HE, WE or THEY."""
         return THEY if self.plural else HE
 
-    @property
-    def feminine(self) -> bool:
-        """Return True if the French gender is feminine."""
-        return self.noun.feminine
-
 
 Nominal = Phrase | Person
 
 
 def reference(nominal: Nominal) -> Person:
-    """Return the pronoun that refers to a nominal, by German gender, French gender and class."""
+    """Return the pronoun that refers to a nominal, by its German gender and its class."""
     if isinstance(nominal, Pronoun):
         return nominal
     if isinstance(nominal, Person):  # a name
         return HER if nominal.feminine else HIM
-    noun, feminine = nominal.noun, nominal.feminine
-    french = "elle" if feminine else "il"
+    noun = nominal.noun
     if nominal.plural:
-        return Pronoun(THEM.english, THEM.german, (f"{french}s",), THEY, feminine)
+        return THEM
     if "person" in noun.classes:
-        return HER if feminine else HIM
-    return Pronoun(("it",), (("er", "sie", "es")[noun.gender],), (french,), HE, feminine)
+        return HER if noun.gender == 1 else HIM
+    return Pronoun(("it",), (("er", "sie", "es")[noun.gender],), HE)
 
 
 class Adjunct(NamedTuple):
@@ -96,7 +90,7 @@ class Clause(NamedTuple):
 
     @property
     def negated(self) -> bool:
-        """Return True for a negated object: "no bread", French "pas de pain"."""
+        """Return True for a negated object: "no bread", German "kein Brot"."""
         held = self.object
         return bool(self.polarity and isinstance(held, Phrase) and held.determiner in ("a", "bare"))
 
@@ -131,12 +125,12 @@ def second_clause(words: list[Word]) -> list[Word]:
     return [(text, " ".join(f"second-{name}" for name in names.split())) for text, names in words]
 
 
-def written(words: list[Word], spaced: str = "") -> tuple[list[str], list[str]]:
-    """Return the words between spaces and their concepts; `spaced` marks become separate words."""
+def written(words: list[Word]) -> tuple[list[str], list[str]]:
+    """Return the words between spaces, which include punctuation marks, and their concepts."""
     texts: list[str] = []
     concepts: list[str] = []
     for text, concept in words:
-        if text in MARKS and text not in spaced:
+        if text in MARKS:
             texts[-1] += text
         else:
             texts.append(text)

@@ -34,10 +34,14 @@ VARIED = (
 
 
 def write_corpus(folder: Path, source: str, target: str, count: int, *, seed: int = 1) -> str:
-    """Write a TSV file of the grammar's sentences."""
+    """Write a TSV file of the grammar's sentences; fr is German with its words reversed."""
     path = folder / f"{source}-{target}-{seed}.tsv"
-    pairs = generate(count, source=source, target=target, seed=seed)
-    path.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), "utf-8")
+    rows = []
+    for pair in generate(count, seed=seed):
+        french = " ".join(reversed(pair.target.split()))
+        text = {"en": pair.source, "de": pair.target, "fr": french}
+        rows.append(f"{text[source]}\t{text[target]}\n")
+    path.write_text("".join(rows), "utf-8")
     return str(path)
 
 
