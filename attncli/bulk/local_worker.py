@@ -14,18 +14,18 @@ import struct
 import sys
 import threading
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 LENGTH = struct.Struct(">Q")
 
 
-def write_frame(stream: BinaryIO, content: bytes) -> None:
+def write_frame(stream: IO[bytes], content: bytes) -> None:
     """Write a frame and flush it."""
     stream.write(LENGTH.pack(len(content)) + content)
     stream.flush()
 
 
-def read_frame(stream: BinaryIO) -> bytes | None:
+def read_frame(stream: IO[bytes]) -> bytes | None:
     """Return the next frame; None at the end of the stream, also in the middle of a frame."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
