@@ -21,7 +21,7 @@ from typing import NamedTuple
 from flickr8k import attn
 
 from attncli.embedded import scenes
-from attncli.embedded.scenes.grammar import Scene, Thing
+from attncli.embedded.scenes import Scene, Thing
 
 TRAIN, DEV, TEST, SEED = 1500, 100, 300, 1
 VAGUE = {  # a word for two colours

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from flickr8k import attn
 
 from attncli.embedded import scenes
-from attncli.embedded.scenes.grammar import SIDE, Box, SceneCaption
+from attncli.embedded.scenes import SIDE, Box, SceneCaption
 from attncli.tasks.caption.training.demo import write_scenes
 
 SCENES, SEED = 6000, 1

@@ -18,7 +18,7 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.bulk.engines import local
+from attncli.bulk import local
 from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves

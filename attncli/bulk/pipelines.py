@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attncli.bulk.engines.work import all_results
 from attncli.bulk.task_words import read_job
 from attncli.bulk.tasks import BulkTask, open_task
+from attncli.bulk.work import all_results
 from attncli.terminal.escapes import one_cell
 
 
@@ -35,7 +35,7 @@ class BatchMapper:
         ModelError for a model or an option that does not suit the task, and typer.BadParameter for
         a value that an option does not allow.
         """
-        self.task: BulkTask = open_task(read_job(words))
+        self.task: BulkTask[Any] = open_task(read_job(words))
         self.column, self.target, self.into = column, target, into or self.task.into
 
     def __call__(self, batch: Any) -> Any:

@@ -14,13 +14,11 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple
 
-from attncli.bulk.engines import ENGINES, Parts
-from attncli.bulk.inputs import input_kind
-from attncli.bulk.joining import JoinedCounts, join_parts
-from attncli.bulk.parts import PartFolder, part_name, state_folder
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Shard
+from attncli.bulk.inputs import INPUTS
+from attncli.bulk.job import BulkJob, Shard
+from attncli.bulk.parts import JoinedCounts, PartFolder, join_parts, part_name, state_folder
 from attncli.bulk.sources import BulkSource
+from attncli.bulk.work import ENGINES, Parts
 from attncli.render.json import as_json
 from attncli.training.storage.folder import locked
 from models.base.errors import InputError
@@ -100,7 +98,7 @@ def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
 
 def cut_inputs(plan: BulkPlan) -> Iterator[tuple[int, Shard]]:
     """Yield the shards of all inputs, each with the index of its input."""
-    kind, number = input_kind(plan.job.input), count()
+    kind, number = INPUTS[plan.job.input], count()
     for index, source in enumerate(plan.sources):
         first = 1
         for size, content in kind.cut(source.paths, plan.shard_size):

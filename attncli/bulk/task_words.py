@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import bulk_task
 from attncli.data.text.glossary import read_glossary
 from attncli.options.help_page import HelpPage

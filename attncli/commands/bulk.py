@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from attncli.bulk.engines import ENGINES
-from attncli.bulk.joining import ERRORS, WARNINGS
-from attncli.bulk.parts import state_folder
-from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.job import BulkJob
+from attncli.bulk.parts import ERRORS, WARNINGS, state_folder
 from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
 from attncli.bulk.sources import image_source, text_sources
 from attncli.bulk.task_words import read_job
 from attncli.bulk.tasks import bulk_task
+from attncli.bulk.work import ENGINES
 from attncli.data.images.named import GROUP
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.streams import check_output

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from models.base.errors import ModelError
-from models.base.limits import WINDOW_BYTES
+from models.base.errors import InputError, ModelError
+from models.base.limits import FILE_BYTES, WINDOW_BYTES
 
 BLOCK = 1 << 16  # bytes of one read
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
@@ -19,11 +18,6 @@ PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,
 def is_compressed(head: bytes) -> bool:
     """Return True if a stream with these first bytes (at least 6) is compressed."""
     return _decoder(head) is not None
-
-
-def decompressed_stream(stream: BinaryIO, name: Path | str, head: bytes = b"") -> BinaryIO:
-    """Return the blocks of `decompressed` as a stream."""
-    return io.BufferedReader(_Blocks(decompressed(stream, name, head)))
 
 
 def decompressed(stream: BinaryIO, name: Path | str, head: bytes = b"") -> Iterator[bytes]:
@@ -44,21 +38,14 @@ def decompressed(stream: BinaryIO, name: Path | str, head: bytes = b"") -> Itera
         raise ModelError(f"{name} is damaged or incomplete ({error})", "a whole file") from None
 
 
-class _Blocks(io.RawIOBase):
-    """Blocks of bytes as a stream."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks, self._rest = blocks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest and (block := next(self._blocks, None)) is not None:
-            self._rest = bytes(block)
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
+def read_whole(stream: BinaryIO, name: Path | str) -> bytes:
+    """Return the decompressed content of a stream; InputError if it is longer than FILE_BYTES."""
+    content = bytearray()
+    for block in decompressed(stream, name):
+        content += block
+        if len(content) > FILE_BYTES:
+            raise InputError(f"{name} is longer than {FILE_BYTES:,} bytes", "a smaller file")
+    return bytes(content)
 
 
 class _Decoder(NamedTuple):

@@ -1,24 +1,31 @@
-r"""Lines of a byte stream under the pipe contract, a chunk at a time.
+r"""Lines of a byte stream under the pipe contract, or typed by a person, a chunk at a time.
 
 A chunk is a group of lines that is processed together. A file is read in large chunks, which are
 sorted into batches by length. From a pipe or terminal, a chunk consists of the complete lines that
 have arrived. An interactive program thus receives its answer at once, and ``cat big |`` still fills
 batches. Compressed streams (gz, xz, zst) are decompressed. Lines end at ``\n`` only; memory does
 not grow with the input.
+
+A person gets a prompt. If input and output are both the terminal, lines can be edited and recalled
+(readline). Otherwise the prompt is written to stderr, so that the results can be redirected.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import select
 import stat
+import sys
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
-from attncli.data.compression import decompressed_stream, is_compressed
+from attncli.data.compression import decompressed, is_compressed
 from attncli.data.panels import AlignedPair
+from attncli.terminal import console
 from models.base.limits import LINE_BYTES
 from models.base.types import Classification, Translation
 
@@ -87,6 +94,7 @@ class _Reader:
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
+        self.blocks = iter(lambda: stream.read(BLOCK), b"")  # of a stream that is no file
         raw = getattr(stream, "raw", stream)
         self.descriptor = raw.fileno() if isinstance(raw, io.FileIO) else None  # None: decoded
         self.is_file = self.descriptor is None or stat.S_ISREG(os.fstat(self.descriptor).st_mode)
@@ -130,12 +138,12 @@ class _Reader:
     def _block(self) -> bytes:
         """Return the available bytes, decompressed if the stream begins as a compressed one."""
         if self.descriptor is None:
-            return self.stream.read(BLOCK)
+            return next(self.blocks, b"")
         block = os.read(self.descriptor, BLOCK)
         if not self.begun and is_compressed(block):
-            self.stream = decompressed_stream(self.stream, "the input", block)
+            self.blocks = decompressed(self.stream, "the input", block)
             self.descriptor = None
-            return self.stream.read(BLOCK)
+            return next(self.blocks, b"")
         self.begun = True
         return block
 
@@ -155,3 +163,40 @@ class _Reader:
             return bool(select.select([self.descriptor], [], [], 0)[0])
         except (OSError, ValueError):  # pipes cannot be asked on Windows
             return False
+
+
+PROMPT = "> "
+
+
+def input_chunks(stream: BinaryIO, what: str = "sentence") -> Iterator[list[Line]]:
+    """Yield the chunks of a stream: of a terminal one for each line, until Ctrl-D."""
+    if not stream.isatty():
+        yield from read_chunks(stream)
+        return
+    console.say(f"One {what} per line; Ctrl-D ends.")
+    if stream is sys.stdin.buffer and sys.stdout is not None and sys.stdout.isatty():
+        yield from _edited()
+    else:
+        yield from _prompted(stream)
+
+
+def _edited() -> Iterator[list[Line]]:
+    with suppress(ImportError):
+        import readline  # noqa: F401  # input() edits lines where this is there
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="surrogateescape")
+    for number in itertools.count(1):
+        try:
+            text = input(PROMPT)
+        except EOFError:
+            console.say("")
+            return
+        yield [decode(text.encode(sys.stdin.encoding, "surrogateescape"), number)]
+
+
+def _prompted(stream: BinaryIO) -> Iterator[list[Line]]:
+    console.prompt(PROMPT)
+    for chunk in read_chunks(stream):
+        yield chunk
+        console.prompt(PROMPT)
+    console.say("")

@@ -93,7 +93,7 @@ def open_output(path: Path | None) -> Iterator[Write]:
             raise ModelError("standard output is closed", hint="give a file with -o")
         yield _writer(sys.stdout.buffer, Path("standard output"))
     elif os.path.exists(path) and not os.path.isfile(path):  # a device, a named pipe, a folder
-        with _device(path) as stream:
+        with _opened(path, "write") as stream:
             yield _writer(stream, path)
     else:
         target = Path(os.path.realpath(path)) if os.path.islink(path) else path
@@ -107,18 +107,11 @@ def write_stdout(text: str) -> None:
         write(text.encode("utf-8", "replace"))
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path, verb: str = "read") -> BinaryIO:
     try:
-        return open(path, "rb")
+        return open(path, "rb") if verb == "read" else open(path, "wb", buffering=0)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in a name
-        raise _unusable("read", path, error) from None
-
-
-def _device(path: Path) -> BinaryIO:
-    try:
-        return open(path, "wb", buffering=0)
-    except OSError as error:
-        raise _unusable("write", path, error) from None
+        raise _unusable(verb, path, error) from None
 
 
 def _writer(stream: BinaryIO, path: Path) -> Write:

@@ -12,8 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.strings import string_segment
+from attncli.documents.document import Document, DocumentOptions, string_segment
 from models.base.errors import ConfigurationError, unknown_name
 
 DELIMITERS = ",;\t|"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 Texts = tuple[str, ...]
@@ -72,3 +74,25 @@ def reassemble(document: Document, translations: Sequence[Texts | None]) -> str:
 def has_letters(text: str) -> bool:
     """Return True if a text has a letter, so that there is something to translate."""
     return any(map(str.isalpha, text))
+
+
+LINE_END = re.compile(r"(\r\n|\n|\r)")
+
+
+def string_segment(
+    start: int, end: int, text: str, quote: Callable[[str], str]
+) -> DocumentSegment | None:
+    """Return the segment of a string; None if it has no letters.
+
+    text: the value of the string. quote: write a value as the document has it in this place.
+    """
+    if not has_letters(text):
+        return None
+    parts = LINE_END.split(text)
+    write = partial(_written, ends=parts[1::2], quote=quote)
+    return DocumentSegment(start, end, tuple(parts[::2]), write)
+
+
+def _written(texts: Texts, *, ends: Sequence[str], quote: Callable[[str], str]) -> str:
+    lines = zip(texts, [*ends, ""], strict=True)
+    return quote("".join(text + end for text, end in lines))

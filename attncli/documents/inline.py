@@ -15,7 +15,7 @@ from functools import partial
 from itertools import accumulate, count
 from typing import Literal, NamedTuple
 
-from attncli.documents.document import DocumentSegment, Texts, has_letters
+from attncli.documents.document import Document, DocumentSegment, Texts, has_letters
 from attncli.documents.wrap import Width
 
 PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
@@ -48,6 +48,13 @@ def text_piece(content: str, start: int, end: int) -> Piece:
 def on_one_line(line: str, width: Width) -> str:
     """Return the same line; the layout of a segment without line breaks."""
     return line
+
+
+def read_lines(content: str) -> Document:
+    """Return the lines of a plain text."""
+    lines = re.finditer(r"[^\r\n]+", content)
+    segments = (inline_segment([text_piece(content, *line.span())]) for line in lines)
+    return Document(content, tuple(filter(None, segments)))
 
 
 def inline_segment(

@@ -8,8 +8,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Fault
-from attncli.documents.strings import string_segment
+from attncli.documents.document import (
+    Document,
+    DocumentOptions,
+    DocumentSegment,
+    Fault,
+    string_segment,
+)
 from models.base.errors import ConfigurationError, unknown_name
 
 TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>[ \t\r]*:)?|[{}\[\]]')

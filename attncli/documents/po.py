@@ -11,8 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
-from attncli.documents.strings import string_segment
+from attncli.documents.document import (
+    Document,
+    DocumentOptions,
+    DocumentSegment,
+    Kept,
+    string_segment,
+)
 
 STRING = r'"((?:[^"\\\r\n]|\\.)*)"'
 FIELD = re.compile(

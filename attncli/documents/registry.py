@@ -23,8 +23,8 @@ class Row(NamedTuple):
 FORMATS = {
     "srt": Row("attncli.documents.srt:read", (".srt",)),
     "vtt": Row("attncli.documents.vtt:read", (".vtt",)),
-    "markdown": Row("attncli.documents.markup.markdown:read", (".md", ".markdown")),
-    "html": Row("attncli.documents.markup.html_page:read", (".html", ".htm", ".xhtml")),
+    "markdown": Row("attncli.documents.markdown:read", (".md", ".markdown")),
+    "html": Row("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
     "csv": Row("attncli.documents.csv_table:read", (".csv", ".tsv")),
     "jsonl": Row("attncli.documents.json_lines:read", (".jsonl", ".ndjson")),
     "po": Row("attncli.documents.po:read", (".po", ".pot")),

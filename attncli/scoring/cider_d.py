@@ -1,4 +1,6 @@
-"""CIDEr-D: similarity of a caption to the references of its image, by tf-idf weighted n-grams.
+"""CIDEr-D, and the reward of captions in self-critical training.
+
+CIDEr-D is the similarity of a caption to the references of its image, by tf-idf weighted n-grams:
 
     CIDEr-D_n(c, r) = mean over r of  10 exp(-(|c| - |r|)^2 / 2 sigma^2)
                       * min(g(c), g(r)) . g(r) / (|g(c)| |g(r)|)
@@ -8,6 +10,12 @@ g is the vector of tf-idf weights of the n-grams. The document frequency of an n
 of images with the n-gram in a reference. sigma is 6. As in the COCO tools, the value includes the
 factor of 10, lengths are counted in bigrams, and a test set of one image scores 0 (its idf is 0).
 Source: Vedantam, Zitnick, Parikh 2015, section 6.
+
+    reward r(w) = CIDEr-D(w) + weight * BLEU-4(w) - 0.5 * repeated(w)
+
+BLEU-4 of one sentence is in 0..1, by sacreBLEU with its exponential smoothing; repeated is the
+number of content words that the caption has more often than any reference, as in "a sink and a
+sink". Source: Rennie et al. 2017, who train with either metric; the last term is our own.
 """
 
 from __future__ import annotations
@@ -18,7 +26,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from attncli.scoring.caption_words import References, Words
+from attncli.scoring.caption_words import References, Words, is_content_word, words
 
 ORDER = 4  # words of the longest n-grams
 SIGMA = 6.0
@@ -90,3 +98,42 @@ def similarity(output: Weighted, reference: Weighted) -> float:
             total += sum(min(w, said[g]) * said[g] for g, w in shared if g in said) / norms
     difference = output.length - reference.length
     return total / ORDER * math.exp(-(difference**2) / (2 * SIGMA**2))
+
+
+REPETITION = 0.5  # price of a repeated content word
+
+
+class Reward:
+    """Reward of captions of the training images, computed from their reference captions."""
+
+    def __init__(self, references: Iterable[Iterable[str]], *, bleu_weight: float = 0.0) -> None:
+        """Count the n-grams of the references: the captions of each training image."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        self._references = [[words(text) for text in captions] for captions in references]
+        self.frequency = DocumentFrequency(self._references)
+        self.bleu_weight = bleu_weight
+        self._bleu = BLEU(tokenize="none", smooth_method="exp", effective_order=True, force=True)
+
+    def __call__(self, outputs: Sequence[str], image: int) -> list[float]:
+        """Return the reward of each output. image: number of the training image."""
+        said, references = [words(text) for text in outputs], self._references[image]
+        found = [
+            cider - REPETITION * repeated(caption, references)
+            for cider, caption in zip(self.frequency.scores(said, references), said, strict=True)
+        ]
+        if not self.bleu_weight:
+            return found
+        texts = [" ".join(caption) for caption in references]
+        bleu = (self._bleu.sentence_score(" ".join(caption), texts).score / 100 for caption in said)
+        return [cider + self.bleu_weight * more for cider, more in zip(found, bleu, strict=True)]
+
+
+def repeated(caption: Words, references: References) -> int:
+    """Return how many content words a caption has more often than any of its references."""
+    counts = [Counter(reference) for reference in references]
+    return sum(
+        max(0, times - max(1, *(count[word] for count in counts)))
+        for word, times in Counter(caption).items()
+        if times > 1 and is_content_word(word)
+    )

@@ -15,18 +15,8 @@ from typing import Any, NamedTuple
 
 from attncli.terminal.plurals import counted
 
-T_QUANTILES = (
-    12.71,
-    4.30,
-    3.18,
-    2.78,
-    2.57,
-    2.45,
-    2.36,
-    2.31,
-    2.26,
-    2.23,
-)  # 97.5 %, df 1 to 10
+# 97.5 %, df 1 to 10
+T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 QUALITY = {  # metrics of outputs: name, digits after the point; higher is better
     "bleu": ("BLEU", 2),
     "accuracy": ("accuracy", 2),  # percent

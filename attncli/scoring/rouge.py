@@ -16,10 +16,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from attncli.scoring.caption_words import References, Words
-from attncli.scoring.edit_distance import common_subsequence
+from attncli.scoring.sequences import common_subsequence
 
 COCO_BETA = 1.2
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
@@ -31,7 +30,11 @@ def rouge_l(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> floa
     references: a list for each output. Words are runs of letters and digits in lower case; each
     kana and each Chinese character is a word.
     """
-    return _mean_of_best(_f1, outputs, references)
+
+    def compared(output: Words, reference: Words) -> tuple[int, int, int]:
+        return common_subsequence(output, reference), len(output), len(reference)
+
+    return _mean_f1(compared, outputs, references)
 
 
 def rouge_n(outputs: Sequence[str], references: Sequence[Sequence[str]], n: int) -> float:
@@ -39,7 +42,15 @@ def rouge_n(outputs: Sequence[str], references: Sequence[Sequence[str]], n: int)
 
     A text of fewer than n words scores 0; an empty output for an empty reference scores 100.
     """
-    return _mean_of_best(partial(_f1_of_ngrams, n=n), outputs, references)
+
+    def ngrams(words: Words) -> Counter[tuple[str, ...]]:
+        return Counter(zip(*(words[start:] for start in range(n)), strict=False))
+
+    def compared(output: Words, reference: Words) -> tuple[int, int, int]:
+        own, other = ngrams(output), ngrams(reference)
+        return (own & other).total(), own.total(), other.total()
+
+    return _mean_f1(compared, outputs, references)
 
 
 def rouge_words(text: str) -> list[str]:
@@ -53,36 +64,27 @@ def coco_rouge_l(outputs: Sequence[Words], references: Sequence[References]) -> 
     return sum(scores) / len(scores)
 
 
-def _mean_of_best(
-    score: Callable[[Words, Words], float],
+def _mean_f1(
+    compared: Callable[[Words, Words], tuple[int, int, int]],
     outputs: Sequence[str],
     references: Sequence[Sequence[str]],
 ) -> float:
-    """Return the mean over the outputs of the best score over the references, in percent."""
+    """Return the mean over the outputs of the best F1 over the references, in percent.
+
+    compared: returns the number of common units, of units of an output, and of a reference.
+    """
+
+    def f1(output: Words, reference: Words) -> float:
+        if not output and not reference:
+            return 1.0
+        common, own, other = compared(output, reference)
+        return _f(common / max(1, own), common / max(1, other), beta=1.0)
+
     scores = [
-        max(score(rouge_words(output), rouge_words(text)) for text in texts)
+        max(f1(rouge_words(output), rouge_words(text)) for text in texts)
         for output, texts in zip(outputs, references, strict=True)
     ]
     return 100 * sum(scores) / len(scores) if scores else 0.0
-
-
-def _f1_of_ngrams(output: Words, reference: Words, n: int) -> float:
-    if not output and not reference:
-        return 1.0
-    own, other = _ngrams(output, n), _ngrams(reference, n)
-    common = (own & other).total()
-    return _f(common / max(1, own.total()), common / max(1, other.total()), beta=1.0)
-
-
-def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[start:] for start in range(n)), strict=False))
-
-
-def _f1(output: Words, reference: Words) -> float:
-    if not output and not reference:
-        return 1.0
-    common = common_subsequence(output, reference)
-    return _f(common / max(1, len(output)), common / max(1, len(reference)), beta=1.0)
 
 
 def _coco_f(output: Words, references: References) -> float:

@@ -1,16 +1,22 @@
-"""Separation of a line into plain text for the model and tags with their positions."""
+"""Separation of a line into plain text for the model and tags with their positions.
+
+Tags are paired and nested; an element that is not translated becomes one tag.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import groupby, pairwise
+import re
+from collections.abc import Callable, Iterator
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
-from attncli.tags.elements import fold_untranslated, pair_tags
 from attncli.tags.placeholders import widen_placeholders
 from attncli.tags.scan import Kind, Segment, scan
+from attncli.tags.words import has_word
 
 CLOSING = tuple(".,;:!?…)]}»”’。，、！？；：")
+OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
+NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
 
 class Tag(NamedTuple):
@@ -57,7 +63,7 @@ def parse(line: str) -> TaggedLine:
     """Remove the tags from a line."""
     parts = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in parts)
-    whole = list(fold_untranslated(pair_tags(_merged(parts))))
+    whole = list(_folded(*_paired(_merged(parts))))
     text, tags = _taken_out(widen_placeholders(whole, escaped=escaped))
     return TaggedLine(line, text, tags, escaped)
 
@@ -71,6 +77,58 @@ def _merged(parts: list[Segment]) -> list[Segment]:
             same = [Segment("text", "".join(t.raw for t in same), "".join(t.text for t in same))]
         found += same
     return found
+
+
+def _paired(parts: list[Segment]) -> tuple[list[Segment], dict[int, int]]:
+    """Return the segments with tags paired by name, and where each element ends.
+
+    The number of the segment after an element is given by the number of its first segment. A tag
+    without a partner becomes void. Where two elements overlap, the one opened last is closed first.
+    """
+    closed_by = _pairs(parts)
+    opened_by = {close: begin for begin, close in closed_by.items()}
+    found: list[Segment] = []
+    ends: dict[int, int] = {}
+    inside: dict[int, int] = {}  # the elements open here: opening tag, its place in `found`
+    for number, part in enumerate(parts):
+        if number in closed_by:
+            inside[number] = len(found)
+        elif number in opened_by:
+            while opened_by[number] in inside:  # False if an outer element closed it
+                opening, place = inside.popitem()
+                found.append(parts[closed_by[opening]])
+                ends[place] = len(found)
+            continue
+        elif part.kind in ("open", "close"):
+            part = part._replace(kind="void")
+        found.append(part)
+    return found, ends
+
+
+def _folded(parts: list[Segment], ends: dict[int, int]) -> Iterator[Segment]:
+    """Yield the segments of `_paired`; an element without text to translate is one segment."""
+    worded = [0, *accumulate(has_word(part.text) for part in parts)]  # number of segments before
+    at = 0
+    while at < len(parts):
+        part, end = parts[at], at + 1
+        opaque = OPAQUE.fullmatch(part.name) or NOT_TRANSLATED.search(part.raw)
+        if part.kind == "open" and (opaque or worded[ends[at]] == worded[at]):
+            end = ends[at]
+            part = Segment("placeholder", "".join(inner.raw for inner in parts[at:end]))
+        yield part
+        at = end
+
+
+def _pairs(parts: list[Segment]) -> dict[int, int]:
+    """Return the number of the closing segment by the number of the opening one."""
+    waiting: dict[str, list[int]] = {}
+    pairs = {}
+    for number, part in enumerate(parts):
+        if part.kind == "open":
+            waiting.setdefault(part.name, []).append(number)
+        elif part.kind == "close" and waiting.get(part.name):
+            pairs[waiting[part.name].pop()] = number
+    return pairs
 
 
 def _taken_out(parts: list[Segment]) -> tuple[str, tuple[Tag, ...]]:

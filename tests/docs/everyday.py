@@ -10,7 +10,7 @@ from attncli.embedded.grammar import generate
 
 def write_everyday(folder: Path) -> None:
     """Write eng-fra.train.tsv.xz, eng-fra.dev.tsv, eng-fra.test.tsv, notes.txt and terms.tsv."""
-    rows = [f"{pair.source}\t{pair.target}\n" for pair in generate(76, source="en", target="fr")]
+    rows = [f"{pair.source}\t{pair.target}\n" for pair in generate(76)]
     (folder / "eng-fra.train.tsv.xz").write_bytes(lzma.compress("".join(rows[:60]).encode()))
     (folder / "eng-fra.dev.tsv").write_text("".join(rows[60:72]), "utf-8")
     (folder / "eng-fra.test.tsv").write_text("".join(rows[72:]), "utf-8")

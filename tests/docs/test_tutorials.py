@@ -42,7 +42,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^python benchmarks/recipes.py ", "--data-only"),  # its commands stand in the page, too
 )
 FEWER = (  # numbers of examples in Python that the tests reduce
-    ("grammar.split(300, 10, 10, ", "grammar.split(12, 1, 8, "),
+    ("split(300, 10, 10, ", "split(12, 1, 8, "),
     ("generate(600)", "generate(60)"),
 )
 

@@ -1,13 +1,16 @@
-"""Training examples of captions; captions of one image share its row of image inputs."""
+"""Training examples of captions; captions of one image share its row of image inputs.
+
+Pixels can be augmented by mirroring and cropping.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import affine_grid, grid_sample
 
 from attncli.data.alignments.word_links import target_weights
 from attncli.data.batching import Examples
@@ -15,7 +18,8 @@ from attncli.data.text.tokens import Side
 from models.base.types import Batch
 from models.inference.search.batching import teacher_forcing_batch
 
-Augment = Callable[[Tensor], Tensor]  # images (B, 3, h, w) to others of that shape
+FLIP = 0.5  # share of images that are mirrored
+CROP = 0.8  # smallest share of an image's area that is kept; 1: no cropping
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class ImageInputs:
 
     table: np.ndarray  # (rows, S, V) of floats, or (rows, 3, h, w) of bytes; memory-mapped
     slots: int  # S: cells that the encoder leaves
-    augment: Augment | None = None  # of pixels
+    augment: bool = False  # True: mirror and crop pixels at random
 
     @property
     def are_pixels(self) -> bool:
@@ -36,8 +40,24 @@ class ImageInputs:
         source = torch.from_numpy(np.ascontiguousarray(self.table[rows]))
         if self.are_pixels:
             source = source.float().div_(255)
-            source = self.augment(source) if self.augment else source
+            source = augmented(source) if self.augment else source
         return source, torch.ones(len(rows), self.slots, dtype=torch.bool)
+
+
+def augmented(images: Tensor, *, flip: float = FLIP, crop: float = CROP) -> Tensor:
+    """Return mirrored and cropped copies of images (B, 3, h, w).
+
+    The random numbers are those of torch's generator, which checkpoints store.
+    """
+    count = len(images)
+    scale = (1 - torch.rand(count) * (1 - crop)).sqrt()  # of either side
+    mirror = torch.where(torch.rand(count) < flip, -1.0, 1.0)
+    shift = (2 * torch.rand(2, count) - 1) * (1 - scale)  # of the middle
+    theta = torch.zeros(count, 2, 3)  # from positions in the new image to those in the old
+    theta[:, 0, 0], theta[:, 1, 1] = scale * mirror, scale
+    theta[:, :, 2] = shift.T
+    grid = affine_grid(theta, list(images.shape), align_corners=False)
+    return grid_sample(images, grid, padding_mode="border", align_corners=False)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ SUFFIXES = (
     *(".heic", ".heif"),
 )
 STDIN = "-"
-WILD = {*"*?["}
 GROUP = 256  # images of one group
 
 
@@ -52,7 +51,7 @@ def is_alone(arguments: Sequence[str]) -> bool:
         return False
     [argument] = arguments
     return not (os.path.isdir(argument) or is_archive(argument)) and (
-        os.path.exists(argument) or not _is_wild(argument)
+        os.path.exists(argument) or not glob.has_magic(argument)
     )
 
 
@@ -105,7 +104,7 @@ def _expanded(argument: str, recursive: bool) -> Iterator[ImageFile]:
         yield from _folder(argument) if recursive else [_file(argument)]
     elif is_archive(argument):
         yield from _archive(argument)
-    elif _is_wild(argument) and not os.path.exists(argument):
+    elif glob.has_magic(argument) and not os.path.exists(argument):
         yield from _matching(argument)
     else:
         yield _file(argument)
@@ -183,7 +182,3 @@ def _globbed(pattern: str) -> Iterator[str]:
             name = os.path.relpath(path, folder or ".")
             if not any(part.startswith(".") for part in name.split(os.sep)):
                 yield os.path.join(folder, name)
-
-
-def _is_wild(argument: str) -> bool:
-    return not WILD.isdisjoint(argument)

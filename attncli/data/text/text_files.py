@@ -11,11 +11,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from attncli.data.compression import decompressed
+from attncli.data.compression import decompressed, read_whole
 from attncli.data.lines import decode
 from attncli.data.streams import matching, open_input
-from models.base.errors import InputError, ModelError
-from models.base.limits import FILE_BYTES, LINE_BYTES
+from models.base.errors import InputError
+from models.base.limits import LINE_BYTES
 from models.text.normalise import nfc
 
 MARK = b"\xef\xbb\xbf"  # a byte order mark
@@ -47,13 +47,9 @@ def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
 
 def read_content(path: Path | str) -> bytes:
     """Return the decompressed content of a file, without a byte order mark."""
-    path, content = Path(path), bytearray()
+    path = Path(path)
     with open_input(path) as stream:
-        for block in decompressed(stream, path):
-            content += block
-            if len(content) > FILE_BYTES:
-                raise ModelError(f"{path} is longer than {FILE_BYTES:,} bytes", "a smaller file")
-    return bytes(content).removeprefix(MARK)
+        return read_whole(stream, path).removeprefix(MARK)
 
 
 def read_head(path: Path | str) -> bytes:

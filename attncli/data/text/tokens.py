@@ -1,12 +1,15 @@
 """Tokenised sentence pairs on disk, memory-mapped, so that memory does not limit their number.
 
 A side is two files: `.ids`, the ids of all sentences one after another, two bytes each (four bytes
-from 65,536 tokens on), and `.offsets`, the position of each sentence. `token_writing` writes them.
+from 65,536 tokens on), and `.offsets`, the position of each sentence.
 """
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain, compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +18,11 @@ import torch
 from torch import Tensor
 
 from attncli.data.batching import Examples
+from models.base.errors import ModelError
+from models.base.files import write_errors
 from models.base.types import Batch
-from models.inference.search.batching import teacher_forcing_batch
-from models.text.tokenizer import PAD
+from models.inference.search.batching import teacher_forcing_batch, windows
+from models.text.tokenizer import PAD, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Dropped(NamedTuple):
 
 
 def read_pairs(folder: Path) -> TokenPairs:
-    """Return the memory-mapped corpus that `token_writing.write_pairs` wrote.
+    """Return the memory-mapped corpus that `write_pairs` wrote.
 
     Raises OSError or ValueError if a file is missing or damaged.
     """
@@ -97,3 +102,89 @@ def read_side(folder: Path, side: str) -> Side:
     if kind is None:
         raise ValueError(f"{path.name} does not have the size given by its offsets")
     return Side(np.memmap(path, dtype=kind, mode="r"), offsets)
+
+
+CHUNK = 10_000  # pairs encoded at a time
+
+
+def write_pairs(
+    pairs: Iterable[tuple[str, str]],
+    tokenizer: Tokenizer,
+    folder: Path,
+    *,
+    name: str = "",
+    max_length: int,
+    advance: Callable[[int], None] = lambda done: None,
+    take_kept: Callable[[np.ndarray], None] = lambda kept: None,
+) -> Dropped:
+    """Tokenise pairs into a folder; return how many are left out.
+
+    A pair is left out if a side is empty, or longer than `max_length` tokens. name: of the files,
+    for messages. advance: receives the number of pairs done. take_kept: receives, chunk by chunk,
+    which pairs are written, (N,). Raises ModelError if no pair is written.
+    """
+    kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
+    with write_errors(folder):
+        source, target = (SideWriter(folder, side, kind) for side in ("source", "target"))
+        empty = long = done = 0
+        for chunk in windows(pairs, CHUNK):
+            sources, targets = _encoded(chunk, tokenizer)
+            sizes = np.array([[*map(len, sources)], [*map(len, targets)]])  # (2, N)
+            is_empty = sizes.min(0) < 2
+            is_long = ~is_empty & (sizes.max(0) > max_length)
+            kept = ~(is_empty | is_long)  # (N,)
+            take_kept(kept)
+            source.add(compress(sources, kept))
+            target.add(compress(targets, kept))
+            empty, long = empty + int(is_empty.sum()), long + int(is_long.sum())
+            done += len(chunk)
+            advance(done)
+        source.close()
+        target.close()
+    dropped = Dropped(empty, long)
+    if sum(dropped) == done:
+        raise _no_pairs(name, dropped)
+    return dropped
+
+
+def _no_pairs(name: str, dropped: Dropped) -> ModelError:
+    return ModelError(
+        f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
+        f"{dropped.long:,} are longer than data.max_length",
+        "text of that length on both sides",
+    )
+
+
+def id_type(pieces: int) -> np.dtype:
+    """Return the integer type of the ids of a vocabulary of this size."""
+    return np.dtype("<u4" if pieces > 2**16 else "<u2")
+
+
+def _encoded(
+    chunk: list[tuple[str, str]], tokenizer: Tokenizer
+) -> tuple[list[list[int]], list[list[int]]]:
+    sources, targets = map(list, zip(*chunk, strict=True))
+    threads = torch.get_num_threads()
+    return tokenizer.encode_sources(sources, threads), tokenizer.encode_targets(targets, threads)
+
+
+class SideWriter:
+    """Writer of one side's files."""
+
+    def __init__(self, folder: Path, side: str, kind: np.dtype) -> None:
+        self.offsets_path, self.kind = folder / f"{side}.offsets.npy", kind
+        self.file = (folder / f"{side}.ids").open("wb")
+        self.lengths = array("I")
+
+    def add(self, rows: Iterable[list[int]]) -> None:
+        """Append the ids of some sentences."""
+        rows = list(rows)
+        self.lengths.extend(map(len, rows))
+        self.file.write(np.fromiter(chain.from_iterable(rows), self.kind).tobytes())
+
+    def close(self) -> None:
+        """Close the file of ids, and write the offsets."""
+        self.file.close()
+        offsets = np.zeros(len(self.lengths) + 1, "<i8")
+        np.cumsum(self.lengths, out=offsets[1:])
+        np.save(self.offsets_path, offsets)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from attncli.documents import html_page
 from attncli.documents.document import Document, DocumentOptions, Texts, reassemble
-from attncli.documents.markup import html_page
 from attncli.documents.packed.archive import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
 

@@ -1,8 +1,8 @@
-"""The embedded demonstration: a small grammar of English, German and French.
+"""The embedded demonstration: a small grammar of English and German.
 
 A meaning is sampled (`draw`), and each language expresses it in its own word order (`english`,
-`german`, `french`). Each word is tagged with the concepts that it expresses (`words`). Words of two
-languages that share a concept are the gold links. A sentence has exactly one translation.
+`german`). Each word is tagged with the concepts that it expresses. Words of both languages that
+share a concept are the gold links. A sentence has exactly one translation.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from attncli.embedded import Splits
-from attncli.embedded.grammar import english, french, german
+from attncli.embedded.grammar import english, german
 from attncli.embedded.grammar.draw import draw
-from attncli.embedded.grammar.meaning import Sentence
-from attncli.embedded.grammar.words import Word, linked, written
+from attncli.embedded.grammar.meaning import Sentence, linked, written
 
 T = TypeVar("T")
 
@@ -29,24 +28,14 @@ class Pair(NamedTuple):
     links: tuple[tuple[int, int], ...]  # sorted (source word, target word), counted from 0
 
 
-_LANGUAGES: dict[str, tuple[Callable[[Sentence], list[Word]], str]] = {
-    "en": (english.realise, english.SPACED),
-    "de": (german.realise, german.SPACED),
-    "fr": (french.realise, french.SPACED),
-}
-LANGUAGES = tuple(_LANGUAGES)
-
-
-def generate(
-    count: int, *, source: str = "en", target: str = "de", seed: int = 1
-) -> Iterator[Pair]:
-    """Return random sentence pairs; one seed gives the same meanings in every language."""
-    return islice(_pairs(source, target, seed), count)
+def generate(count: int, *, seed: int = 1) -> Iterator[Pair]:
+    """Return random English-German pairs."""
+    return islice(_pairs(seed), count)
 
 
 def split(train: int, dev: int, test: int, *, seed: int = 1) -> Splits:
     """Return English-German pairs; no held-out source occurs twice or in the training pairs."""
-    kept, unseen = held_out(_pairs("en", "de", seed), dev + test, lambda pair: pair.source)
+    kept, unseen = held_out(_pairs(seed), dev + test, lambda pair: pair.source)
     return Splits(list(islice(unseen, train)), kept[:dev], kept[dev:])
 
 
@@ -70,12 +59,6 @@ def held_out(
     return list(kept.values()), (row for row in rows if sentence(row) not in kept)
 
 
-def say(sentence: Sentence, language: str) -> tuple[list[str], list[str]]:
-    """Return the words of a meaning in a language, and the concepts that each of them expresses."""
-    realise, spaced = _LANGUAGES[language]
-    return written(realise(sentence), spaced)
-
-
 def _sentences(seed: int) -> Iterator[Sentence]:
     random_number = random.Random(seed).random
     while True:
@@ -84,12 +67,12 @@ def _sentences(seed: int) -> Iterator[Sentence]:
 
 def _tenses(seed: int) -> Iterator[tuple[str, str]]:
     for sentence in _sentences(seed):
-        yield sentence.clause.tense, " ".join(say(sentence, "en")[0])
+        yield sentence.clause.tense, " ".join(written(english.realise(sentence))[0])
 
 
-def _pairs(source: str, target: str, seed: int) -> Iterator[Pair]:
+def _pairs(seed: int) -> Iterator[Pair]:
     for sentence in _sentences(seed):
-        words, concepts = say(sentence, source)
-        target_words, target_concepts = say(sentence, target)
+        words, concepts = written(english.realise(sentence))
+        target_words, target_concepts = written(german.realise(sentence))
         links = linked(concepts, target_concepts)
         yield Pair(" ".join(words), " ".join(target_words), links)

@@ -1,8 +1,9 @@
 """Random meanings of sentences, sampled with a generator's `random()` alone.
 
 Meanings that a language could not distinguish from others are excluded: "you",
-English past and perfect, French "lui", "l'" before a vowel, German "sie" for her and them as
-objects, "must not", "read" with "never". So each language's sentence determines the others.
+English past and perfect, German "sie" for her and them as objects, "must not", "read" with "never".
+So each language's sentence determines the other. A seed gives the sentences of earlier versions,
+which had a third language; therefore some verbs take "him" and "her" in the past only.
 Only `random()` is called, because its sequence is equal in every version of Python.
 """
 
@@ -138,9 +139,9 @@ def _object(
 
 
 def _pronouns(verb: Verb, subject: Nominal, tense: str) -> tuple[Person, ...]:
-    """Return the pronoun objects that every language distinguishes."""
-    french_differs = tense == "past" or verb.french.infinitive[0] not in "aeioué"
-    others = (lexicon.HIM, lexicon.HER) if french_differs else ()
+    """Return the pronoun objects that both languages distinguish."""
+    is_distinct = tense == "past" or "past-only" not in verb.traits
+    others = (lexicon.HIM, lexicon.HER) if is_distinct else ()
     return _speakers(subject) + others + ((lexicon.THEM,) if verb.dative else ())
 
 

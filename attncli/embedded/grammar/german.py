@@ -6,10 +6,16 @@ object, "nicht", then the rest of the verb. A negated indefinite object takes "k
 
 from __future__ import annotations
 
-from attncli.embedded.grammar.meaning import Adjunct, Clause, Nominal, Phrase, Sentence
-from attncli.embedded.grammar.words import Word, second_clause
+from attncli.embedded.grammar.lexicon import Word
+from attncli.embedded.grammar.meaning import (
+    Adjunct,
+    Clause,
+    Nominal,
+    Phrase,
+    Sentence,
+    second_clause,
+)
 
-SPACED = ""
 NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from attncli.embedded.grammar import vocabulary
-from attncli.embedded.grammar.words import Word
 
 I, HE, WE, THEY = range(4)  # noqa: E741
+
+Word = tuple[str, str]  # text, and names of the concepts that it expresses, between spaces
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,40 +23,27 @@ class Adjective:
     english: str
     german: str
     german_stem: str
-    french: tuple[str, str, str, str, str]  # m, f, m plural, f plural, m before a vowel
-    before: bool  # True if it precedes its noun in French
+    before: bool  # True if it precedes the others
     predicative: bool
     classes: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A common noun: `english[plural]`, `german[plural][case]`, `french[plural]`."""
+    """A common noun: `english[plural]`, `german[plural][case]`."""
 
     english: tuple[str, str]
     german: tuple[tuple[str, str, str], tuple[str, str, str]]
     gender: int  # German: 0 masculine, 1 feminine, 2 neuter
-    french: tuple[str, str]
-    feminine: bool  # French
     classes: frozenset[str]
     at: str  # the German preposition of "at", "" if the noun is not used with it
     before: tuple[Adjective, ...]
     after: tuple[Adjective, ...]
 
 
-class French(NamedTuple):
-    """A French conjugation."""
-
-    infinitive: str
-    present: tuple[str, ...]
-    future: str
-    participle: str
-    etre: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb in three languages, and the classes of its subjects and objects."""
+    """A verb in both languages, and the classes of its subjects and objects."""
 
     base: str
     third: str
@@ -69,7 +57,6 @@ class Verb:
     sein: bool
     dative: bool
     preposition: str
-    french: French
     subjects: tuple[Noun, ...]
     objects: tuple[Noun, ...]
     persons: bool  # a person can be its object
@@ -79,13 +66,12 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Person:
-    """Forms of a name or a pronoun: English (subject, object), German by case, French by role."""
+    """Forms of a name or a pronoun: English (subject, object), German by case."""
 
     english: tuple[str, ...]
     german: tuple[str, ...]
-    french: tuple[str, ...]  # subject, object, recipient: il, le, lui
     person: int
-    feminine: bool = False
+    feminine: bool = False  # of a name
 
     @property
     def plural(self) -> bool:
@@ -107,7 +93,6 @@ class Preposition(NamedTuple):
     english: tuple[str, ...]
     german: str
     case: int
-    french: tuple[str, ...]
 
 
 class Time(NamedTuple):
@@ -115,7 +100,6 @@ class Time(NamedTuple):
 
     english: tuple[Word, ...]
     german: tuple[Word, ...]
-    french: tuple[Word, ...]
     tenses: frozenset[str]
 
     @property
@@ -129,35 +113,31 @@ class Forms(NamedTuple):
 
     english: tuple[str, ...]
     german: tuple[str, ...]
-    french: tuple[str, ...]
 
 
 def _rows(table: str) -> Iterator[list[str]]:
-    for line in table.replace("\\\n", "").strip().splitlines():
+    for line in table.strip().splitlines():
         yield [cell.strip() for cell in line.split("|")]
 
 
-def _adjective(english: str, german: str, french: str, traits: str) -> Adjective:
+def _adjective(english: str, german: str, traits: str) -> Adjective:
     predicative, _, stem = german.partition("/")
-    masculine, feminine, plural, *vowel = french.split()
     classes = set(traits.split())
     return Adjective(
         english,
         predicative,
         stem or predicative,
-        (masculine, feminine, plural, feminine + "s", vowel[0] if vowel else masculine),
         "before" in classes,
         "attributive" not in classes,
         frozenset(classes - {"before", "attributive"}),
     )
 
 
-def _noun(english: str, german: str, french: str, traits: str) -> Noun:
+def _noun(english: str, german: str, traits: str) -> Noun:
     gender, word, plural = german.split()
     weak, word = word.endswith("*"), word.rstrip("*")
     oblique = plural if weak else word
     dative = plural if plural.endswith(("n", "s", "-")) else plural + "n"
-    french_gender, *french_words = french.split()
     places = [trait[3:] for trait in traits.split() if trait.startswith("at:")]
     classes = frozenset(trait for trait in traits.split() if not trait.startswith("at:"))
     fitting = [
@@ -170,8 +150,6 @@ def _noun(english: str, german: str, french: str, traits: str) -> Noun:
         (singular, several),
         ((word, oblique, oblique), (plural, plural, dative)),
         "mfn".index(gender),
-        (french_words[0], french_words[1]),
-        french_gender == "f",
         classes,
         places[0] if places else "",
         tuple(adjective for adjective in fitting if adjective.before),
@@ -179,18 +157,7 @@ def _noun(english: str, german: str, french: str, traits: str) -> Noun:
     )
 
 
-def _french(cell: str) -> French:
-    infinitive, *etre = cell.split()
-    if infinitive in _IRREGULAR:
-        present, future, participle = _IRREGULAR[infinitive]
-        return French(infinitive, tuple(present.split()), future, participle, bool(etre))
-    stem = infinitive[:-2]
-    nous = "eons" if stem.endswith("g") else "ons"
-    forms = tuple(stem + ending for ending in ("e", "e", nous, "ent"))
-    return French(infinitive, forms, infinitive, stem + "é", bool(etre))
-
-
-def _verb(english: str, german: str, french: str, traits: str) -> Verb:
+def _verb(english: str, german: str, traits: str) -> Verb:
     base, third, past, progressive, *particle = english.split()
     infinitive, he, participle, *marks = german.split()
     prefix, _, bare = infinitive.rpartition("-")
@@ -209,7 +176,6 @@ def _verb(english: str, german: str, french: str, traits: str) -> Verb:
         "sein" in marks,
         "dative" in marks,
         "".join(mark[1:] for mark in marks if mark.startswith("+")),
-        _french(french),
         _nouns(subjects),
         _nouns(objects),
         "person" in objects.split(),
@@ -232,32 +198,30 @@ def _forms(table: str) -> tuple[Forms, ...]:
     return tuple(Forms(*(tuple(cell.split()) for cell in row)) for row in _rows(table))
 
 
-_IRREGULAR = {infinitive: forms for infinitive, *forms in _rows(vocabulary.FRENCH_IRREGULAR)}
 ADJECTIVES = tuple(_adjective(*row) for row in _rows(vocabulary.ADJECTIVES))
 NOUNS = tuple(_noun(*row) for row in _rows(vocabulary.NOUNS))
 VERBS = tuple(_verb(*row) for row in _rows(vocabulary.VERBS))
 TIMES = tuple(
-    Time(_halves(english), _halves(german), _halves(french), frozenset(tenses.split()))
-    for english, german, french, tenses in _rows(vocabulary.TIMES)
+    Time(_halves(english), _halves(german), frozenset(tenses.split()))
+    for english, german, tenses in _rows(vocabulary.TIMES)
 )
 FREQUENCIES = _forms(vocabulary.FREQUENCIES)
 PREPOSITIONS = {
-    english: Preposition(tuple(english.split()), word.strip("-"), int(case), tuple(french.split()))
-    for english, german, french in _rows(vocabulary.PREPOSITIONS)
+    english: Preposition(tuple(english.split()), word.strip("-"), int(case))
+    for english, german in _rows(vocabulary.PREPOSITIONS)
     for word, case in [german.split()]
 }
 REPORTS = _forms(vocabulary.REPORTS)
 MODALS = _forms(vocabulary.MODALS)
 CAN, MUST, WANT = MODALS
 NAMES = tuple(
-    Name((text,) * 2, (text,) * 3, (text,) * 3, HE, gender == "f")
+    Name((text,) * 2, (text,) * 3, HE, gender == "f")
     for text, gender in map(str.split, vocabulary.NAMES.split(","))
 )
 
-# "They" and "I" of unknown gender are masculine in French, as its grammar has it.
-ME = Pronoun(("I", "me"), ("ich", "mich", "mir"), ("je", "me", "me"), I)
-HIM = Pronoun(("he", "him"), ("er", "ihn", "ihm"), ("il", "le", "lui"), HE)
-HER = Pronoun(("she", "her"), ("sie", "sie", "ihr"), ("elle", "la", "lui"), HE, True)
-US = Pronoun(("we", "us"), ("wir", "uns", "uns"), ("nous", "nous", "nous"), WE)
-THEM = Pronoun(("they", "them"), ("sie", "sie", "ihnen"), ("ils", "les", "leur"), THEY)
+ME = Pronoun(("I", "me"), ("ich", "mich", "mir"), I)
+HIM = Pronoun(("he", "him"), ("er", "ihn", "ihm"), HE)
+HER = Pronoun(("she", "her"), ("sie", "sie", "ihr"), HE)
+US = Pronoun(("we", "us"), ("wir", "uns", "uns"), WE)
+THEM = Pronoun(("they", "them"), ("sie", "sie", "ihnen"), THEY)
 PRONOUNS = (ME, HIM, HER, US, THEM)

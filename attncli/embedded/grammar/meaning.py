@@ -1,4 +1,16 @@
-"""Meaning of a sentence, independent of language: records that `draw` fills and languages read."""
+"""Meaning of a sentence, independent of language: records that `draw` fills and languages read.
+
+A language expresses a meaning in words with their concepts. Words of two languages that share a
+concept are linked. The names of a phrase's concepts begin with its role: `object-noun`. Words
+without a counterpart express these concepts:
+
+- both halves of a negation: the negation;
+- English "do" and "be", the "to" of an infinitive, and a German separated prefix: the verb;
+- the auxiliary of a perfect, the English past form and "did": the past;
+- an article that the other language leaves out: its noun;
+- the "for" of "wait for", and the "auf" of "warten auf": the particle;
+- commas: none.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +30,7 @@ from attncli.embedded.grammar.lexicon import (
     Pronoun,
     Time,
     Verb,
+    Word,
 )
 
 
@@ -34,28 +47,22 @@ class Phrase(NamedTuple):
         """Return the grammatical person: I, HE, WE or THEY."""
         return THEY if self.plural else HE
 
-    @property
-    def feminine(self) -> bool:
-        """Return True if the French gender is feminine."""
-        return self.noun.feminine
-
 
 Nominal = Phrase | Person
 
 
 def reference(nominal: Nominal) -> Person:
-    """Return the pronoun that refers to a nominal, by German gender, French gender and class."""
+    """Return the pronoun that refers to a nominal, by its German gender and its class."""
     if isinstance(nominal, Pronoun):
         return nominal
     if isinstance(nominal, Person):  # a name
         return HER if nominal.feminine else HIM
-    noun, feminine = nominal.noun, nominal.feminine
-    french = "elle" if feminine else "il"
+    noun = nominal.noun
     if nominal.plural:
-        return Pronoun(THEM.english, THEM.german, (f"{french}s",), THEY, feminine)
+        return THEM
     if "person" in noun.classes:
-        return HER if feminine else HIM
-    return Pronoun(("it",), (("er", "sie", "es")[noun.gender],), (french,), HE, feminine)
+        return HER if noun.gender == 1 else HIM
+    return Pronoun(("it",), (("er", "sie", "es")[noun.gender],), HE)
 
 
 class Adjunct(NamedTuple):
@@ -83,7 +90,7 @@ class Clause(NamedTuple):
 
     @property
     def negated(self) -> bool:
-        """Return True for a negated object: "no bread", French "pas de pain"."""
+        """Return True for a negated object: "no bread", German "kein Brot"."""
         held = self.object
         return bool(self.polarity and isinstance(held, Phrase) and held.determiner in ("a", "bare"))
 
@@ -108,3 +115,36 @@ class Sentence(NamedTuple):
     question: bool = False
     report: ReportingClause | None = None
     reason: Clause | None = None
+
+
+MARKS = ".,?"
+
+
+def second_clause(words: list[Word]) -> list[Word]:
+    """Return the words of a second clause, with concepts distinct from those of the first."""
+    return [(text, " ".join(f"second-{name}" for name in names.split())) for text, names in words]
+
+
+def written(words: list[Word]) -> tuple[list[str], list[str]]:
+    """Return the words between spaces, which include punctuation marks, and their concepts."""
+    texts: list[str] = []
+    concepts: list[str] = []
+    for text, concept in words:
+        if text in MARKS:
+            texts[-1] += text
+        else:
+            texts.append(text)
+            concepts.append(concept)
+    texts[0] = texts[0][0].upper() + texts[0][1:]
+    return texts, concepts
+
+
+def linked(source: list[str], target: list[str]) -> tuple[tuple[int, int], ...]:
+    """Return the sorted pairs of words that share a concept."""
+    targets = [set(names.split()) for names in target]
+    return tuple(
+        (i, j)
+        for i, names in enumerate(source)
+        for j, others in enumerate(targets)
+        if not others.isdisjoint(names.split())
+    )

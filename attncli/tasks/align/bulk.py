@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import LineTask, RecordResult
+from attncli.bulk.job import BulkJob
+from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
@@ -22,7 +22,7 @@ from models.base.errors import ConfigurationError
 LINKS = "pharaoh"  # format without --format
 
 
-class AlignTask(LineTask):
+class AlignTask(BulkTask):
     """A model that aligns the pairs of shards; a second model is the reverse one."""
 
     doing, shipped = "aligning", "translate"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import RecordResult
+from attncli.bulk.job import BulkJob
+from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.images.named import ImageFile
 from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
@@ -21,7 +21,7 @@ from models.base.errors import ConfigurationError
 TRUNCATED = "{}: the caption was cut at its length limit (search.max_caption raises the limit)"
 
 
-class CaptionTask:
+class CaptionTask(BulkTask):
     """Captioners of the images of shards."""
 
     doing, shipped = "captioning", "caption"

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import LineTask, RecordResult
+from attncli.bulk.job import BulkJob
+from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
@@ -19,7 +19,7 @@ from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.writers import rendered
 
 
-class ClassifyTask(LineTask):
+class ClassifyTask(BulkTask):
     """Classifiers of the lines of shards."""
 
     doing, shipped = "classifying", "classify"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.tasks import LineTask, RecordResult
+from attncli.bulk.job import BulkJob
+from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
@@ -24,7 +24,7 @@ from attncli.tasks.translate.writers import OutputReport, rendered
 from models.text.glossary import Glossary, Term
 
 
-class TranslateTask(LineTask):
+class TranslateTask(BulkTask):
     """Text models that translate the lines of shards."""
 
     doing, shipped = "translating", "translate"

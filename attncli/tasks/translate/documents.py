@@ -16,10 +16,11 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.compression import decompressed_stream
+from attncli.data.compression import read_whole
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
+from attncli.documents.inline import read_lines
 from attncli.documents.registry import (
     FORMATS,
     PACKED,
@@ -28,10 +29,10 @@ from attncli.documents.registry import (
     named_delimiter,
     read_document,
 )
+from attncli.tags.parse import parse
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError
-from models.base.limits import FILE_BYTES
 from models.base.settings import option
 from models.inference.search.batching import windows
 
@@ -106,9 +107,7 @@ def refuse_given(options: Mapping[str, bool], why: str) -> None:
 
 def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
     """Read a whole document. Raises InputError if it is too long."""
-    content = decompressed_stream(stream, "the document").read(FILE_BYTES + 1)
-    if len(content) > FILE_BYTES:
-        raise InputError(f"a document of more than {FILE_BYTES:,} bytes", "a smaller file")
+    content = read_whole(stream, "the document")
     return opened(content, choice.format, choice.options)
 
 
@@ -166,7 +165,6 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     """
     if format in PACKED:
         return read_document(content, format, options)
-    from attncli.documents.strings import read_lines
 
     text = decoded(content)
     return read_lines(text) if format == TEXT else read_document(text, format, options)
@@ -191,7 +189,6 @@ def lines_of(document: Document) -> list[Line]:
 
 def needs_attention(document: Document) -> bool:
     """Return True if a text has tags, which the attention places in the output."""
-    from attncli.tags.parse import parse
 
     return any(parse(text).tags for segment in document.segments for text in segment.texts)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attncli.data.lines import TranslatedLine
 from attncli.tags.parse import TaggedLine
 from attncli.tags.project import project_tags
-from attncli.tags.word_weights import PartWeights, TokenWeights, word_weights
+from attncli.tags.spans import PartWeights, TokenWeights, word_weights
 from attncli.tags.words import words
 from models.base.types import EMPTY, Translation
 from models.text.tokenizer import END

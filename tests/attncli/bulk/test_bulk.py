@@ -15,12 +15,11 @@ from typing import Any
 
 import pytest
 
-from attncli.bulk.engines import local
-from attncli.bulk.engines.work import results_of
+from attncli.bulk import local
+from attncli.bulk.job import BulkJob, Part, RecordNote, Shard
 from attncli.bulk.parts import PartFolder, part_name
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, RecordNote, Shard
 from attncli.bulk.tasks import RecordResult
+from attncli.bulk.work import results_of
 from attncli.embedded.grammar import generate
 from attncli.shell import app
 from models.base.errors import ResourceError
@@ -242,8 +241,11 @@ class Uppercase:
             raise RuntimeError("out of memory")
         return [RecordResult(record.upper().encode(), record.upper()) for record in records]
 
-    def failed(self, record: str, error: str) -> RecordResult:
+    def failure(self, record: str, error: str) -> RecordResult:
         return RecordResult(b"", None, error)
+
+    def result(self, outcome: RecordResult) -> RecordResult:
+        return outcome
 
 
 def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:

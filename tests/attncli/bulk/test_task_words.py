@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.job import BulkJob
 from attncli.bulk.task_words import NOT_IN_BULK, NOT_IN_SETTINGS, read_job
 from attncli.bulk.tasks import bulk_task, open_task
 from attncli.tasks.table import BULK, TASKS

@@ -150,7 +150,7 @@ def test_a_frame_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
 def test_a_file_read_as_a_whole_has_a_ceiling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.data.text.text_files.FILE_BYTES", 1 << 20)
+    monkeypatch.setattr("attncli.data.compression.FILE_BYTES", 1 << 20)
     with pytest.raises(ModelError, match="longer than"):
         read_content(written(tmp_path, gzip.compress(b"x" * (1 << 21))))
 

@@ -8,7 +8,7 @@ from attncli.data.lines import CHUNK_LINES, TranslatedLine
 from attncli.documents import po
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import FORMATS, read_document
-from attncli.tags.word_weights import TokenWeights
+from attncli.tags.spans import TokenWeights
 from attncli.tags.words import words
 from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions

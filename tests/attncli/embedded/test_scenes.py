@@ -8,9 +8,17 @@ import itertools
 import numpy as np
 from PIL import Image
 
-from attncli.embedded.scenes import Scene, generate, png, split
-from attncli.embedded.scenes.drawing import GROUND
-from attncli.embedded.scenes.grammar import COLOURS, SHAPES, SIDE, SIZES
+from attncli.embedded.scenes import (
+    COLOURS,
+    GROUND,
+    SHAPES,
+    SIDE,
+    SIZES,
+    Scene,
+    generate,
+    png,
+    split,
+)
 
 SOME = list(itertools.islice(generate(1), 200))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from attncli.data.images.augment import Augmentation
-from attncli.tasks.caption.training import data
+from attncli.data.images import caption_examples
 from attncli.tasks.caption.training import features as image_features
 from attncli.training.events import Evaluated, FinalModel, Interrupted, Started, Stepped
 from attncli.training.run.command_line import settings
@@ -59,7 +59,8 @@ def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither mirror nor crop images."""
-    monkeypatch.setattr(data, "Augmentation", lambda: Augmentation(flip=0.0, crop=1.0))
+    still = partial(caption_examples.augmented, flip=0.0, crop=1.0)
+    monkeypatch.setattr(caption_examples, "augmented", still)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -8,7 +8,7 @@ import pytest
 from torch import Tensor
 
 from attncli.embedded import scenes
-from attncli.embedded.scenes.grammar import COLOURS, SHAPES, SIDE, Box
+from attncli.embedded.scenes import COLOURS, SHAPES, SIDE, Box
 from attncli.tasks.caption.training import demo
 from attncli.tasks.caption.training.demo import DEV_SCENES
 from attncli.training.events import Started

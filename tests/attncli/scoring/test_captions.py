@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 import sacrebleu
 
-from attncli.scoring import meteor
+from attncli.scoring import captions
 from attncli.scoring.caption_words import words
 from attncli.scoring.captions import bleu4, caption_scores, cider
-from attncli.scoring.cider_d import DocumentFrequency
-from attncli.scoring.reward import Reward, repeated
+from attncli.scoring.cider_d import DocumentFrequency, Reward, repeated
 from models.base.errors import ModelError
 
 OUTPUTS = [
@@ -141,7 +140,7 @@ def test_outputs_without_references_are_refused(references: list[list[str]]) -> 
         bleu4(OUTPUTS, references)
 
 
-@pytest.mark.skipif(bool(meteor.why_not()), reason=meteor.why_not())
+@pytest.mark.skipif(bool(captions.why_no_meteor()), reason=captions.why_no_meteor())
 def test_meteor_is_that_of_the_coco_tools() -> None:
     found = caption_scores(OUTPUTS, REFERENCES).meteor
     assert found == pytest.approx(37.023964045430524, abs=1e-6)
@@ -151,16 +150,16 @@ def test_what_is_missing_for_meteor_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "Java" in meteor.why_not()
+    assert "Java" in captions.why_no_meteor()
     assert caption_scores(OUTPUTS, REFERENCES).meteor is None
     java(tmp_path, "exit 1")
-    monkeypatch.setattr(meteor, "find_spec", lambda name: None)
-    assert "pip install" in meteor.why_not()
+    monkeypatch.setattr(captions, "find_spec", lambda name: None)
+    assert "pip install" in captions.why_no_meteor()
 
 
 def test_a_program_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(meteor, "_jar", lambda: tmp_path / "meteor.jar")
+    monkeypatch.setattr(captions, "_meteor_file", lambda: tmp_path / "meteor.jar")
     for script in ("exit 1", "cat", "echo 0.5"):
         java(tmp_path, script)
         with pytest.raises(ModelError, match="METEOR's program failed"):

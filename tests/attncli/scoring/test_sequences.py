@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from attncli.scoring.edit_distance import common_subsequence, edit_distance
 from attncli.scoring.rouge import rouge_l, rouge_n, rouge_words
-from attncli.scoring.sequences import error_rate, exact_match
+from attncli.scoring.sequences import common_subsequence, edit_distance, error_rate, exact_match
 
 
 def slow_edit_distance(one: str, other: str) -> int:

@@ -11,9 +11,8 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.text import token_writing
-from attncli.data.text.token_writing import write_pairs
-from attncli.data.text.tokens import Side, TokenPairs, read_pairs
+from attncli.data.text import tokens
+from attncli.data.text.tokens import Side, TokenPairs, read_pairs, write_pairs
 from attncli.tasks.translate.training.data import chosen_size, sampled_lines
 from models.config.tables import TokenizerConfig
 from models.text.tokenizer import END, PAD, START
@@ -126,7 +125,7 @@ def test_a_gathered_batch_is_padded_and_shifted() -> None:
 def test_ids_come_back_whatever_their_width(
     size: int, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(token_writing, "CHUNK", 2)
+    monkeypatch.setattr(tokens, "CHUNK", 2)
     last = size - 1
     texts = [(f"{last} 4", "5"), ("6", f"7 8 {last}"), ("", "9"), ("9", "9 " * 9), ("4", "5")]
     seen: list[int] = []

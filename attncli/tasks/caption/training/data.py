@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.dev_split import described, held_out
-from attncli.data.images.augment import Augmentation
 from attncli.data.images.caption_examples import CaptionExamples, CaptionStages
 from attncli.data.images.captions import Captioned, read_captions, styled
 from attncli.data.images.index import ImageIndex, content_hash, open_images
@@ -105,7 +104,7 @@ def caption_examples(
         for store in stores
     ]
     first, last = stages[0], stages[-1]
-    inputs = replace(last.inputs, augment=Augmentation() if config.encoder_from else None)
+    inputs = replace(last.inputs, augment=config.encoder_from > 0)
     # a large network costs the most, and samples of one image are compared with each other
     sharing = [epoch - 1 for epoch in (config.encoder_from, config.self_critical_from) if epoch]
     if not sharing:

@@ -73,7 +73,7 @@ class DevCaptions:
         assert isinstance(encoder, ImageEncoder)
         for start in range(0, len(self), BATCH):
             report(0.0)
-            pixels, _ = replace(self.inputs, augment=None).source(self.rows[start : start + BATCH])
+            pixels, _ = replace(self.inputs, augment=False).source(self.rows[start : start + BATCH])
             found.append(half(encoder.eval().features(pixels.to(device))))
         inputs = ImageInputs(np.concatenate(found), self.inputs.slots)
         return replace(self, inputs=inputs, rows=np.arange(len(self)))

@@ -19,8 +19,7 @@ import numpy as np
 
 from attncli.data.alignments.word_links import WordLinks, cell_links, read_word_links
 from attncli.data.images.captions import Captioned, read_captions, styled
-from attncli.data.text.token_writing import SideWriter, id_type
-from attncli.data.text.tokens import Dropped, Side, read_side
+from attncli.data.text.tokens import Dropped, Side, SideWriter, id_type, read_side
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources.preparation import read_made, reading
 from models.base.errors import ModelError

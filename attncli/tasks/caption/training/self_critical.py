@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.scoring.reward import Reward
+from attncli.scoring.cider_d import Reward
 from attncli.training.interfaces import RewardLossOutput
 from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch, Memory

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
-from attncli.data.text.token_writing import write_pairs
+from attncli.data.text.tokens import write_pairs
 from attncli.tasks.translate.training.data import pairs_of, sampled_lines, write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections

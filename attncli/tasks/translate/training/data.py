@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
-from attncli.data.text import corpus, token_writing, tokens
+from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.embedded import Splits, grammar
 from attncli.tasks.translate.training.dev import DevTexts
@@ -142,7 +142,7 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
     files = settings.data.train
     source, target, total = sampled_lines(pairs_of(files, held), MOST_LINES, settings.seed)
     tokenizer = write_tokenizer(settings, source, target, folder, progress)
-    dropped = token_writing.write_pairs(
+    dropped = tokens.write_pairs(
         pairs_of(files, held),
         tokenizer,
         folder,

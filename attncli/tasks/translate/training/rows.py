@@ -19,7 +19,7 @@ import numpy as np
 from attncli.data.dev_split import described, held_out
 from attncli.data.text import tokens
 from attncli.data.text.rows import row_pairs
-from attncli.data.text.token_writing import write_pairs
+from attncli.data.text.tokens import write_pairs
 from attncli.tasks.translate.training.data import sampled_lines, write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.row_images import RowImages

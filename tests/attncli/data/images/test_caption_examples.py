@@ -1,4 +1,4 @@
-"""Captions of one image share its way through an encoder that learns."""
+"""Captions of one image share its way through an encoder that learns; images are augmented."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.images.caption_examples import CaptionExamples, CaptionStages, ImageInputs
+from attncli.data.images.caption_examples import (
+    CaptionExamples,
+    CaptionStages,
+    ImageInputs,
+    augmented,
+)
 from attncli.data.text.tokens import Side
 from models.base.types import Batch
 from models.bundle import build, sizes_of
@@ -94,3 +99,29 @@ def test_a_shared_image_gives_what_an_image_each_would(examples: CaptionExamples
     assert len(batch.source) < len(batch.target_in)
     for left, right in zip(*found, strict=True):
         torch.testing.assert_close(left, right, rtol=1e-4, atol=1e-5)
+
+
+SHOWN = torch.rand(6, 3, 16, 16, generator=torch.Generator().manual_seed(1))
+
+
+def test_none_or_all_are_mirrored() -> None:
+    torch.testing.assert_close(augmented(SHOWN, flip=0.0, crop=1.0), SHOWN)
+    torch.testing.assert_close(augmented(SHOWN, flip=1.0, crop=1.0), SHOWN.flip(-1))
+
+
+def test_some_are_mirrored_as_the_seed_says() -> None:
+    torch.manual_seed(1)
+    first = augmented(SHOWN, flip=0.5, crop=0.7)
+    again = augmented(SHOWN, flip=0.5, crop=0.7)
+    torch.manual_seed(1)
+    assert torch.equal(augmented(SHOWN, flip=0.5, crop=0.7), first)
+    assert not torch.equal(again, first)
+
+
+def test_a_crop_shows_a_part_and_no_more() -> None:
+    ramp = torch.linspace(0, 1, 32).expand(500, 3, 32, 32)
+    seen = augmented(ramp, flip=0.0, crop=0.5)
+    widths = (seen[:, 0, 0, -1] - seen[:, 0, 0, 0]) / (ramp[0, 0, 0, -1] - ramp[0, 0, 0, 0])
+    assert 0.68 < widths.min() < 0.75 and 0.95 < widths.max() < 1.001  # the root of 0.5, and 1
+    assert seen.min() >= 0 and seen.max() <= 1
+    assert (seen[..., 1:] - seen[..., :-1]).min() > -1e-6

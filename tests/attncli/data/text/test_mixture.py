@@ -11,8 +11,7 @@ import pytest
 
 from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.data.text.noise import add_noise, typo, without_final_mark
-from attncli.data.text.token_writing import write_pairs
-from attncli.data.text.tokens import read_pairs
+from attncli.data.text.tokens import read_pairs, write_pairs
 from attncli.embedded.grammar import Pair
 from models.config.tables import TokenizerConfig
 from models.text.tokenizer import END, Tokenizer, train

@@ -11,7 +11,7 @@ import torch
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.tags.scan import count
-from attncli.tags.word_weights import TokenWeights
+from attncli.tags.spans import TokenWeights
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.tags import AlignTranslations, token_weights
 from models.base.types import Translation

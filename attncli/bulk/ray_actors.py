@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from attncli.bulk.engines import DEATHS, Parts
-from attncli.bulk.engines.work import ShardWorker, part_of
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Shard
+from attncli.bulk.job import BulkJob, Shard
+from attncli.bulk.work import DEATHS, Parts, ShardWorker, part_of
 from models.base.errors import NotFoundError, ResourceError
 
 AHEAD = 2  # shards that an actor has: one that it processes, one that waits

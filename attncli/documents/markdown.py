@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from attncli.documents import html_page
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
 from attncli.documents.inline import LineLayout, Piece, inline_segment, on_one_line
-from attncli.documents.markup import html_page
-from attncli.documents.markup.markdown_inline import Unmatched, keep_rule, marks
+from attncli.documents.markdown_inline import Unmatched, keep_rule, marks
 from attncli.documents.subtitles import TextLine, lines_of
 from attncli.documents.wrap import filled
 

@@ -6,11 +6,12 @@ attncli/bulk/task_words.py parses them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pkgutil import resolve_name
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from attncli.bulk.plan.job import BulkJob
+from attncli.bulk.job import BulkJob
 from attncli.data.lines import Line
 from attncli.tasks.table import BULK
 from models.base.errors import unknown_name
@@ -25,42 +26,36 @@ class RecordResult(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class BulkTask(Protocol):
+class BulkTask(ABC):
     """Opened models. Records are lines (attncli.data.lines), or images (named_images)."""
 
     doing: str  # label of the progress: "translating"
     shipped: str  # task of the shipped model that is used without -m
-    input: str  # kind of its records: lines or images
-    fields: int  # of JSON lines that make up a record
+    input = "lines"  # kind of its records: lines or images
+    fields = 1  # of JSON lines that make up a record
     into: str  # field or column of the results in JSON lines and tables
     unused_tables: tuple[str, ...]  # tables of the command's settings that a bulk job does not use
 
+    @abstractmethod
     def __init__(self, job: BulkJob) -> None:
         """Open the models. Raises ModelError if they do not suit the task."""
 
     @staticmethod
+    @abstractmethod
     def given(settings: Mapping[str, Any]) -> Any:
         """Return the GivenSettings of a job's settings; raise an error if they cannot be used."""
 
     def record(self, value: Any, number: int) -> Any:
         """Return the record of a value of a table: a text, or path or bytes of an image."""
+        return Line(number, value)
 
+    @abstractmethod
     def run(self, records: Sequence[Any]) -> list[RecordResult]:
         """Return the result of each record; one that cannot be processed has an error."""
 
+    @abstractmethod
     def failed(self, record: Any, error: str) -> RecordResult:
         """Return the result of a record that could not be processed."""
-
-
-class LineTask:
-    """Base of the tasks whose records are lines of text."""
-
-    input = "lines"
-    fields = 1
-
-    def record(self, value: str, number: int) -> Line:
-        """Return a text as a line."""
-        return Line(number, value)
 
 
 def bulk_task(name: str) -> type[BulkTask]:

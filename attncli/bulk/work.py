@@ -1,4 +1,8 @@
-"""The worker of every engine: a shard as bytes in, an answer as bytes out.
+"""Engines of `attn bulk`, and the worker of each: a shard as bytes in, an answer as bytes out.
+
+An engine is a function `process(job, shards, processes)`. It yields the parts of the shards in any
+order, and takes shards only as fast as its workers need them. It retries a shard whose worker dies,
+and ends its workers when it is closed. processes: workers at the same time; 0: as many as fit.
 
 An answer begins with a letter: P and a part, F and a user's mistake, B and the traceback of a bug.
 Models are opened at the first shard, so that a mistake becomes an answer and does not end a worker.
@@ -7,17 +11,23 @@ Models are opened at the first shard, so that a mistake becomes an answer and do
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from attncli.bulk.inputs import input_kind
-from attncli.bulk.plan.job import BulkJob
-from attncli.bulk.plan.shards import Part, RecordNote, Shard
+from attncli.bulk.inputs import INPUTS
+from attncli.bulk.job import BulkJob, Part, RecordNote, Shard
 from attncli.bulk.tasks import BulkTask, RecordResult, open_task
 from attncli.data.lines import CHUNK_LINES
 from models.base.errors import ModelError
 
+Parts = Generator[Part, None, None]
+
+DEATHS = 5  # of workers on one shard, after which a job stops
+ENGINES = {  # name: module:function
+    "local": "attncli.bulk.local:process",
+    "ray": "attncli.bulk.ray_actors:process",
+}
 PART, FAULT, BUG = b"P", b"F", b"B"
 
 
@@ -29,7 +39,7 @@ class ShardWorker:
         self.job = BulkJob.from_json(job)
 
     @cached_property
-    def task(self) -> BulkTask:
+    def task(self) -> BulkTask[Any]:
         """The opened models."""
         return open_task(self.job)
 
@@ -44,7 +54,7 @@ class ShardWorker:
 
     def part(self, shard: Shard) -> Part:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
-        reading = input_kind(self.job.input).read(shard, self.job, self.task)
+        reading = INPUTS[self.job.input].read(shard, self.job, self.task)
         results = list(all_results(self.task, reading.records))
         notes = list(reading.faults)
         for number, result in zip(reading.numbers, results, strict=True):
@@ -63,13 +73,13 @@ def part_of(answer: bytes) -> Part:
     return Part.from_bytes(content)
 
 
-def all_results(task: BulkTask, records: Sequence[Any]) -> Iterator[RecordResult]:
+def all_results(task: BulkTask[Any], records: Sequence[Any]) -> Iterator[RecordResult]:
     """Yield the result of each record, in the chunks that the commands for lines compute."""
     for start in range(0, len(records), CHUNK_LINES):
         yield from results_of(task, records[start : start + CHUNK_LINES])
 
 
-def results_of(task: BulkTask, records: Sequence[Any]) -> list[RecordResult]:
+def results_of(task: BulkTask[Any], records: Sequence[Any]) -> list[RecordResult]:
     """Return the result of each record of a chunk.
 
     If the chunk raises an exception, each record is processed alone, and those that raise get an
@@ -84,7 +94,7 @@ def results_of(task: BulkTask, records: Sequence[Any]) -> list[RecordResult]:
         return found
 
 
-def _alone(task: BulkTask, record: Any) -> RecordResult:
+def _alone(task: BulkTask[Any], record: Any) -> RecordResult:
     try:
         [result] = task.run([record])
         return result

@@ -1,7 +1,7 @@
 """A worker process of the local engine; run as a script.
 
 Standard input and output carry frames: 8 bytes of length (big-endian), then the content. The first
-frame is the job, the others are shards, each with one answer (attncli/bulk/engines/work.py). The
+frame is the job, the others are shards, each with one answer (attncli/bulk/work.py). The
 process ends as soon as its standard input does, also in the middle of a shard, so that it never
 outlives the process that started it.
 """
@@ -14,18 +14,18 @@ import struct
 import sys
 import threading
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 LENGTH = struct.Struct(">Q")
 
 
-def write_frame(stream: BinaryIO, content: bytes) -> None:
+def write_frame(stream: IO[bytes], content: bytes) -> None:
     """Write a frame and flush it."""
     stream.write(LENGTH.pack(len(content)) + content)
     stream.flush()
 
 
-def read_frame(stream: BinaryIO) -> bytes | None:
+def read_frame(stream: IO[bytes]) -> bytes | None:
     """Return the next frame; None at the end of the stream, also in the middle of a frame."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
@@ -37,13 +37,13 @@ def read_frame(stream: BinaryIO) -> bytes | None:
 
 def main() -> None:
     """Process shards until standard input ends."""
-    sys.path[0] = str(Path(__file__).resolve().parents[3])  # instead of the folder of this file
+    sys.path[0] = str(Path(__file__).resolve().parents[2])  # instead of the folder of this file
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not become an answer
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(frames,), daemon=True).start()
 
-    from attncli.bulk.engines.work import ShardWorker
+    from attncli.bulk.work import ShardWorker
     from attncli.terminal import console
 
     console.show_removed_settings()

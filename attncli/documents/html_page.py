@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import accumulate
 from typing import NamedTuple
@@ -45,6 +45,9 @@ UNTRANSLATED = "elements marked as not to be translated"
 ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
 
 
+Attributes = Sequence[tuple[str, str | None]]
+
+
 class PageEvent(NamedTuple):
     """A part of the page as the parser reports it."""
 
@@ -52,7 +55,7 @@ class PageEvent(NamedTuple):
     start: int
     end: int
     name: str = ""  # of an element
-    attributes: tuple[tuple[str, str | None], ...] = ()
+    attributes: Attributes = ()
 
 
 def read(content: str, options: DocumentOptions) -> Document:
@@ -157,10 +160,10 @@ class _Positions(HTMLParser):
         self.feed(text)
         self.close()
 
-    def _add(self, kind: str, name: str = "", attributes: object = ()) -> None:
+    def _add(self, kind: str, name: str = "", attributes: Attributes = ()) -> None:
         line, column = self.getpos()
         at = self._lines[line - 1] + column
-        self.events.append(PageEvent(kind, at, at, name, tuple(attributes)))  # type: ignore[arg-type]
+        self.events.append(PageEvent(kind, at, at, name, attributes))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._add("empty" if EMPTY.fullmatch(tag) else "open", tag, attrs)

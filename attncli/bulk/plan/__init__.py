@@ -1,1 +1,0 @@
-"""The description of a bulk job, and the shards of its input."""
