@@ -45,10 +45,6 @@ class History(NamedTuple):
         unknown = step.new_zeros(*step.shape, 0)
         return cls(step, unknown, unknown, random)
 
-    def select(self, rows: Tensor) -> History:
-        """Return some hypotheses, in the given order."""
-        return self.map(lambda part: part.index_select(0, rows))
-
     def map(self, change: Callable[[Tensor], Tensor]) -> History:
         """Return the history with a function applied to every part."""
         return History(*(None if part is None else change(part) for part in self))  # type: ignore
@@ -208,10 +204,6 @@ class PreparedMemory(NamedTuple):
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S), or (B, T, S) where the slots that are seen depend on the query
     key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if unknown
-
-    def select(self, rows: Tensor) -> PreparedMemory:
-        """Return the prepared memory of some sentences."""
-        return PreparedMemory(*(part.index_select(0, rows) for part in self))
 
 
 class Attention(nn.Module):

@@ -183,7 +183,7 @@ class CombinedCrossAttention(nn.Module):
         self.output = Linear(size, size)
 
     def prepare(self, memory: Memory) -> Any:
-        """Prepare the memories; the result has `values`, `mask` and `select`."""
+        """Prepare the memories; the result has `values` and `mask`."""
         return self.combination.prepare(memory)
 
     def read_values(self, memory: Memory) -> Tensor:

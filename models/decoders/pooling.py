@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.base.registry import find
-from models.base.types import AttentionOutput, Memory
+from models.base.types import AttentionOutput, Memory, select
 from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.numerics.dropout import Dropout
@@ -23,10 +23,6 @@ class Rows(NamedTuple):
     """State: the sentence of each row, because the label depends on nothing else."""
 
     sentences: Tensor  # (R,)
-
-    def select(self, rows: Tensor) -> Rows:
-        """Return some rows, in the given order."""
-        return Rows(self.sentences.index_select(0, rows))
 
 
 class PoolingDecoder(Decoder[AttentionOutput, Rows]):
@@ -63,7 +59,7 @@ class PoolingDecoder(Decoder[AttentionOutput, Rows]):
     ) -> DecoderOutput:
         """Return the same features for each of the tokens (R, T); see Decoder."""
         steps = tokens.shape[1]
-        context, weights, log_prob, entropy, _, heads, _ = prepared.select(state.sentences)
+        context, weights, log_prob, entropy, _, heads, _ = select(prepared, state.sentences)
         each = weights.unsqueeze(2) if heads is None else heads  # (R, 1, H, S)
         return DecoderOutput(
             self.dropout(context).expand(-1, steps, -1),

@@ -17,7 +17,7 @@ from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
 from models.base.errors import ConfigurationError
 from models.base.registry import find
-from models.base.types import AttentionOutput, Memory, selected
+from models.base.types import AttentionOutput, Memory
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers.blocks import Embedding
@@ -33,10 +33,6 @@ class RecurrentMemory(NamedTuple):
     start: Tensor  # (B, L, N, H) first recurrent state
     context: Tensor | None = None  # (B, V) the fixed context of a decoder without attention
 
-    def select(self, rows: Tensor) -> RecurrentMemory:
-        """Return the prepared memory of some sentences."""
-        return RecurrentMemory(*selected(self, rows))
-
 
 class RecurrentState(NamedTuple):
     """State of a recurrent decoder between two steps."""
@@ -45,10 +41,6 @@ class RecurrentState(NamedTuple):
     attentional: Tensor | None = None  # (R, D) last attentional vector, with input feeding
     history: History | None = None  # of the attention, if a part of it needs one
     selected: Tensor | None = None  # (R, V) read where the next token was copied, if such is used
-
-    def select(self, rows: Tensor) -> RecurrentState:
-        """Return the state of some hypotheses, in the given order."""
-        return RecurrentState(*selected(self, rows))
 
     @property
     def hidden(self) -> Tensor:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from models.base.errors import ModelError
-from models.base.types import Batch, VocabularySizes
+from models.base.types import Batch, VocabularySizes, select
 from models.bundle import Bundle, build, read, save
 from models.config.tables import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.decoders.copying import Copying, mixture_loss
@@ -85,7 +85,7 @@ def test_hypotheses_of_an_image_share_its_tokens() -> None:
     prepared, state = made.start(made.encode(given.source, given.source_mask))
     rows = torch.arange(3).repeat_interleave(2)
     tokens = torch.tensor([5, 6, 7, 8, 9, 10])
-    both = made.step(tokens, state.select(rows), prepared).logits
+    both = made.step(tokens, select(state, rows), prepared).logits
     first = made.step(tokens[::2], state, prepared).logits
     torch.testing.assert_close(both[::2], first, atol=1e-5, rtol=1e-5)
 

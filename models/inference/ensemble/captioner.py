@@ -14,7 +14,7 @@ from models.inference.captioner import Captioner, CaptionerInput, ImageAttention
 from models.inference.ensemble.mean import (
     EnsembleBackend,
     MemberReadModes,
-    OfMembers,
+    Memories,
     check_equal,
     target_tokens,
 )
@@ -69,7 +69,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         ]
         backend = EnsembleBackend([member.model for member in self.members])
         limits = [caption_limit(config)] * len(images)
-        found = search(backend, OfMembers(tuple(memories)), limits, keys, config)
+        found = search(backend, Memories(tuple(memories)), limits, keys, config)
         return found, memories[0]
 
     def _features(self, images: Sequence[Sequence[ImageInput]]) -> list[Tensor]:

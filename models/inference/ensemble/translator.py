@@ -9,7 +9,7 @@ from models.inference.ensemble.mean import (
     EnsembleBackend,
     MemberLengths,
     MemberReadModes,
-    OfMembers,
+    Memories,
     check_equal,
     target_tokens,
 )
@@ -59,14 +59,14 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TorchSearch):
         """Encode texts with the vocabulary of the first model; each model checks the lengths."""
         return [member._encoded(texts, first=first) for member in self.members][0]
 
-    def memory(self, sources: Sequence[EncodedText]) -> OfMembers:
+    def memory(self, sources: Sequence[EncodedText]) -> Memories:
         """Return the memory of texts in each model, encoded with its source vocabulary."""
         of_members = (
             [each._replace(ids=member.encode(each.read, each.to)) for each in sources]
             for member in self.members
         )
         pairs = zip(self.members, of_members, strict=True)
-        return OfMembers(tuple(member.memory(encoded) for member, encoded in pairs))
+        return Memories(tuple(member.memory(encoded) for member, encoded in pairs))
 
     def _backend(self) -> EnsembleBackend:
         return EnsembleBackend([member.model for member in self.members])

@@ -29,17 +29,14 @@ class Step(Protocol):
 
     @property
     def state(self) -> Any:
-        """State of R rows, `Selectable`."""
+        """State of R rows; see `models.base.types.select`."""
 
 
 class Backend(Protocol):
     """Model as search uses it: start once with a memory, then one step per output token."""
 
     def start(self, memory: Any) -> tuple[Any, Any]:
-        """Return the prepared memory (B sentences) and the state before the first token (B rows).
-
-        Both are `Selectable`; see models/decoders/base.py.
-        """
+        """Return the prepared memory of B sentences, and the state of B rows before any token."""
 
     def step(self, tokens: Tensor, state: Any, prepared: Any) -> Step:
         """Return log-probabilities and state after one more token per row, (R,).

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from models.base.types import select
 from models.config.tables import SearchConfig
 from models.inference.search.backend import Backend, HasMask
 from models.inference.search.hypotheses import Finished, beam_width, length_penalty
@@ -115,7 +116,7 @@ def constrained_search(
         best = max(one.log_prob for one in live) / length_penalty(length + 1, config.length_penalty)
         if len(finished) == width and finished[-1].score >= best:
             break
-        state = step.state.select(torch.tensor([one.row for one in live], device=device))
+        state = select(step.state, torch.tensor([one.row for one in live], device=device))
     return finished[: config.nbest]
 
 

@@ -28,10 +28,6 @@ class FinishedBatch(NamedTuple):
         lengths = torch.zeros_like(scores, dtype=torch.long)
         return cls(scores, scores, lengths, lengths.bool(), lengths[:, :, None][..., :0])
 
-    def select(self, rows: Tensor) -> FinishedBatch:
-        """Return the hypotheses of some sentences."""
-        return FinishedBatch(*(part.index_select(0, rows) for part in self))
-
     def with_others(self, others: FinishedBatch) -> FinishedBatch:
         """Return the best K of these and of others, whose ids are longer; best first."""
         longer = others.ids.shape[2] - self.ids.shape[2]
