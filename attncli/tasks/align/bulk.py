@@ -14,7 +14,7 @@ from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
 from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
-from attncli.render.alignment.lines import linked
+from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
 from attncli.tasks.align.command import align_options, align_settings
 from attncli.tasks.align.pairs import align_pairs, aligner_of, empty

@@ -16,7 +16,7 @@ Hypotheses are sorted by score; log_prob is the natural logarithm of the probabi
 from __future__ import annotations
 
 from attncli.data.lines import TranslatedLine
-from attncli.render.alignment.lines import inputs_of, linked, record_of
+from attncli.render.alignment.data import inputs_of, linked, record_of
 from attncli.render.rows import (
     InputCells,
     OutputCells,
