@@ -23,8 +23,7 @@ from models.base.processors import processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config.tables import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.inference.ctranslate2.cache import cached
-from models.inference.ctranslate2.digest import checked_digest
+from models.inference.ctranslate2.cache import cached, checked_digest
 from models.inference.search.hypotheses import (
     Finished,
     beam_width,

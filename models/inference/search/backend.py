@@ -1,7 +1,7 @@
 """Interface between search and a model.
 
 `EncoderDecoder` (models/families/encoder_decoder.py) is the usual backend. Any object with these
-two methods can be searched: `EnsembleBackend` (models/inference/ensemble/mean.py) averages the
+two methods can be searched: `EnsembleBackend` (models/inference/ensemble.py) averages the
 probabilities of several.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.alignment.expected import best_threshold
+from models.alignment.links import best_threshold
 
 
 def expected_f(tables: list[torch.Tensor], threshold: float) -> float:

@@ -8,7 +8,7 @@ from attncli.data.alignments.links import PairLinks
 from attncli.embedded.grammar import generate
 from attncli.scoring.alignments import score_alignments
 from models.alignment import diagonal
-from models.alignment.joint_hmm import HMM, MODEL1, JointHmm, trained
+from models.alignment.hmm import HMM, MODEL1, JointHmm, trained
 from models.alignment.word_pairs import normalised, word_pairs
 from models.storage.statistical import MAX_WORDS
 

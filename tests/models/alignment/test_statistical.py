@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attncli.embedded.grammar import generate
-from models.alignment.joint_hmm import HMM, MODEL1, JointHmm, trained
+from models.alignment.hmm import HMM, MODEL1, JointHmm, trained
 from models.alignment.statistical import link_probabilities, turned
 from models.base.errors import DamagedError
 from models.storage.settings import STATISTICAL

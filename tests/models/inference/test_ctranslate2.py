@@ -25,7 +25,7 @@ from models.bundle import Bundle, build, read, save
 from models.catalogue.installed import BOX
 from models.catalogue.presets import model_config
 from models.config.tables import SearchConfig, TokenizerConfig
-from models.inference.ctranslate2 import cache, digest
+from models.inference.ctranslate2 import cache
 from models.inference.ctranslate2.convert import converted
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
@@ -225,7 +225,6 @@ def test_a_cache_that_cannot_be_written_is_not_needed(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
     monkeypatch.setattr(cache, "cache_folder", lambda name: None)
-    monkeypatch.setattr(digest, "cache_folder", lambda name: None)
     assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
 
 
@@ -278,7 +277,7 @@ def test_the_digest_is_remembered_until_a_file_changes(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(digest, "SETTLED", 0)
+    monkeypatch.setattr(cache, "SETTLED", 0)
     folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     names = ["config.json", "model.safetensors"]
     read: list[str] = []
@@ -287,13 +286,13 @@ def test_the_digest_is_remembered_until_a_file_changes(
         read.append(path.name)
         return file_digest(path)
 
-    monkeypatch.setattr(digest, "file_digest", recorded)
-    first = digest.checked_digest(folder, names)
-    assert digest.checked_digest(folder, names) == first
+    monkeypatch.setattr(cache, "file_digest", recorded)
+    first = cache.checked_digest(folder, names)
+    assert cache.checked_digest(folder, names) == first
     assert read == names
     (folder / "SHA256SUMS").unlink(missing_ok=True)
     (folder / "config.json").write_text(" " + (folder / "config.json").read_text("utf-8"), "utf-8")
-    assert digest.checked_digest(folder, names) != first
+    assert cache.checked_digest(folder, names) != first
 
 
 def test_the_digest_of_a_new_file_is_not_remembered(
@@ -301,11 +300,11 @@ def test_the_digest_of_a_new_file_is_not_remembered(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "file").write_bytes(b"one")
-    one = digest.checked_digest(tmp_path, ["file"])
+    one = cache.checked_digest(tmp_path, ["file"])
     before = (tmp_path / "file").stat()
     (tmp_path / "file").write_bytes(b"two")
     os.utime(tmp_path / "file", ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert digest.checked_digest(tmp_path, ["file"]) != one
+    assert cache.checked_digest(tmp_path, ["file"]) != one
 
 
 def test_positions_start_at_zero(tiny_bundle: Path) -> None:

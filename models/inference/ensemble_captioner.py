@@ -1,4 +1,4 @@
-"""Several captioners that caption together: an ensemble; see models/inference/ensemble/mean.py."""
+"""Several captioners that caption together: an ensemble; see ensemble.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.base.types import Memory
 from models.config.tables import SearchConfig
 from models.encoders.image import equal_features
 from models.inference.captioner import Captioner, CaptionerInput, ImageAttention, ImageInput
-from models.inference.ensemble.mean import (
+from models.inference.ensemble import (
     EnsembleBackend,
     MemberReadModes,
     Memories,
