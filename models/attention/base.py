@@ -19,7 +19,7 @@ from models.base.errors import ConfigurationError, InputError
 from models.base.registry import find
 from models.base.settings import check_limits
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import RECURRENT_SCORE, AttentionConfig
+from models.config.tables import RECURRENT_SCORE, AttentionConfig, ModelConfig
 from models.numerics.dropout import Dropout
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
@@ -388,6 +388,19 @@ def kv_heads(config: AttentionConfig) -> int:
             "kv_heads=1, which all heads share, or kv_heads=0, one for each head",
         )
     return shared
+
+
+def check_slots(most: int | None, config: ModelConfig, table: str) -> None:
+    """Raise ConfigurationError if an attention accepts fewer slots than the longest source has.
+
+    most: its slots; None for any number. table: its settings, a field of config.
+    """
+    if most is not None and most < config.max_source:
+        raise ConfigurationError(
+            f"score '{getattr(config, table).score}' with at most {most} slots",
+            f"at least model.max_source, {config.max_source}",
+            f"raise model.{table}.positions or lower model.max_source",
+        )
 
 
 def is_monotonic(config: AttentionConfig) -> bool:

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention, History, PreparedMemory
+from models.attention.base import Attention, History, PreparedMemory, check_slots
 from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
-from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
 from models.config.tables import NO_COPY, ModelConfig
@@ -161,12 +160,7 @@ def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Hea
         kind = find("combination", config.combination)
         return kind(config.hidden, value_size, config.attention, len(config.inputs))
     built = attention(config.hidden, value_size, config.attention)
-    if built.max_slots is not None and built.max_slots < config.max_source:
-        raise ConfigurationError(
-            f"score '{config.attention.score}' with at most {built.max_slots} slots",
-            f"at least model.max_source, {config.max_source}",
-            "raise model.attention.positions or lower model.max_source",
-        )
+    check_slots(built.max_slots, config, "attention")
     return built
 
 

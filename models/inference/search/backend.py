@@ -12,14 +12,6 @@ from typing import Any, Protocol
 from torch import Tensor
 
 
-class HasMask(Protocol):
-    """Encoded sources: a `Memory`, or those of several models."""
-
-    @property
-    def mask(self) -> Tensor:
-        """Mask (B, S) of the real slots."""
-
-
 class Step(Protocol):
     """Result of a decoding step."""
 
@@ -36,7 +28,10 @@ class Backend(Protocol):
     """Model as search uses it: start once with a memory, then one step per output token."""
 
     def start(self, memory: Any) -> tuple[Any, Any]:
-        """Return the prepared memory of B sentences, and the state of B rows before any token."""
+        """Return the prepared memory of B sentences, and the state of B rows before any token.
+
+        memory: encoded sources with a `mask` (B, S): a `Memory`, or `Memories` of several models.
+        """
 
     def step(self, tokens: Tensor, state: Any, prepared: Any) -> Step:
         """Return log-probabilities and state after one more token per row, (R,).

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from models.base.types import select
 from models.config.tables import SearchConfig
-from models.inference.search.backend import Backend, HasMask
+from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, Outputs, in_order
 from models.inference.search.hypotheses import Finished, beam_width, check_search, length_penalty
 from models.inference.search.sampling import sample
@@ -29,7 +29,7 @@ from models.text.tokenizer import END, FIRST_OUTPUT, START
 
 
 def search(
-    backend: Backend, memory: HasMask, limits: list[int], keys: list[str], config: SearchConfig
+    backend: Backend, memory: Any, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
     """Return the best `config.nbest` outputs of each sentence, best first.
 
@@ -64,7 +64,7 @@ class Candidates(NamedTuple):
 
 
 def beam_search(
-    backend: Backend, memory: HasMask, limits: list[int], width: int, config: SearchConfig
+    backend: Backend, memory: Any, limits: list[int], width: int, config: SearchConfig
 ) -> list[list[Finished]]:
     """Search all sentences of a memory at once with a beam of `width`."""
     alpha, outputs = config.length_penalty, list[Outputs]()
@@ -87,7 +87,7 @@ def beam_search(
     return in_order(outputs, config)
 
 
-def begin(backend: Backend, memory: HasMask, limits: list[int], width: int) -> Beams:
+def begin(backend: Backend, memory: Any, limits: list[int], width: int) -> Beams:
     """Return the beams before the first token."""
     prepared, state = backend.start(memory)
     count, device = len(limits), memory.mask.device

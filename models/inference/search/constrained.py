@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from models.base.types import select
 from models.config.tables import SearchConfig
-from models.inference.search.backend import Backend, HasMask
+from models.inference.search.backend import Backend
 from models.inference.search.hypotheses import Finished, beam_width, length_penalty
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
@@ -91,7 +91,7 @@ def with_phrases(
 
 def constrained_search(
     backend: Backend,
-    memory: HasMask,
+    memory: Any,
     limit: int,
     phrases: Sequence[RequiredPhrase],
     config: SearchConfig,

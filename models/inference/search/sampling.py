@@ -8,13 +8,14 @@ from __future__ import annotations
 import random
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from models.base.types import select
 from models.config.tables import SearchConfig
-from models.inference.search.backend import Backend, HasMask
+from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, in_order
 from models.inference.search.hypotheses import Finished
 from models.text.tokenizer import END, FIRST_OUTPUT, START
@@ -64,7 +65,7 @@ class Samples:
 
 
 def sample(
-    backend: Backend, memory: HasMask, limits: list[int], keys: list[str], config: SearchConfig
+    backend: Backend, memory: Any, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
     """Sample `config.nbest` independent outputs per sentence; return the most probable first.
 
