@@ -8,8 +8,7 @@ cells), which can be erased.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -107,7 +106,7 @@ class TextSubject(Subject):
     def memory(self, vectors: Tensor) -> Memory:
         """Return the memory of embeddings (N, S, E)."""
         ids = self.source.expand(len(vectors), -1)
-        with replaced_output(self.embedding, vectors):
+        with self.embedding.register_forward_hook(lambda *_: vectors):  # in place of its output
             return self.model.encode(ids, torch.ones_like(ids, dtype=torch.bool))
 
     @torch.inference_mode()
@@ -159,13 +158,3 @@ class ImageSubject(Subject):
             images = [blurred(self.image, ~row.view(grid)) for row in part]
             found.append(token_log_probs(self.captioner, images, self.ids)[:, : len(self.ids)])
         return torch.cat(found) @ self.words.T.cpu()
-
-
-@contextmanager
-def replaced_output(module: torch.nn.Module, output: Tensor) -> Iterator[None]:
-    """Let a module return the given output."""
-    handle = module.register_forward_hook(lambda *_: output)
-    try:
-        yield
-    finally:
-        handle.remove()
