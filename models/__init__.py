@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from models.base.registry import Description
     from models.families.encoder_decoder import EncoderDecoder
     from models.inference.captioner import Captioner
-    from models.inference.classifier import Classifier
-    from models.inference.ensemble.captioner import EnsembleCaptioner
-    from models.inference.ensemble.classifier import EnsembleClassifier
-    from models.inference.ensemble.translator import EnsembleTranslator
-    from models.inference.translator import Translator
+    from models.inference.classifier import Classifier, EnsembleClassifier
+    from models.inference.ensemble_captioner import EnsembleCaptioner
+    from models.inference.translator import EnsembleTranslator, Translator
     from models.sources import Source
 
 __all__ = [

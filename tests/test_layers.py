@@ -30,7 +30,6 @@ ROOMS = [  # each may import those above it in this list
     "models.inference.search",
     "models.inference",
     "models.inference.ctranslate2",
-    "models.inference.ensemble",
     "models.alignment",
     "models.explain",
     "models.onnx",

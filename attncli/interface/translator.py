@@ -10,7 +10,7 @@ from typing import Any, overload
 from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair
 from attncli.interface.results import RankedOutputs, framed
-from attncli.render.alignment.html import html
+from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
 from attncli.tasks.align.pairs import drawn
 from attncli.terminal.screen import current_screen

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.ctranslate2.translator import CTranslate2Translator
-    from models.inference.ensemble.translator import EnsembleTranslator
-    from models.inference.translator import Translator
+    from models.inference.translator import EnsembleTranslator, Translator
 
     T = TypeVar("T", Translator, CTranslate2Translator, EnsembleTranslator)
     M = TypeVar("M", Translator, CTranslate2Translator, EnsembleTranslator, Captioner, Classifier)

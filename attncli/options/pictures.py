@@ -18,7 +18,7 @@ from models.base.errors import ConfigurationError
 
 Drawn = AlignedPair | WeightedText
 ALIGNMENTS = "attncli.render.alignment.writers"
-WEIGHTED_TEXTS = "attncli.render.weighted_text.writers"
+WEIGHTED_TEXTS = "attncli.render.weighted_text"
 
 
 class Drawing(NamedTuple):

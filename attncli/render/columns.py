@@ -1,10 +1,10 @@
-"""Tables in plain text, with aligned columns."""
+"""Tables in plain text, with aligned columns; cells and notes that several tables have."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attncli.terminal.width import padded, width
 
@@ -38,3 +38,20 @@ def size(count: int) -> str:
     if count < 1_000_000:
         return f"{count / 1000:.0f} kB"
     return f"{count / 1_000_000:.1f} MB"
+
+
+def speed_cells(count: int, seconds: float | None) -> list[str]:
+    """Return seconds and outputs per second as two cells; empty cells if the time is unknown."""
+    return [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
+
+
+def read_modes(systems: Iterable[tuple[str, str]]) -> str:
+    """Return a line for each system with hard attention: how it was read.
+
+    systems: names and read modes: "soft", "hard argmax", ...; empty if unknown.
+    """
+    return "".join(
+        f"{name}: hard attention, read by {read.partition(' ')[2]}\n"
+        for name, read in systems
+        if read.startswith("hard")
+    )

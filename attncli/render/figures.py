@@ -1,4 +1,4 @@
-"""Figures with words of any script, by matplotlib: fonts, labels, and writing as PNG or PDF."""
+"""Alignments and coloured words as PNG or PDF, by matplotlib, in any script."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ import contextlib
 import io
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
+from matplotlib.patches import Rectangle
 
+from attncli.data.panels import AlignedPair, Panel
+from attncli.data.weighted_text import WeightedText
+from attncli.render.alignment.svg import LINK, shade
+from attncli.render.weighted_text import Measures, laid_out
 from attncli.terminal.width import is_right_to_left, without_controls
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHAPES = (3, 11)  # version of matplotlib that supports Arabic shapes and right-to-left text
 FONTS = (  # each letter uses the first font that has it
@@ -36,6 +46,77 @@ FONTS = (  # each letter uses the first font that has it
     "Noto Sans Hebrew",
     "Noto Sans Devanagari",
 )
+CELL = 0.32  # inches: of an alignment
+SIZE, INCH = 11, 72  # points: letters of coloured words, an inch
+SIZES = Measures(line=20.0, room=560.0, gap=6.0, margin=12.0, name=48.0)  # points
+
+
+def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
+    """Draw all pairs, one under another, their panels side by side. kind: png or pdf."""
+    drawn = [pair for pair in pairs if pair.source and pair.target]
+    panels = max((len(pair.panels) for pair in drawn), default=1)
+    across = max((CELL * (len(pair.source) + 6) for pair in drawn), default=4.0)
+    heights = [CELL * (len(pair.target) + 5) for pair in drawn] or [1.0]
+    with matplotlib.rc_context({"font.family": fonts()}):
+        figure = Figure(figsize=(across * panels, sum(heights)), layout="constrained")
+        grid = figure.subplots(
+            len(heights), panels, squeeze=False, gridspec_kw={"height_ratios": heights}
+        )
+        for axes in grid.flat:
+            axes.set_axis_off()
+        for row, pair in zip(grid, drawn, strict=False):
+            for axes, panel in zip(row, pair.panels, strict=False):
+                _panel(axes, pair, panel)
+        return saved(figure, kind)
+
+
+def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
+    axes.set_axis_on()
+    rows = range(len(pair.target))
+    image = [
+        [tuple(part / 255 for part in shade(panel.weight(i, j))) for i in range(len(pair.source))]
+        for j in rows
+    ]
+    axes.imshow(image, aspect="equal", interpolation="nearest")
+    for i, j in panel.links:
+        corner = (i - 0.42, j - 0.42)
+        axes.add_patch(Rectangle(corner, 0.84, 0.84, fill=False, edgecolor=LINK, linewidth=1.5))
+    axes.set_xticks(range(len(pair.source)), [label_of(word) for word in pair.source], rotation=55)
+    axes.set_yticks(rows, [label_of(word) for word in pair.target])
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    for label in axes.get_xticklabels():
+        label.set(ha="left", rotation_mode="anchor")
+    axes.spines[:].set_color("#cccccc")
+    if panel.name:
+        axes.set_xlabel(without_controls(panel.name))
+
+
+def draw_words(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
+    """Draw coloured words, one text under another. kind: png or pdf."""
+    with matplotlib.rc_context({"font.family": fonts(), "font.size": SIZE}):
+        placed, end = laid_out(texts, [_widths(text.words) for text in texts], SIZES)
+        height = end + SIZES.margin
+        figure = Figure(figsize=(SIZES.width / INCH, height / INCH))
+        for one in placed:
+            style: dict[str, Any] = {"color": "#777777"}
+            if one.shade is not None:
+                colour = shade(one.shade)
+                box = {"boxstyle": "round,pad=0.15", "facecolor": colour.code, "edgecolor": "none"}
+                style = {"color": "white" if colour.dark else "black", "bbox": box}
+            middle = 1 - (one.top + SIZES.line / 2) / height
+            label = label_of(one.text)
+            figure.text(one.x / SIZES.width, middle, label, va="center_baseline", **style)
+        return saved(figure, kind)
+
+
+def _widths(words: Sequence[str]) -> list[float]:
+    """Return the widths of some words in points."""
+    figure = Figure()
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
+    texts = [figure.text(0, 0, label_of(word)) for word in words]
+    with without_glyph_warnings():
+        return [text.get_window_extent(renderer).width * INCH / figure.dpi for text in texts]
 
 
 def fonts() -> list[str]:
@@ -61,7 +142,7 @@ def undrawable(words: Sequence[str]) -> str:
     return ""
 
 
-def saved(figure: Any, kind: str) -> bytes:
+def saved(figure: Figure, kind: str) -> bytes:
     """Return a figure as a PNG, SVG or PDF file; equal figures give equal files."""
     buffer = io.BytesIO()
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)

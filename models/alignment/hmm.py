@@ -1,4 +1,6 @@
-"""Hidden Markov model of word alignment in one direction: p(target words | source words).
+"""Word alignment of a parallel text without a neural model: two hidden Markov models that agree.
+
+The model of one direction is p(target words | source words):
 
     p(f, a | e) = prod_j p(a_j | a_{j-1}) p(f_j | e_{a_j})                Vogel et al. 1996, eq. 6
     p(i | i')   ~ c(i - i'), the expected number of jumps of this width
@@ -10,20 +12,101 @@ first lexicon. The lexicon is re-estimated by variational Bayes with a sparse pr
 
 with n the expected counts and K(e) the number of words that occur with e. Rare words then do not
 collect the links of frequent ones (Riley and Gildea 2012).
+
+Both directions are trained together by expectation maximisation. The expected count of a link is
+the product of its probabilities in both directions, so only links on which both agree are learned
+(Liang, Taskar and Klein 2006, section 3). A few iterations of Model 1 come first.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from models.alignment.chain import NULL, Posterior, forward_backward, steps_of, widths
-from models.alignment.word_pairs import Group, WordPairs
-from models.storage.statistical import MAX_WORDS
+from models.alignment.links import Links
+from models.alignment.symmetrise import symmetrise
+from models.alignment.word_pairs import Group, WordPairs, word_pairs
+from models.storage.statistical import MAX_WORDS, HmmTables, StatisticalTables
 
 ALPHA = 0.01  # prior count of each entry of the lexicon
 DIAGONAL = 4.0  # strength of Model 1's preference for the diagonal
 SMALLEST = 1e-8  # probability of any pair of words
+LIKELY = 1e-4  # probability of a pair of words, in either direction, that is stored
+MODEL1 = 5  # iterations of Model 1
+HMM = 4  # iterations of the hidden Markov models
+LEAST = 0.3  # probability of a link in one direction
+
+ReportStage = Callable[[str, int, int], None]  # stage, done, total
+
+
+def trained(
+    pairs: Sequence[tuple[str, str]], progress: ReportStage = lambda stage, done, total: None
+) -> JointHmm:
+    """Return the models of both directions, trained on sentence pairs.
+
+    Words are separated by spaces; case is ignored. A pair with an empty side, or more than
+    MAX_WORDS words, is left out, and has no links.
+    """
+    joint = JointHmm(pairs)
+    for done in range(MODEL1 + HMM):
+        progress("statistical alignment", done, MODEL1 + HMM)
+        joint.iterate(done)
+    return joint
+
+
+class JointHmm:
+    """Hidden Markov models of both directions over one table of word pairs."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        table = word_pairs(pairs)
+        self.table = table
+        self.models = HiddenMarkov(table), HiddenMarkov(table.turned())
+
+    def iterate(self, done: int) -> None:
+        """Do one iteration of expectation maximisation, after `done` others."""
+        counts = [Counts(model) for model in self.models]
+        for group in self.table.groups:
+            both = self.posteriors(group, done)
+            agreed = both[0].links * both[1].links.mT  # (N, J, I)
+            used = (agreed, agreed.mT) if done >= MODEL1 else [each.links for each in both]
+            groups = group, group.turned()
+            for count, turned, links, each in zip(counts, groups, used, both, strict=True):
+                count.add(turned, links, each)
+        for model, count in zip(self.models, counts, strict=True):
+            model.maximise(count.links, count.null, count.jumps if done >= MODEL1 else None)
+
+    def posteriors(self, group: Group, done: int) -> tuple[Posterior, Posterior]:
+        """Return the posteriors of both directions after `done` iterations."""
+        sides = zip(self.models, (group, group.turned()), strict=True)
+        if done >= MODEL1:
+            forward, reverse = (model.posterior(side) for model, side in sides)
+        else:
+            diagonal = DIAGONAL if done else 0.0
+            forward, reverse = (model.model1(side, diagonal=diagonal) for model, side in sides)
+        return forward, reverse
+
+    def links(self, count: int) -> list[Links]:
+        """Return the links of `count` sentence pairs, symmetrised by grow-diag."""
+        found: list[Links] = [frozenset()] * count
+        for group in self.table.groups:
+            both = self.posteriors(group, MODEL1 + HMM)
+            tables = likely(both[0].links).mT, likely(both[1].links)  # (N, I, J)
+            for n, forward, reverse in zip(group.numbers, *tables, strict=True):
+                found[n] = symmetrise(as_links(forward), as_links(reverse))
+        return found
+
+    def tables(self) -> StatisticalTables:
+        """Return the trained models for use on other sentence pairs."""
+        table, (ahead, back) = self.table, self.models
+        kept = (ahead.lexicon >= LIKELY) | (back.lexicon >= LIKELY)
+        pairs = torch.stack([table.source, table.target])[:, kept]
+        forward, reverse = (
+            HmmTables(model.lexicon[kept], model.null, model.jumps) for model in self.models
+        )
+        return StatisticalTables(table.source_words, table.target_words, pairs, forward, reverse)
 
 
 class HiddenMarkov:
@@ -80,3 +163,29 @@ def near_diagonal(targets: int, sources: int, strength: float) -> Tensor:
 def bayes(counts: Tensor, prior: Tensor | float) -> Tensor:
     """Return exp(psi(counts + prior)), the weight of counts under a Dirichlet prior."""
     return torch.special.digamma(counts.double() + prior).exp()
+
+
+class Counts:
+    """Expected counts of one direction in one iteration."""
+
+    def __init__(self, model: HiddenMarkov) -> None:
+        self.links = torch.zeros(len(model.lexicon), dtype=torch.float64)
+        self.null = torch.zeros(len(model.null), dtype=torch.float64)
+        self.jumps = torch.zeros(2 * MAX_WORDS + 1, dtype=torch.float64)
+
+    def add(self, group: Group, links: Tensor, found: Posterior) -> None:
+        """Add the counts of a group. links (N, J, I): those that both directions agree on."""
+        self.links.index_add_(0, group.cells.reshape(-1), links.reshape(-1).double())
+        self.null.index_add_(0, group.target.reshape(-1), found.null.reshape(-1).double())
+        width = widths(len(found.jumps))[1:] + MAX_WORDS  # (I, I)
+        self.jumps.index_add_(0, width.reshape(-1), found.jumps.reshape(-1).double())
+
+
+def likely(posterior: Tensor) -> Tensor:
+    """Return True (N, J, I) for the likeliest state of each word, if it is likely enough."""
+    return (posterior >= LEAST) & (posterior == posterior.amax(-1, keepdim=True))
+
+
+def as_links(table: Tensor) -> Links:
+    """Return the links of a table (I, J) of truth values."""
+    return frozenset((i, j) for i, j in table.nonzero().tolist())

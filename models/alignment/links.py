@@ -7,11 +7,20 @@ transport    P[j, i] >= threshold * min(1/J, 1/I), with P the coupling of unifor
              nearest to W: diag(u) W diag(v), rows summing to 1/J and columns to 1/I
                                                      Cuturi 2013; Dou and Neubig 2021, section 2.2
 A row with more weight than the null threshold on no source unit has no link.
+
+The best threshold of link probabilities needs no gold links. If link k is right with probability
+p_k, then the links with p_k >= t have, up to terms of the order of one link,
+
+    expected F(t) = 2 sum_{p_k >= t} p_k / (number of p_k >= t + sum_k p_k)
+
+The best threshold is half of the best F (Lipton, Elkan and Narayanaswamy 2014, theorem 1). 1 - F is
+the alignment error rate if all gold links are sure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,6 +33,8 @@ Links = frozenset[Link]
 
 ROUNDS = 25  # of Sinkhorn's algorithm
 FLOOR = 1e-6  # smallest weight of a pair; with zeros there may be no coupling
+LEAST = 0.1  # smallest threshold that `best_threshold` returns
+UNLINKED = 1.0  # threshold of text without link probabilities
 
 
 def extract(weights: Tensor, null: Tensor, config: AlignConfig) -> Links:
@@ -74,3 +85,22 @@ EXTRACTS: dict[str, Callable[[Tensor], Tensor]] = {
     "threshold": lambda weights: weights,
     "transport": lambda weights: coupling(weights) * max(weights.shape[-2:]),  # mass / maximum
 }
+
+
+class BestThreshold(NamedTuple):
+    """A threshold and the F score that its links are expected to have."""
+
+    threshold: float
+    expected_f: float  # 0 to 1
+
+
+def best_threshold(tables: Iterable[Tensor]) -> BestThreshold:
+    """Return the threshold for the link probabilities (J, I) of some sentence pairs."""
+    flat = torch.cat([torch.zeros(0), *(table.reshape(-1) for table in tables)]).double()
+    ordered = flat.sort(descending=True).values
+    if not len(ordered) or not ordered[0] > 0:
+        return BestThreshold(UNLINKED, 0.0)
+    counts = torch.arange(1, len(ordered) + 1)
+    scores = 2 * ordered.cumsum(0) / (counts + ordered.sum())
+    best = int(scores.argmax())
+    return BestThreshold(max(float(scores[best]) / 2, LEAST), float(scores[best]))

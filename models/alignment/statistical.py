@@ -2,7 +2,7 @@
 
     p(link j-i | f, e) = (p(a_j = i | f, e) + p(b_i = j | f, e)) / 2
 
-a and b are the alignments of the two directions; see `joint_hmm`. The lexicon holds the pairs of
+a and b are the alignments of the two directions; see `hmm`. The lexicon holds the pairs of
 words that are likely in either direction. A word that was never seen is aligned by its neighbours.
 """
 
@@ -17,8 +17,6 @@ from models.alignment.chain import forward_backward, steps_of, widths
 from models.alignment.hmm import SMALLEST
 from models.alignment.word_pairs import normalised, same_lengths
 from models.storage.statistical import MAX_WORDS, HmmTables, StatisticalTables
-
-LIKELY = 1e-4  # probability of a pair of words, in either direction, that is stored
 
 
 def turned(tables: StatisticalTables) -> StatisticalTables:

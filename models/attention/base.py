@@ -19,7 +19,7 @@ from models.base.errors import ConfigurationError, InputError
 from models.base.registry import find
 from models.base.settings import check_limits
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import RECURRENT_SCORE, AttentionConfig
+from models.config.tables import RECURRENT_SCORE, AttentionConfig, ModelConfig
 from models.numerics.dropout import Dropout
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
@@ -44,10 +44,6 @@ class History(NamedTuple):
         """
         unknown = step.new_zeros(*step.shape, 0)
         return cls(step, unknown, unknown, random)
-
-    def select(self, rows: Tensor) -> History:
-        """Return some hypotheses, in the given order."""
-        return self.map(lambda part: part.index_select(0, rows))
 
     def map(self, change: Callable[[Tensor], Tensor]) -> History:
         """Return the history with a function applied to every part."""
@@ -208,10 +204,6 @@ class PreparedMemory(NamedTuple):
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S), or (B, T, S) where the slots that are seen depend on the query
     key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if unknown
-
-    def select(self, rows: Tensor) -> PreparedMemory:
-        """Return the prepared memory of some sentences."""
-        return PreparedMemory(*(part.index_select(0, rows) for part in self))
 
 
 class Attention(nn.Module):
@@ -396,6 +388,19 @@ def kv_heads(config: AttentionConfig) -> int:
             "kv_heads=1, which all heads share, or kv_heads=0, one for each head",
         )
     return shared
+
+
+def check_slots(most: int | None, config: ModelConfig, table: str) -> None:
+    """Raise ConfigurationError if an attention accepts fewer slots than the longest source has.
+
+    most: its slots; None for any number. table: its settings, a field of config.
+    """
+    if most is not None and most < config.max_source:
+        raise ConfigurationError(
+            f"score '{getattr(config, table).score}' with at most {most} slots",
+            f"at least model.max_source, {config.max_source}",
+            f"raise model.{table}.positions or lower model.max_source",
+        )
 
 
 def is_monotonic(config: AttentionConfig) -> bool:

@@ -6,7 +6,7 @@ is that of a tensor, so that a graph for other programs needs no number.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -25,9 +25,6 @@ class Cache(Protocol):
     def length(self) -> int:
         """Number of tokens of the prefix."""
 
-    def select(self, rows: Tensor) -> Any:
-        """Return the cache of some hypotheses, in the given order."""
-
 
 class Sums(NamedTuple):
     """Cache of a fixed size: sums over the tokens of the prefix."""
@@ -39,11 +36,6 @@ class Sums(NamedTuple):
     def length(self) -> int:
         """Number of tokens of the prefix."""
         return self.read.shape[1]
-
-    def select(self, rows: Tensor) -> Sums:
-        """Return the sums of some hypotheses, in the given order."""
-        parts = tuple(part.index_select(0, rows) for part in self.parts)
-        return Sums(parts, self.read.index_select(0, rows))
 
     def after(self, parts: tuple[Tensor, ...], steps: int) -> Sums:
         """Return these sums after more tokens."""

@@ -39,10 +39,6 @@ class KeyValue(NamedTuple):
     keys: Tensor  # (B, H or G, S, K)
     values: Tensor  # (B, G, S, V)
 
-    def select(self, rows: Tensor) -> KeyValue:
-        """Return some rows, in the given order."""
-        return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
-
     @property
     def length(self) -> int:
         """Number of slots."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import History, is_monotonic, with_score
+from models.attention.base import History, check_slots, is_monotonic, with_score
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
 from models.attention.positions.base import position
 from models.base.errors import ConfigurationError
@@ -34,12 +34,7 @@ class TransformerHeads(MultiHead):
         check_at_once(composed, table)
         super().__init__(size, size, composed, config.attention_dropout)
         self.shared_size = size // self.count * self.shared  # of all keys, and of all values
-        if self.max_slots is not None and self.max_slots < config.max_source:
-            raise ConfigurationError(
-                f"score '{composed.score}' with at most {self.max_slots} slots",
-                f"at least model.max_source, {config.max_source}",
-                f"raise model.{table}.positions or lower model.max_source",
-            )
+        check_slots(self.max_slots, config, table)
 
     def merged(self, x: Tensor) -> Tensor:
         """Merge heads (B, H, T, d) by the output projection to (B, T, D)."""
@@ -183,7 +178,7 @@ class CombinedCrossAttention(nn.Module):
         self.output = Linear(size, size)
 
     def prepare(self, memory: Memory) -> Any:
-        """Prepare the memories; the result has `values`, `mask` and `select`."""
+        """Prepare the memories; the result has `values` and `mask`."""
         return self.combination.prepare(memory)
 
     def read_values(self, memory: Memory) -> Tensor:

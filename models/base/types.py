@@ -6,7 +6,7 @@ H heads, and Q, K, V feature sizes. Batch first; a mask is True where a slot is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -17,13 +17,16 @@ Link = tuple[int, int]  # source unit, target unit, counted from 0
 Span = tuple[int, int]  # first character of a text, and the one after the last
 
 
-def selected(parts: Iterable[Any], rows: Tensor) -> Iterator[Any]:
-    """Yield the given rows of each tensor and of each part with `select`; others are unchanged."""
-    for part in parts:
-        if hasattr(part, "index_select"):
-            yield part.index_select(0, rows)
-        else:
-            yield part.select(rows) if hasattr(part, "select") else part
+def select(value: Any, rows: Tensor) -> Any:
+    """Return the given rows (N,), in this order, of a tensor or of all tensors in a tuple.
+
+    value: a tensor, a tuple or NamedTuple of such values, or another object, which is unchanged. A
+    row may occur several times.
+    """
+    if isinstance(value, tuple):
+        parts = (select(part, rows) for part in value)
+        return type(value)._make(parts) if hasattr(value, "_make") else tuple(parts)
+    return value.index_select(0, rows) if hasattr(value, "index_select") else value
 
 
 def to_device(tensor: Tensor, device: torch.device) -> Tensor:
@@ -75,10 +78,6 @@ class TokenMemory(NamedTuple):
     log_prob: Tensor  # (B, S) of the word
     mask: Tensor  # (B, S)
 
-    def select(self, rows: Tensor) -> TokenMemory:
-        """Return the memory of some inputs, in the given order."""
-        return TokenMemory(*(part.index_select(0, rows) for part in self))
-
 
 class Memory(NamedTuple):
     """Output of an encoder: one slot per source token or image cell."""
@@ -92,10 +91,6 @@ class Memory(NamedTuple):
     ids: Tensor | None = None  # (B, S) source tokens, if the decoder can copy them
     part: Tensor | None = None  # (B, S) number of the input of each slot, if there are several
 
-    def select(self, rows: Tensor) -> Memory:
-        """Return the memory of some sentences, in the given order."""
-        return Memory(*selected(self, rows))
-
 
 class AttentionOutput(NamedTuple):
     """Result of attention queries to a memory."""
@@ -104,13 +99,9 @@ class AttentionOutput(NamedTuple):
     weights: Tensor  # (B, T, S) applied to the values; the mean of all heads
     log_prob: Tensor | None = None  # (B, T) of the slots sampled while training, for REINFORCE
     entropy: Tensor | None = None  # (B, T) in nats, of the distributions they were sampled from
-    history: Any = None  # for the next query, with `.select(rows)`; None if unused
+    history: Any = None  # for the next query; None if unused
     heads: Tensor | None = None  # (B, T, H, S) weights of each head, if there are several
     position: Tensor | None = None  # (B, T, S) where a monotonic normaliser has stopped
-
-    def select(self, rows: Tensor) -> AttentionOutput:
-        """Return the results of some sentences, in the given order."""
-        return AttentionOutput(*selected(self, rows))
 
     def rows(self) -> AttentionOutput:
         """Flatten B sentences of T queries to B * T rows; the history is in rows already."""

@@ -11,7 +11,7 @@ r*K to r*K + K - 1 belong to sentence r. So the K hypotheses of a beam share one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,16 +19,8 @@ from torch import Tensor, nn
 from models.base.types import Memory
 from models.decoders.copying import Copying, JointCopying
 
-
-class Selectable(Protocol):
-    """Tensors with one row per hypothesis (a state) or per sentence (a prepared memory)."""
-
-    def select(self, rows: Tensor) -> Any:
-        """Return the given rows (N,), in this order; a row may occur several times."""
-
-
-P = TypeVar("P", bound=Selectable)  # prepared memory
-S = TypeVar("S", bound=Selectable)  # state
+P = TypeVar("P")  # prepared memory: a tuple of tensors, or of such tuples
+S = TypeVar("S")  # state, of the same kind
 
 
 class DecoderOutput(NamedTuple):

@@ -6,31 +6,23 @@ p(label) = softmax(W Pooling(h_1 .. h_S) + b)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from models.base.registry import find
-from models.base.types import AttentionOutput, Memory
+from models.base.types import AttentionOutput, Memory, select
 from models.config.tables import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.numerics.dropout import Dropout
 from models.pooling.base import Pooling
 
 
-class Rows(NamedTuple):
-    """State: the sentence of each row, because the label depends on nothing else."""
+class PoolingDecoder(Decoder[AttentionOutput, Tensor]):
+    """Memory to the features of one label. Target tokens are not read.
 
-    sentences: Tensor  # (R,)
-
-    def select(self, rows: Tensor) -> Rows:
-        """Return some rows, in the given order."""
-        return Rows(self.sentences.index_select(0, rows))
-
-
-class PoolingDecoder(Decoder[AttentionOutput, Rows]):
-    """Memory to the features of one label. Target tokens are not read."""
+    The state (R,) is the sentence of each row, because the label depends on nothing else.
+    """
 
     def __init__(self, value_size: int, config: ModelConfig) -> None:
         super().__init__()
@@ -47,15 +39,15 @@ class PoolingDecoder(Decoder[AttentionOutput, Rows]):
         """Return the values that the pooling weighs, (B, H, S, V); see Decoder."""
         return self.pooling.read_values(memory)
 
-    def start(self, prepared: AttentionOutput) -> Rows:
+    def start(self, prepared: AttentionOutput) -> Tensor:
         """Return a row for each sentence."""
         context = prepared.context
-        return Rows(torch.arange(context.shape[0], device=context.device))
+        return torch.arange(context.shape[0], device=context.device)
 
     def advance(
         self,
         tokens: Tensor,
-        state: Rows,
+        state: Tensor,
         prepared: AttentionOutput,
         *,
         want_weights: bool = False,
@@ -63,7 +55,7 @@ class PoolingDecoder(Decoder[AttentionOutput, Rows]):
     ) -> DecoderOutput:
         """Return the same features for each of the tokens (R, T); see Decoder."""
         steps = tokens.shape[1]
-        context, weights, log_prob, entropy, _, heads, _ = prepared.select(state.sentences)
+        context, weights, log_prob, entropy, _, heads, _ = select(prepared, state)
         each = weights.unsqueeze(2) if heads is None else heads  # (R, 1, H, S)
         return DecoderOutput(
             self.dropout(context).expand(-1, steps, -1),

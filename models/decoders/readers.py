@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.base.types import Memory, TokenMemory, selected
+from models.base.types import Memory, TokenMemory, select
 from models.decoders.base import DecoderOutput
 from models.decoders.copying import LOW, Copying, JointCopying
 from models.numerics.linear import Linear
@@ -53,20 +53,12 @@ class SourceTokens(NamedTuple):
     values: Tensor  # (B, S, V)
     keys: Tensor | None = None  # (B, S, D), if the reader compares them with its features
 
-    def select(self, rows: Tensor) -> SourceTokens:
-        """Return those of some sentences."""
-        return SourceTokens(*selected(self, rows))
-
 
 class WithReader(NamedTuple):
     """Prepared memories, or states, of a decoder and of the reader of the tokens."""
 
     decoder: Any
     reader: Any  # None for a reader without state
-
-    def select(self, rows: Tensor) -> WithReader:
-        """Return those of some sentences or hypotheses."""
-        return WithReader(*selected(self, rows))
 
 
 def input_rows(inputs: Tensor, hypotheses: Tensor) -> Tensor:
@@ -84,10 +76,6 @@ class PreparedTokens(NamedTuple):
     keys: Tensor  # (B, S, D)
     values: Tensor  # (B, S, D)
     memory: TokenMemory
-
-    def select(self, rows: Tensor) -> PreparedTokens:
-        """Return those of some inputs."""
-        return PreparedTokens(*selected(self, rows))
 
 
 class TokenReader(CopyReader):
@@ -137,7 +125,7 @@ class TokenReader(CopyReader):
         before. The hypotheses of an input, R / B rows, share its memory.
         """
         features = advanced.features
-        prepared = prepared.select(input_rows(prepared.keys, features))
+        prepared = select(prepared, input_rows(prepared.keys, features))
         memory = prepared.memory
         read = memory.ids[:, None] == tokens[..., None]  # (R, T, S)
         written = (read.cumsum(1) > 0) | written[:, None]

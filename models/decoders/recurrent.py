@@ -12,12 +12,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention, History, PreparedMemory
+from models.attention.base import Attention, History, PreparedMemory, check_slots
 from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
-from models.base.errors import ConfigurationError
 from models.base.registry import find
-from models.base.types import AttentionOutput, Memory, selected
+from models.base.types import AttentionOutput, Memory
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers import Bridge, Embedding, Recurrence
@@ -32,10 +31,6 @@ class RecurrentMemory(NamedTuple):
     start: Tensor  # (B, L, N, H) first recurrent state
     context: Tensor | None = None  # (B, V) the fixed context of a decoder without attention
 
-    def select(self, rows: Tensor) -> RecurrentMemory:
-        """Return the prepared memory of some sentences."""
-        return RecurrentMemory(*selected(self, rows))
-
 
 class RecurrentState(NamedTuple):
     """State of a recurrent decoder between two steps."""
@@ -44,10 +39,6 @@ class RecurrentState(NamedTuple):
     attentional: Tensor | None = None  # (R, D) last attentional vector, with input feeding
     history: History | None = None  # of the attention, if a part of it needs one
     selected: Tensor | None = None  # (R, V) read where the next token was copied, if such is used
-
-    def select(self, rows: Tensor) -> RecurrentState:
-        """Return the state of some hypotheses, in the given order."""
-        return RecurrentState(*selected(self, rows))
 
     @property
     def hidden(self) -> Tensor:
@@ -168,12 +159,7 @@ def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Hea
         kind = find("combination", config.combination)
         return kind(config.hidden, value_size, config.attention, len(config.inputs))
     built = attention(config.hidden, value_size, config.attention)
-    if built.max_slots is not None and built.max_slots < config.max_source:
-        raise ConfigurationError(
-            f"score '{config.attention.score}' with at most {built.max_slots} slots",
-            f"at least model.max_source, {config.max_source}",
-            "raise model.attention.positions or lower model.max_source",
-        )
+    check_slots(built.max_slots, config, "attention")
     return built
 
 

@@ -17,7 +17,7 @@ from models.attention.mixing import Cache, mixing
 from models.attention.multihead import HeadsOutput
 from models.attention.positions.base import position
 from models.attention.transformer import cross_attention
-from models.base.types import Memory, selected
+from models.base.types import Memory
 from models.config.tables import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
@@ -33,11 +33,6 @@ class TransformerMemory(NamedTuple):
     values: Tensor | None = None  # (B, S, D) of an alignment layer, if there is one
     key: Tensor | None = None  # (B,) hash of each input, if hard attention samples by it
 
-    def select(self, rows: Tensor) -> TransformerMemory:
-        """Return the prepared memory of some sentences."""
-        layers = tuple(layer.select(rows) for layer in self.layers)
-        return TransformerMemory(layers, *selected(self[1:], rows))
-
 
 class TransformerState(NamedTuple):
     """Cache of the prefix for every layer; it is empty before the first token."""
@@ -48,10 +43,6 @@ class TransformerState(NamedTuple):
     def length(self) -> int:
         """Number of tokens before the next one."""
         return self.layers[0].length
-
-    def select(self, rows: Tensor) -> TransformerState:
-        """Return some hypotheses, in the given order."""
-        return TransformerState(tuple(layer.select(rows) for layer in self.layers))
 
 
 class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):

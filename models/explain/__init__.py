@@ -1,7 +1,7 @@
 """Explanations of an output: how much each part of the input counts for each word.
 
 A method maps a subject (a model, an input and its output) to relevances (J, I) of I source units
-for J output words. A method is one file and one row of METHODS. Importing this table imports no
+for J output words. A method is a function and a row of METHODS. Importing this table imports no
 torch.
 """
 
@@ -13,9 +13,9 @@ from typing import NamedTuple
 METHODS = {  # places of functions that are called with a subject
     "attention": "models.explain.attention:attention",
     "rollout": "models.explain.rollout:rollout",
-    "values": "models.explain.values:weighted_values",
+    "values": "models.explain.attention:weighted_values",
     "gradient": "models.explain.gradients:gradient_times_input",
-    "integrated": "models.explain.integrated:integrated_gradients",
+    "integrated": "models.explain.gradients:integrated_gradients",
     "erasure": "models.explain.erasure:erasure",
 }
 

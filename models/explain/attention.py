@@ -1,4 +1,8 @@
-"""Attention weights of the step that predicts a token: the mean of the heads of one layer."""
+"""Attention weights of the step that predicts a token, and the values that they multiply.
+
+attention: the mean of the heads of one layer. values: the length of what each slot adds to the
+context, |sum over heads of a^h_ts f^h(x_s)|,  f^h(x) = (x W_V^h + b_V^h) W_O^h
+"""
 
 from __future__ import annotations
 
@@ -26,3 +30,19 @@ def head_weights(subject: Subject) -> Tensor:
     heads = subject.model.teacher_force(batch, want_heads=(decoder.shown_layer,)).heads
     assert heads is not None
     return heads[0, 0].float()
+
+
+@torch.inference_mode()
+def weighted_values(subject: Subject) -> Tensor:
+    """Return the norms (J, I) of the weighted values of the layer that is shown; a row sums to 1.
+
+    Source: Kobayashi, Kuribayashi, Yokoi and Inui 2020, eq. 4 and 6. Slots of no unit have a share,
+    but no column. Raises UnsupportedMethodError without attention.
+    """
+    weights = head_weights(subject)  # (H, T, S)
+    memory = subject.memory(subject.vectors[None])
+    values = subject.model.decoder.read_values(memory)  # (1, H, S, V)
+    if values is None:
+        raise UnsupportedMethodError("a decoder whose values are unknown", "another method")
+    norms = torch.einsum("hts,hsv->tsv", weights, values[0].float()).norm(dim=-1)
+    return subject.by_word(norms / norms.sum(1, keepdim=True).clamp_min(1e-12))

@@ -17,9 +17,8 @@ from models.alignment.encoded import Encoded, both_units, why_unaligned
 from models.base.errors import InputError
 from models.config.tables import AlignConfig
 from models.explain import METHODS, ExplainOptions
-from models.explain.images import ImageSubject
 from models.explain.measures import Measure, curves, faithfulness, rank_correlation
-from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
+from models.explain.subject import ImageSubject, Subject, TextSubject, UnsupportedMethodError
 from models.inference.captioner import Captioner, words
 from models.inference.classifier import Classifier
 from models.inference.translator import Translator

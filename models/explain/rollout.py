@@ -11,7 +11,7 @@ rollout over target positions is C, and C = I, R = 0 before the first layer. Eac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -69,10 +69,8 @@ def recorded_weights(module: nn.Module) -> Iterator[list[Tensor]]:
     def record(layer: Any, inputs: tuple[Any, ...], output: Any) -> None:
         found.append(layer.read(*inputs, want_weights=True)[0].weights.float().mean(1))
 
-    parts = [part for part in module.modules() if isinstance(part, SelfAttention)]
-    handles = [part.register_forward_hook(record) for part in parts]
-    try:
+    with ExitStack() as hooks:
+        for part in module.modules():
+            if isinstance(part, SelfAttention):
+                hooks.enter_context(part.register_forward_hook(record))
         yield found
-    finally:
-        for handle in handles:
-            handle.remove()

@@ -8,20 +8,23 @@ cells), which can be erased.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import torch
+from PIL import Image
 from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.types import Batch, Memory
 from models.families.encoder_decoder import EncoderDecoder
+from models.inference.captioner import Captioner
+from models.inference.erasure import blurred, token_log_probs
 from models.inference.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
 
 MOST_SLOTS = 4096  # source slots of the rows that are computed at once
+MOST_IMAGES = 32  # images in memory at once
 
 
 class UnsupportedMethodError(ConfigurationError):
@@ -103,7 +106,7 @@ class TextSubject(Subject):
     def memory(self, vectors: Tensor) -> Memory:
         """Return the memory of embeddings (N, S, E)."""
         ids = self.source.expand(len(vectors), -1)
-        with replaced_output(self.embedding, vectors):
+        with self.embedding.register_forward_hook(lambda *_: vectors):  # in place of its output
             return self.model.encode(ids, torch.ones_like(ids, dtype=torch.bool))
 
     @torch.inference_mode()
@@ -123,26 +126,35 @@ class TextSubject(Subject):
         return (torch.cat(found) @ self.words.T).cpu()
 
 
-@contextmanager
-def replaced_output(module: torch.nn.Module, output: Tensor) -> Iterator[None]:
-    """Let a module return the given output."""
-    handle = module.register_forward_hook(lambda *_: output)
-    try:
-        yield
-    finally:
-        handle.remove()
+class ImageSubject(Subject):
+    """An image. Its vectors are the features of its cells; the baseline is their mean.
 
-
-def directional_gradients(subject: Subject, points: Tensor, direction: Tensor) -> Tensor:
-    """Return the products (N, J, S) of the gradients of f at points (N, S, E) and a direction.
-
-    direction: (S, E). cuDNN is off because its recurrent layers have no gradients in evaluation.
+    A cell is erased by blur, because the network sees every pixel. image: the square that the
+    captioner reads. ids: of the caption. words: (J, T), see Subject.
     """
-    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        points = points.detach().requires_grad_()
-        log_probs = subject.log_probs(points)
-        rows = []
-        for one in log_probs.unbind(1):
-            (gradient,) = torch.autograd.grad(one.sum(), points, retain_graph=True)
-            rows.append((gradient * direction).sum(-1))
-    return torch.stack(rows, 1)
+
+    def __init__(
+        self, captioner: Captioner, image: Image.Image, ids: Sequence[int], words: Tensor
+    ) -> None:
+        self.captioner, self.image, self.ids = captioner, image, ids
+        self.model = captioner.model
+        self.source = captioner.features([image])  # (1, S, V)
+        self.vectors = self.source[0]
+        self.baseline = self.vectors.mean(0, keepdim=True).expand_as(self.vectors)
+        self.target = torch.tensor([ids], device=self.source.device)
+        self.words = words.to(self.source.device)
+        self.units = self.vectors.shape[0]
+        self.owner = torch.arange(self.units, device=self.source.device)
+
+    def memory(self, vectors: Tensor) -> Memory:
+        """Return the memory of features (N, S, V)."""
+        mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+        return self.model.encode(vectors, mask)
+
+    def kept_log_probs(self, kept: Tensor) -> Tensor:
+        """Return f (N, J) of the images that are sharp in the cells of kept (N, I) alone."""
+        grid, found = self.captioner.encoder.grid, []
+        for part in kept.split(MOST_IMAGES):
+            images = [blurred(self.image, ~row.view(grid)) for row in part]
+            found.append(token_log_probs(self.captioner, images, self.ids)[:, : len(self.ids)])
+        return torch.cat(found) @ self.words.T.cpu()

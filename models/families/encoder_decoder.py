@@ -15,7 +15,7 @@ from models.attention.base import Attention
 from models.attention.hard import Hard, described, input_key
 from models.base.errors import ConfigurationError
 from models.base.registry import DEFAULT_SOURCE, find
-from models.base.types import Batch, DecodingStep, Memory
+from models.base.types import Batch, DecodingStep, Memory, select
 from models.config.tables import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput, joined_steps
 from models.decoders.readers import CopyReader, TokenReader, WithReader
@@ -76,7 +76,7 @@ class EncoderDecoder(nn.Module):
     def encode_batch(self, batch: Batch) -> Memory:
         """Return the memory of every target of a batch; encode a shared source once."""
         memory = self.encode(batch.source, batch.source_mask, batch.images)
-        return memory if batch.rows is None else memory.select(batch.rows)
+        return memory if batch.rows is None else select(memory, batch.rows)
 
     def start(self, memory: Memory) -> tuple[Any, Any]:
         """Return the prepared memory and the decoder's state before the first token."""

@@ -188,15 +188,8 @@ class Captioner(TorchModel):
         weights = result.weights.float().cpu()
         gates = None if result.gates is None else result.gates.float().cpu()
         copied = copied_share(self.model, result, target[0])
-        return [
-            self._by_word(
-                ids,
-                weights[row],
-                None if gates is None else gates[row],
-                None if copied is None else copied[row],
-            )
-            for row, ids in enumerate(outputs)
-        ]
+        optional = [[None] * len(outputs) if part is None else part for part in (gates, copied)]
+        return list(map(self._by_word, outputs, weights, *optional))
 
     def _by_word(
         self, ids: tuple[int, ...], weights: Tensor, gates: Tensor | None, copied: Tensor | None

@@ -1,9 +1,9 @@
-"""A trained text model ready for use: texts in, translations with scores out."""
+"""A trained text model, or several together, ready for use: texts in, translations out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -11,6 +11,14 @@ from torch import Tensor
 from models.base.types import Memory
 from models.bundle import Bundle
 from models.config.tables import SearchConfig
+from models.inference.ensemble import (
+    EnsembleBackend,
+    MemberLengths,
+    MemberReadModes,
+    Memories,
+    check_equal,
+    target_tokens,
+)
 from models.inference.search.backend import Backend
 from models.inference.search.batching import pad
 from models.inference.search.beam import search
@@ -18,6 +26,9 @@ from models.inference.search.constrained import constrained_search, with_phrases
 from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class TorchSearch(TextTranslator):
@@ -69,3 +80,55 @@ class Translator(TorchModel, TorchSearch):
 
     def _backend(self) -> Backend:
         return self.model
+
+
+class EnsembleTranslator(MemberReadModes, MemberLengths, TorchSearch):
+    """Text models with one target vocabulary; search settings are those of the first.
+
+    Each model reads a text, or a row of the same inputs, with its own source vocabulary. The
+    longest text is that of the model with the lowest limit. Raises ConfigurationError for models
+    that cannot translate together.
+    """
+
+    members: tuple[Translator, ...]
+
+    def __init__(self, members: Sequence[Translator], names: Sequence[str] = ()) -> None:
+        check_equal(members, names, "inputs", lambda member: member.inputs)
+        check_equal(members, names, "target vocabularies", target_tokens)
+        check_equal(members, names, "target languages", lambda member: {*member.languages})
+        first = members[0]
+        super().__init__(
+            first.config, first.tokenizer, first.tokenizer_config, first.search, first.alignment
+        )
+        self.to, self.inputs = first.to, first.inputs
+        self.members = tuple(members)
+
+    def for_direction(self, to: str = "", source: str = "") -> Self:
+        """Return this ensemble with a fixed target language; see `TextTranslator`."""
+        other = super().for_direction(to, source)
+        other.members = tuple(member.for_direction(to, source) for member in self.members)
+        return other
+
+    def fault(self, text: str) -> str:
+        """Return why one of the models cannot read a row; "" if all can."""
+        return next(filter(None, (member.fault(text) for member in self.members)), "")
+
+    def unknown_characters(self, text: str) -> str:
+        """Return the characters of a text that the first model has no token for."""
+        return self.members[0].unknown_characters(text)
+
+    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
+        """Encode texts with the vocabulary of the first model; each model checks the lengths."""
+        return [member._encoded(texts, first=first) for member in self.members][0]
+
+    def memory(self, sources: Sequence[EncodedText]) -> Memories:
+        """Return the memory of texts in each model, encoded with its source vocabulary."""
+        of_members = (
+            [each._replace(ids=member.encode(each.read, each.to)) for each in sources]
+            for member in self.members
+        )
+        pairs = zip(self.members, of_members, strict=True)
+        return Memories(tuple(member.memory(encoded) for member, encoded in pairs))
+
+    def _backend(self) -> EnsembleBackend:
+        return EnsembleBackend([member.model for member in self.members])

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.attention.base import Attention, History
 from models.attention.heads import concatenated
-from models.base.types import AttentionOutput, Memory
+from models.base.types import AttentionOutput, Memory, select
 from models.config.tables import ModelConfig
 from models.numerics.linear import Linear
 from models.pooling.base import Pooling
@@ -70,7 +70,7 @@ def for_each_query(past: History | None, count: int) -> History | None:
     sentences = past.step.shape[0]
     rows = torch.arange(sentences, device=past.step.device).repeat_interleave(count)
     numbers = torch.arange(count, device=rows.device).repeat(sentences)
-    chosen = past.select(rows)
+    chosen = select(past, rows)
     return chosen._replace(random=chosen.random + numbers)
 
 

@@ -17,7 +17,7 @@ class ImageSource(Source):
     runner = "models.inference.captioner:Captioner"
     graph_inputs = "models.onnx.inputs:Pixels"
     shared_weights = "encoder.body."
-    ensemble = "models.inference.ensemble.captioner:EnsembleCaptioner"
+    ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
     unused_settings = (
         *("search.max_ratio", "search.max_extra", "search.split_above"),
         *("tokenizer.joint", "tokenizer.target_kind"),

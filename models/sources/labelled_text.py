@@ -16,7 +16,7 @@ class LabelledTextSource(Source):
     ability = "classifies texts"
     runner = "models.inference.classifier:Classifier"
     graph_inputs = "models.onnx.inputs:LabelledTokenIds"
-    ensemble = "models.inference.ensemble.classifier:EnsembleClassifier"
+    ensemble = "models.inference.classifier:EnsembleClassifier"
     unused_settings = (
         *("search", "tokenizer.joint", "tokenizer.target_kind"),
         *("model.decoder_layers", "model.tied"),

@@ -26,7 +26,7 @@ class RowSource(Source):
     task = "translate"
     ability = "translates rows of several inputs"
     runner = "models.inference.row_translator:RowTranslator"
-    ensemble = "models.inference.ensemble.translator:EnsembleTranslator"
+    ensemble = "models.inference.translator:EnsembleTranslator"
     has_columns = True
     unused_settings = ("search.max_caption", "search.split_above")
 

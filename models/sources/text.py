@@ -15,5 +15,5 @@ class TextSource(Source):
     ability = "translates texts"
     runner = "models.inference.translator:Translator"
     graph_inputs = "models.onnx.inputs:TokenIds"
-    ensemble = "models.inference.ensemble.translator:EnsembleTranslator"
+    ensemble = "models.inference.translator:EnsembleTranslator"
     unused_settings = ("search.max_caption",)

@@ -18,7 +18,7 @@ from models.attention.monotonic import Monotonic
 from models.attention.qk_norm import QkNorm
 from models.base.errors import ModelError
 from models.base.registry import find, names
-from models.base.types import VocabularySizes
+from models.base.types import VocabularySizes, select
 from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
@@ -115,10 +115,10 @@ def check_transformer(model: EncoderDecoder) -> None:
     encoded = model.encode(BATCH.source, BATCH.source_mask)
     prepared, state = model.start(encoded)
     rows, order = torch.arange(3).repeat_interleave(2), torch.tensor([1, 0, 3, 2, 5, 4])
-    state = state.select(rows)
+    state = select(state, rows)
     for t, tokens in enumerate(BATCH.target_in[rows].unbind(1)):
         step = model.step(tokens, state, prepared)
-        state = step.state.select(order)  # the two hypotheses of a sentence are equal
+        state = select(step.state, order)  # the two hypotheses of a sentence are equal
         torch.testing.assert_close(step.logits, expected[rows, t], **CLOSE)
     alone = model.encode(BATCH.source[:1, :4], BATCH.source_mask[:1, :4]).values
     torch.testing.assert_close(encoded.values[:1, :4], alone, **CLOSE)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from models.base.errors import ModelError
-from models.base.types import Batch, VocabularySizes
+from models.base.types import Batch, VocabularySizes, select
 from models.bundle import Bundle, build, read, save
 from models.config.tables import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.decoders.copying import Copying, mixture_loss
@@ -62,29 +62,18 @@ def batch() -> Batch:
 
 
 @torch.no_grad()
-def test_stepwise_equals_teacher_forcing() -> None:
+def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing() -> None:
     made, given = model(), batch()
     forced = made.log_probs(made.teacher_force(given))
     torch.testing.assert_close(steps(made, given)[0], forced, atol=1e-4, rtol=1e-4)
-
-
-@torch.no_grad()
-def test_an_image_alone_equals_an_image_in_a_batch() -> None:
-    made, given = model(), batch()
-    whole = made.log_probs(made.teacher_force(given))
     for row in range(3):
         alone = given.map(itemgetter(slice(row, row + 1)))
         found = made.log_probs(made.teacher_force(alone))
-        torch.testing.assert_close(found, whole[row : row + 1], atol=1e-4, rtol=1e-4)
-
-
-@torch.no_grad()
-def test_hypotheses_of_an_image_share_its_tokens() -> None:
-    made, given = model(), batch()
+        torch.testing.assert_close(found, forced[row : row + 1], atol=1e-4, rtol=1e-4)
     prepared, state = made.start(made.encode(given.source, given.source_mask))
-    rows = torch.arange(3).repeat_interleave(2)
     tokens = torch.tensor([5, 6, 7, 8, 9, 10])
-    both = made.step(tokens, state.select(rows), prepared).logits
+    pairs_of_rows = select(state, torch.arange(3).repeat_interleave(2))
+    both = made.step(tokens, pairs_of_rows, prepared).logits
     first = made.step(tokens[::2], state, prepared).logits
     torch.testing.assert_close(both[::2], first, atol=1e-5, rtol=1e-5)
 

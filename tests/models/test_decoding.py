@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.attention.null_slot import NullSlot
-from models.base.types import Batch
+from models.base.types import Batch, select
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import search
@@ -211,17 +211,19 @@ def test_a_state_is_reordered_by_select(preset: str) -> None:
     state = advanced(model, batch.target_in[:, :2], state, prepared)
     rows, tokens = torch.tensor([2, 0, 0, 1]), batch.target_in[:, 2]
     step = model.step(tokens, state, prepared, want_weights=True)
-    chosen = model.step(tokens[rows], state.select(rows), prepared.select(rows), want_weights=True)
+    chosen = model.step(
+        tokens[rows], select(state, rows), select(prepared, rows), want_weights=True
+    )
     close(chosen.log_probs, step.log_probs[rows])
     close(chosen.weights, None if step.weights is None else step.weights[rows])
     after = model.step(tokens, step.state, prepared).log_probs
-    later = model.step(tokens[rows], chosen.state, prepared.select(rows)).log_probs
+    later = model.step(tokens[rows], chosen.state, select(prepared, rows)).log_probs
     close(later, after[rows])
     first = model.step(tokens, model.start(memory)[1], prepared).log_probs
-    begun = model.decoder.start(prepared.select(rows))
-    close(model.step(tokens[rows], begun, prepared.select(rows)).log_probs, first[rows])
-    again, _ = model.start(memory.select(rows))
-    close(model.step(tokens[rows], state.select(rows), again).log_probs, step.log_probs[rows])
+    begun = model.decoder.start(select(prepared, rows))
+    close(model.step(tokens[rows], begun, select(prepared, rows)).log_probs, first[rows])
+    again, _ = model.start(select(memory, rows))
+    close(model.step(tokens[rows], select(state, rows), again).log_probs, step.log_probs[rows])
 
 
 @every_preset
@@ -229,10 +231,10 @@ def test_a_beam_on_one_memory_equals_as_many_sentences(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
     shared, state = model.start(model.encode(batch.source, batch.source_mask))
     rows = torch.arange(3).repeat_interleave(4)
-    separate = shared.select(rows)
+    separate = select(shared, rows)
     random = torch.Generator().manual_seed(1)
     tokens = torch.randint(FIRST_WORD, VOCABULARY, (12, 3), generator=random)
-    state = state.select(rows)
+    state = select(state, rows)
     for column in tokens.unbind(1):
         one = model.step(column, state, shared, want_weights=True)
         other = model.step(column, state, separate, want_weights=True)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.base.registry import find, names
-from models.base.types import Memory, VocabularySizes
+from models.base.types import Memory, VocabularySizes, select
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
 from models.config.tables import AttentionConfig, ModelConfig
@@ -162,7 +162,7 @@ def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing(preset: str, kind: s
     found = made.log_probs(made.teacher_force(alone))
     torch.testing.assert_close(found, expected[:1], **CLOSE)  # type: ignore[arg-type]
     prepared, state = made.start(made.encode(BATCH.source, BATCH.source_mask))
-    state = state.select(torch.arange(3).repeat_interleave(2))  # two equal hypotheses
+    state = select(state, torch.arange(3).repeat_interleave(2))  # two equal hypotheses
     for t, tokens in enumerate(BATCH.target_in.unbind(1)):
         step = made.step(tokens.repeat_interleave(2), state, prepared)
         state = step.state

@@ -1,20 +1,25 @@
-"""Alignments as SVG: text that can be selected, a tooltip on each cell, no external resources."""
+"""Alignments as SVG: text that can be selected, a tooltip on each cell, no external resources.
+
+Weights are shades of blue, equal in every picture.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import NamedTuple
-from xml.sax.saxutils import escape
 
 from attncli.data.panels import AlignedPair, Panel
-from attncli.render.alignment.shades import LINK, shade
 from attncli.terminal.width import width, without_controls
 
 CELL, FONT, LETTER = 26, 13, 7.4  # pixels: cell, height of a letter, its usual width
 TURN = 55  # rotation of source words in degrees
 SPACE = 18  # pixels around panels
 FONTS = "'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK JP', 'Noto Sans Arabic', Arial, sans-serif"
+# colours of weights at equal distances from 0 to 1
+STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
+LINK = "#d55e00"  # the frame of a link
 
 
 class Drawn(NamedTuple):
@@ -118,4 +123,32 @@ def _length(text: str) -> float:
 
 def safe(text: str) -> str:
     """Return the text escaped for XML, without characters that XML forbids."""
-    return escape("".join(c for c in without_controls(text) if c not in "\ufffe\uffff"))
+    allowed = "".join(c for c in without_controls(text) if c not in "\ufffe\uffff")
+    return escape(allowed, quote=False)
+
+
+class Shade(NamedTuple):
+    """A colour, and the colour of text on it."""
+
+    red: int
+    green: int
+    blue: int
+
+    @property
+    def code(self) -> str:
+        """Return the colour as HTML writes it."""
+        return f"#{self.red:02x}{self.green:02x}{self.blue:02x}"
+
+    @property
+    def dark(self) -> bool:
+        """Return True if text on this colour must be light."""
+        return 0.299 * self.red + 0.587 * self.green + 0.114 * self.blue < 140
+
+
+def shade(weight: float) -> Shade:
+    """Return the colour of a weight from 0 to 1; a larger weight is darker."""
+    place = min(max(weight, 0.0), 1.0) * (len(STOPS) - 1)
+    before = min(int(place), len(STOPS) - 2)
+    part = place - before
+    low, high = STOPS[before], STOPS[before + 1]
+    return Shade(*(round(a + part * (b - a)) for a, b in zip(low, high, strict=True)))

@@ -56,22 +56,19 @@ def _arranged(pair: AlignedPair, screen: Screen) -> list[str]:
 
 def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[TextBlock]:
     """Return a panel as one block, or as several if it is wider than the terminal."""
-    for cell in (NUMBERS, SHADES):
-        block = _block(pair, panel, range(len(pair.source)), cell, screen)
-        if block.width <= screen.width:
-            yield block
-            return
-    start = 0
-    while start < len(pair.source):
-        end = start + 1
-        block = _block(pair, panel, range(start, end), SHADES, screen)
-        while end < len(pair.source):
-            wider = _block(pair, panel, range(start, end + 1), SHADES, screen)
-            if wider.width > screen.width:
-                break
-            block, end = wider, end + 1
+    block = _block(pair, panel, range(len(pair.source)), NUMBERS, screen)
+    if block.width <= screen.width:
         yield block
-        start = end
+        return
+    start = 0
+    for end in range(1, len(pair.source) + 1):
+        wider = _block(pair, panel, range(start, end), SHADES, screen)
+        if wider.width > screen.width and end > start + 1:
+            yield block
+            start = end - 1
+            wider = _block(pair, panel, range(start, end), SHADES, screen)
+        block = wider
+    yield block
 
 
 def _block(

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attncli.data.panels import AlignedPair
-from attncli.render.alignment import arrays, html, lines, svg
+from attncli.render.alignment import data
+from attncli.render.alignment.svg import svg
 from attncli.render.alignment.terminal import SCREEN, heat_maps
 from attncli.terminal.screen import Screen
 from models.base.errors import ModelError, unknown_name
@@ -36,10 +37,10 @@ class Format(NamedTuple):
     heads: bool = False  # whether the weights of every head are written
 
 
-def _png(pairs: Sequence[AlignedPair], kind: str) -> bytes:
-    from attncli.render.alignment.png import png
+def _drawn(pairs: Sequence[AlignedPair], kind: str) -> bytes:
+    from attncli.render.figures import draw_alignments
 
-    return png(pairs, kind=kind)
+    return draw_alignments(pairs, kind=kind)
 
 
 def _line(write: Callable[[AlignedPair, bool], str]) -> Callable[[AlignedPair, Style], str]:
@@ -47,16 +48,16 @@ def _line(write: Callable[[AlignedPair, bool], str]) -> Callable[[AlignedPair, S
 
 
 FORMATS: dict[str, Format] = {
-    "pharaoh": Format((".pharaoh", ".align", ".txt"), _line(lines.pharaoh)),
-    "talp": Format((".talp",), _line(partial(lines.pharaoh, base=1))),
-    "naacl": Format((".naacl", ".wa"), _line(lines.naacl)),
-    "jsonl": Format((".jsonl", ".json"), lambda pair, style: lines.jsonl(pair)),
-    "npz": Format((".npz",), document=arrays.npz, heads=True),
+    "pharaoh": Format((".pharaoh", ".align", ".txt"), _line(data.pharaoh)),
+    "talp": Format((".talp",), _line(partial(data.pharaoh, base=1))),
+    "naacl": Format((".naacl", ".wa"), _line(data.naacl)),
+    "jsonl": Format((".jsonl", ".json"), lambda pair, style: data.jsonl(pair)),
+    "npz": Format((".npz",), document=data.npz, heads=True),
     "terminal": Format(line=lambda pair, style: heat_maps(pair, style.screen)),
-    "svg": Format((".svg",), document=svg.svg, picture=True, most=20),
-    "png": Format((".png",), None, partial(_png, kind="png"), True, 20),
-    "pdf": Format((".pdf",), None, partial(_png, kind="pdf"), True, 20),
-    "html": Format((".html", ".htm"), document=html.html, picture=True, most=500, heads=True),
+    "svg": Format((".svg",), document=svg, picture=True, most=20),
+    "png": Format((".png",), None, partial(_drawn, kind="png"), True, 20),
+    "pdf": Format((".pdf",), None, partial(_drawn, kind="pdf"), True, 20),
+    "html": Format((".html", ".htm"), document=data.html, picture=True, most=500, heads=True),
 }
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from attncli.render.image_attention.arrays import npz
-from attncli.render.image_attention.maps import AttentionMaps
+from attncli.render.image_attention.maps import AttentionMaps, npz
 from attncli.render.image_attention.page import html_page
 from attncli.render.image_attention.panels import png
 from models.base.errors import ModelError

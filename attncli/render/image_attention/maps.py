@@ -7,6 +7,7 @@ The scale starts at 0, not at the smallest weight, so that a uniform map is draw
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -86,3 +87,25 @@ def mean_overlap(maps: NDArray[np.float32]) -> float:
         return 0.0
     flat = maps.reshape(len(maps), -1)
     return float(1 - np.abs(flat - flat.mean(0)).sum(1).mean() / 2)
+
+
+def npz(attention: AttentionMaps) -> bytes:
+    """Return the arrays as a compressed archive for ``numpy.load``, without pickled objects.
+
+    image (side, side, 3) uint8; words (W,); maps (W, rows, columns); entropy (W,) in nats; gates
+    (W,) and copied (W,), the share of each word that was copied from a label, if the model has
+    them; name and read, texts.
+    """
+    arrays = {
+        "image": np.asarray(attention.image, np.uint8),
+        "words": np.array(attention.words, dtype=np.str_),
+        "maps": attention.maps,
+        "entropy": attention.entropy,
+        "name": np.array(attention.name),
+        "read": np.array(attention.read),
+    }
+    optional = {"gates": attention.gates, "copied": attention.copied}
+    arrays |= {name: values for name, values in optional.items() if values is not None}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()

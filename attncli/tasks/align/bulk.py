@@ -12,7 +12,7 @@ from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
 from attncli.options.settings import GivenSettings
-from attncli.render.alignment.lines import linked
+from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
 from attncli.tasks.align.command import AlignTables, align_options, align_settings
 from attncli.tasks.align.pairs import align_pairs, empty

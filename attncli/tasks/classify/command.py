@@ -19,7 +19,7 @@ from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, HardAttention, PictureSettings, TextBatches, Threads
 from attncli.render.rows import RowFormat, RowLayout
-from attncli.render.weighted_text.terminal import words_in_colour
+from attncli.render.weighted_text import words_in_colour
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.writers import rendered
 from attncli.terminal import console

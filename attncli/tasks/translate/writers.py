@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.data.lines import TranslatedLine
-from attncli.render.alignment.lines import inputs_of, linked, record_of
+from attncli.render.alignment.data import inputs_of, linked, record_of
 from attncli.render.rows import (
     InputCells,
     OutputCells,

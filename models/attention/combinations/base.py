@@ -32,7 +32,7 @@ class Combination(nn.Module):
     def prepare(self, memory: Memory) -> Any:
         """Prepare the memories, once per source.
 
-        The result has `values` (B, ..), `mask` (B, S) and `select`.
+        The result has `values` (B, ..) and `mask` (B, S).
         """
         raise NotImplementedError
 

@@ -26,12 +26,6 @@ class PreparedMemories(NamedTuple):
         """The prepared values of the first memory."""
         return self.each[0].values
 
-    def select(self, rows: Tensor) -> PreparedMemories:
-        """Return the prepared memories of some sentences."""
-        return PreparedMemories(
-            tuple(one.select(rows) for one in self.each), self.mask.index_select(0, rows)
-        )
-
 
 class Hierarchical(Combination):
     """Hierarchical: a context of each memory, then a distribution over these contexts.

@@ -1,8 +1,7 @@
 """Second engine for text Transformers: CTranslate2, which needs no torch.
 
 convert.py     weights of a bundle as a CTranslate2 model
-cache.py       converted models in the user's cache
-digest.py      digest of a bundle, by which the cache finds its conversion
+cache.py       converted models in the user's cache, found by the digest of their bundle
 translator.py  the translator
 export.py      a model for other programs
 

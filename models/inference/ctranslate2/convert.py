@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from models.base.errors import DamagedError
 from models.base.types import VocabularySizes
 from models.config.tables import ModelConfig
-from models.inference.ctranslate2.model_file import to_bytes
-from models.inference.ctranslate2.weights import Weights
+from models.inference.ctranslate2.weights import Array, Weights, to_bytes
 from models.text.tokenizer import END, START, UNKNOWN
 
 NAME, REVISION = "TransformerSpec", 7
@@ -54,7 +53,7 @@ SWITCHES = {  # of encoder and decoder
     },
 }
 
-Variables = dict[str, NDArray[numpy.generic]]
+Variables = dict[str, Array]
 
 
 def converted(

@@ -12,8 +12,8 @@ their length limit, and outputs with forbidden tokens. torch is imported only fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,7 @@ from models.base.process import interruptible, processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config.tables import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.inference.ctranslate2.cache import cached
-from models.inference.ctranslate2.digest import checked_digest
+from models.inference.ctranslate2.cache import cached, checked_digest
 from models.inference.search.hypotheses import (
     Finished,
     beam_width,
@@ -54,7 +53,7 @@ class CTranslate2Translator(TextTranslator):
     engine: Any  # ctranslate2.Translator
     positions: int  # longest source or output
     workers: int  # threads, each of which searches a part of a batch
-    torch: TorchTranslator
+    torch: Callable[[], Translator]  # the model in torch, read at the first call
 
     @classmethod
     def read(
@@ -80,7 +79,7 @@ class CTranslate2Translator(TextTranslator):
             raise DamagedError(
                 f"the tokenizer in {folder} does not fit its config.json", "those of one model"
             )
-        translator.torch = TorchTranslator(folder, threads)
+        translator.torch = cache(partial(read_in_torch, folder, threads))
         translator.workers = threads or min(MOST_WORKERS, processors())
         translator.positions = table_size(translator.config, translator.search)
         translator.engine = translator._opened(folder, precision)
@@ -131,7 +130,7 @@ class CTranslate2Translator(TextTranslator):
         check_search(config)
         width = beam_width(config)
         if config.method == "sample" or 2 * width > len(self.tokenizer.target):
-            return self.torch.search(sources, config)
+            return self.torch()._search(sources, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
         translate = partial(
             self.engine.translate_batch,
@@ -148,7 +147,7 @@ class CTranslate2Translator(TextTranslator):
         ]
         again = [index for index, found in enumerate(outputs) if len(found) < config.nbest]
         if again:
-            found = self.torch.search([sources[index] for index in again], config)
+            found = self.torch()._search([sources[index] for index in again], config)
             for index, of_torch in zip(again, found, strict=True):
                 outputs[index] = of_torch
         return outputs
@@ -172,25 +171,15 @@ class CTranslate2Translator(TextTranslator):
         return sorted(found, key=lambda one: -one.score)[: config.nbest]
 
 
-class TorchTranslator:
-    """The model in torch, read when it is first needed."""
+def read_in_torch(folder: Path, threads: int) -> Translator:
+    """Read the model of a bundle in torch, which then has that many threads unless it is 0."""
+    import torch
 
-    def __init__(self, folder: Path, threads: int) -> None:
-        self.folder, self.threads = folder, threads
+    from models.inference.translator import Translator
 
-    def search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
-        """Return the best outputs of each source."""
-        return self._translator._search(sources, config)
-
-    @cached_property
-    def _translator(self) -> Translator:
-        import torch
-
-        from models.inference.translator import Translator
-
-        if self.threads:
-            torch.set_num_threads(self.threads)
-        return Translator.read(self.folder)
+    if threads:
+        torch.set_num_threads(threads)
+    return Translator.read(folder)
 
 
 def table_size(config: ModelConfig, search: SearchConfig) -> int:

@@ -1,7 +1,7 @@
 """Interface between search and a model.
 
 `EncoderDecoder` (models/families/encoder_decoder.py) is the usual backend. Any object with these
-two methods can be searched: `EnsembleBackend` (models/inference/ensemble/mean.py) averages the
+two methods can be searched: `EnsembleBackend` (models/inference/ensemble.py) averages the
 probabilities of several.
 """
 
@@ -10,14 +10,6 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from torch import Tensor
-
-
-class HasMask(Protocol):
-    """Encoded sources: a `Memory`, or those of several models."""
-
-    @property
-    def mask(self) -> Tensor:
-        """Mask (B, S) of the real slots."""
 
 
 class Step(Protocol):
@@ -29,16 +21,16 @@ class Step(Protocol):
 
     @property
     def state(self) -> Any:
-        """State of R rows, `Selectable`."""
+        """State of R rows; see `models.base.types.select`."""
 
 
 class Backend(Protocol):
     """Model as search uses it: start once with a memory, then one step per output token."""
 
     def start(self, memory: Any) -> tuple[Any, Any]:
-        """Return the prepared memory (B sentences) and the state before the first token (B rows).
+        """Return the prepared memory of B sentences, and the state of B rows before any token.
 
-        Both are `Selectable`; see models/decoders/base.py.
+        memory: encoded sources with a `mask` (B, S): a `Memory`, or `Memories` of several models.
         """
 
     def step(self, tokens: Tensor, state: Any, prepared: Any) -> Step:

@@ -19,8 +19,9 @@ import torch
 from torch import Tensor
 
 from models.base.types import to_device
+from models.base.types import select
 from models.config.tables import SearchConfig
-from models.inference.search.backend import Backend, HasMask
+from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, Outputs, in_order
 from models.inference.search.hypotheses import Finished, beam_width, check_search, length_penalty
 from models.inference.search.sampling import sample
@@ -28,7 +29,7 @@ from models.text.tokenizer import END, FIRST_OUTPUT, START
 
 
 def search(
-    backend: Backend, memory: HasMask, limits: list[int], keys: list[str], config: SearchConfig
+    backend: Backend, memory: Any, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
     """Return the best `config.nbest` outputs of each sentence, best first.
 
@@ -63,7 +64,7 @@ class Candidates(NamedTuple):
 
 
 def beam_search(
-    backend: Backend, memory: HasMask, limits: list[int], width: int, config: SearchConfig
+    backend: Backend, memory: Any, limits: list[int], width: int, config: SearchConfig
 ) -> list[list[Finished]]:
     """Search all sentences of a memory at once with a beam of `width`."""
     alpha, outputs = config.length_penalty, list[Outputs]()
@@ -86,7 +87,7 @@ def beam_search(
     return in_order(outputs, config)
 
 
-def begin(backend: Backend, memory: HasMask, limits: list[int], width: int) -> Beams:
+def begin(backend: Backend, memory: Any, limits: list[int], width: int) -> Beams:
     """Return the beams before the first token."""
     prepared, state = backend.start(memory)
     count, device = len(limits), memory.mask.device
@@ -172,18 +173,18 @@ def extend(
     if any(over):
         rows = rows.index_select(0, leave(beams, over, outputs))
     same = width == beam == 1 and not any(over)
-    beams.state = state if same else state.select(rows.flatten())
+    beams.state = state if same else select(state, rows.flatten())
 
 
 def leave(beams: Beams, over: list[bool], outputs: list[Outputs]) -> Tensor:
     """Move the sentences that are over to the outputs; return the places that stay, (B',)."""
     device = beams.ids.device
     gone, kept = ([n for n, one in enumerate(over) if one is which] for which in (True, False))
-    finished = beams.finished.select(to_device(torch.tensor(gone), device))
+    finished = select(beams.finished, to_device(torch.tensor(gone), device))
     outputs.append(([beams.sentences[n] for n in gone], finished))
     stay = to_device(torch.tensor(kept, dtype=torch.long), device)
     beams.sentences = [beams.sentences[n] for n in kept]
     beams.limits = [beams.limits[n] for n in kept]
     beams.log_probs, beams.ids = beams.log_probs[stay], beams.ids[stay]
-    beams.prepared, beams.finished = beams.prepared.select(stay), beams.finished.select(stay)
+    beams.prepared, beams.finished = select((beams.prepared, beams.finished), stay)
     return stay

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from models.base.types import select
 from models.config.tables import SearchConfig
-from models.inference.search.backend import Backend, HasMask
+from models.inference.search.backend import Backend
 from models.inference.search.hypotheses import Finished, beam_width, length_penalty
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
@@ -90,7 +91,7 @@ def with_phrases(
 
 def constrained_search(
     backend: Backend,
-    memory: HasMask,
+    memory: Any,
     limit: int,
     phrases: Sequence[RequiredPhrase],
     config: SearchConfig,
@@ -115,7 +116,7 @@ def constrained_search(
         best = max(one.log_prob for one in live) / length_penalty(length + 1, config.length_penalty)
         if len(finished) == width and finished[-1].score >= best:
             break
-        state = step.state.select(torch.tensor([one.row for one in live], device=device))
+        state = select(step.state, torch.tensor([one.row for one in live], device=device))
     return finished[: config.nbest]
 
 

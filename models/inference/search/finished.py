@@ -28,10 +28,6 @@ class FinishedBatch(NamedTuple):
         lengths = torch.zeros_like(scores, dtype=torch.long)
         return cls(scores, scores, lengths, lengths.bool(), lengths[:, :, None][..., :0])
 
-    def select(self, rows: Tensor) -> FinishedBatch:
-        """Return the hypotheses of some sentences."""
-        return FinishedBatch(*(part.index_select(0, rows) for part in self))
-
     def with_others(self, others: FinishedBatch) -> FinishedBatch:
         """Return the best K of these and of others, whose ids are longer; best first."""
         longer = others.ids.shape[2] - self.ids.shape[2]
@@ -56,21 +52,15 @@ def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finish
     for sentences, finished in parts:
         lists = (part.tolist() for part in finished[1:])
         for sentence, *hypotheses in zip(sentences, *lists, strict=True):
-            found[sentence] = _best(config, *hypotheses)
+            each = [
+                Finished(
+                    ids=tuple(ids[1:length]),
+                    log_prob=log_prob,
+                    score=log_prob / length_penalty(length, config.length_penalty),
+                    truncated=truncated,
+                )
+                for log_prob, length, truncated, ids in zip(*hypotheses, strict=True)
+                if length
+            ]
+            found[sentence] = sorted(each, key=lambda one: -one.score)[: config.nbest]
     return [found[number] for number in range(len(found))]
-
-
-def _best(
-    config: SearchConfig,
-    log_probs: list[float],
-    lengths: list[int],
-    truncated: list[bool],
-    ids: list[list[int]],
-) -> list[Finished]:
-    """Return the hypotheses of one sentence, best first."""
-    found = []
-    for log_prob, length, cut, tokens in zip(log_probs, lengths, truncated, ids, strict=True):
-        if length:
-            score = log_prob / length_penalty(length, config.length_penalty)
-            found.append(Finished(tuple(tokens[1:length]), log_prob, score, cut))
-    return sorted(found, key=lambda one: -one.score)[: config.nbest]

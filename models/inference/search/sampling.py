@@ -8,12 +8,14 @@ from __future__ import annotations
 import random
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from models.base.types import select
 from models.config.tables import SearchConfig
-from models.inference.search.backend import Backend, HasMask
+from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, in_order
 from models.inference.search.hypotheses import Finished
 from models.text.tokenizer import END, FIRST_OUTPUT, START
@@ -63,7 +65,7 @@ class Samples:
 
 
 def sample(
-    backend: Backend, memory: HasMask, limits: list[int], keys: list[str], config: SearchConfig
+    backend: Backend, memory: Any, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
     """Sample `config.nbest` independent outputs per sentence; return the most probable first.
 
@@ -72,7 +74,7 @@ def sample(
     samples, outputs = begin(limits, keys, config, memory.mask.device), []
     prepared, state = backend.start(memory)
     sentences = torch.arange(len(limits), device=memory.mask.device)
-    state = state.select(sentences.repeat_interleave(config.nbest))
+    state = select(state, sentences.repeat_interleave(config.nbest))
     while True:
         step = backend.step(samples.ids[:, -1], state, prepared)
         log_probs, state = step.log_probs, step.state
@@ -84,8 +86,8 @@ def sample(
         if not any(going):
             return in_order(outputs, config)
         kept = [n for n, one in enumerate(going) if one]
-        state = state.select(samples.select(kept))
-        prepared = prepared.select(torch.tensor(kept, device=samples.ids.device))
+        state = select(state, samples.select(kept))
+        prepared = select(prepared, torch.tensor(kept, device=samples.ids.device))
 
 
 def begin(
@@ -113,7 +115,7 @@ def finished(samples: Samples, places: list[int]) -> tuple[list[int], FinishedBa
     )
     every = FinishedBatch(log_probs, log_probs, lengths, truncated, samples.ids.unflatten(0, shape))
     chosen = torch.tensor(places, device=samples.ids.device)
-    return [samples.sentences[n] for n in places], every.select(chosen)
+    return [samples.sentences[n] for n in places], select(every, chosen)
 
 
 def random_numbers(key: str, copy: int, seed: int) -> random.Random:

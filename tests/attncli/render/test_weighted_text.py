@@ -8,10 +8,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from attncli.data.weighted_text import WeightedText, WeightRow
-from attncli.render.alignment.shades import shade
+from attncli.render.alignment.svg import shade
 from attncli.render.figures import undrawable
-from attncli.render.weighted_text.layout import Measures, laid_out
-from attncli.render.weighted_text.writers import WRITERS, written
+from attncli.render.weighted_text import Measures, laid_out, written
 
 ONE = WeightedText(3, ("play", "<jazz>", "&"), (WeightRow("", (0.2, 0.4, 0.0)),), "music (98 %)")
 HEADS = ONE._replace(rows=(WeightRow("head 1", (1.0, 0, 0)), WeightRow("head 2", (0, 0, 1.0))))
@@ -50,7 +49,7 @@ def test_a_page_escapes_words_and_has_their_weights() -> None:
     assert "<b>head 2</b>" in page and 'title="1.000">play' in page
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", ["svg", "html", "png", "pdf"])
 def test_a_line_without_a_label_is_drawn_as_its_note(name: str) -> None:
     refused = WeightedText(2, (), (), note="line 2 is not valid UTF-8")
     content = written([ONE, refused], name)

@@ -16,7 +16,7 @@ from models.attention.heads import Heads, attention
 from models.attention.multihead import repeated
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict
-from models.base.types import AttentionOutput, Batch, Memory
+from models.base.types import AttentionOutput, Batch, Memory, select
 from models.bundle import build
 from models.config.tables import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
@@ -100,7 +100,7 @@ def test_hypotheses_that_change_places_take_their_history_along(
         prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
         rows, said = torch.tensor([0, 0, 1, 1, 2, 2]), torch.empty(6, 0, dtype=torch.long)
         for moves in ([0, 1, 2, 3, 4, 5], [0, 0, 3, 2, 5, 5], [1, 0, 3, 3, 4, 5]):
-            state = state.select(torch.tensor(moves) if said.shape[1] else rows)
+            state = select(state, torch.tensor(moves) if said.shape[1] else rows)
             said = said[moves]
             tokens = 4 + (torch.arange(6) * 5 + said.shape[1] * 3) % 20
             said = torch.cat([said, tokens[:, None]], 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -131,16 +130,6 @@ def test_a_chunk_of_one_slot_is_hard_monotonic_attention() -> None:
         torch.testing.assert_close(*found)
 
 
-@pytest.mark.parametrize(
-    ("setting", "nearest"),
-    [
-        ({"window": "local_p"}, "window=global"),
-        ({"read": "hard"}, "read=soft"),
-        ({"null_slot": True}, "null_slot=false"),
-    ],
-)
-def test_what_cannot_move_along_the_slots_is_refused_with_the_nearest(
-    setting: dict[str, Any], nearest: str
-) -> None:
-    config = AttentionConfig(score="dot", normalise="monotonic", **setting)
-    refused(lambda: Attention(4, 4, config), "normalise=monotonic", nearest)
+def test_a_null_slot_is_refused() -> None:
+    config = AttentionConfig(score="dot", normalise="monotonic", null_slot=True)
+    refused(lambda: Attention(4, 4, config), "normalise=monotonic", "null_slot=false")

@@ -17,8 +17,7 @@ from models.base.registry import source_name
 from models.catalogue.presets import model_config
 from models.explain import METHODS
 from models.explain.erasure import erasure
-from models.explain.gradients import gradient_times_input
-from models.explain.integrated import integrated_gradients
+from models.explain.gradients import gradient_times_input, integrated_gradients
 from models.explain.rollout import decoder_rollout, recorded_weights, with_residual
 from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
 from models.text.tokenizer import END

@@ -18,15 +18,14 @@ import torch
 pytest.importorskip("ctranslate2")
 
 from attncli.embedded.grammar import Pair, generate
-from models import load, load_translator
+from models import load_translator
 from models.base.errors import ConfigurationError, DamagedError, ModelError
 from models.base.types import Translation, VocabularySizes
 from models.bundle import Bundle, build, read, save
 from models.catalogue.installed import BOX
 from models.catalogue.presets import model_config
 from models.config.tables import SearchConfig, TokenizerConfig
-from models.inference.ctranslate2 import cache, digest
-from models.inference.ctranslate2.convert import converted
+from models.inference.ctranslate2 import cache
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.ctranslate2.weights import read_weights
@@ -174,22 +173,6 @@ def test_weights_of_every_precision_are_read_as_torch_reads_them(
     assert all(numpy.array_equal(ours[name], theirs[name].numpy()) for name in ours)
 
 
-def test_the_file_is_the_one_that_the_library_writes(tiny_bundle: Path) -> None:
-    from ctranslate2.specs.transformer_spec import TransformerSpec
-
-    settings = json.loads((tiny_bundle / "config.json").read_text("utf-8"))
-    spec = TransformerSpec.from_config((1, 1), settings["model"]["heads"], pre_norm=True)
-    files = converted(
-        read_weights(tiny_bundle / "model.safetensors"),
-        load(tiny_bundle).config,
-        VocabularySizes(**settings["vocabulary"]),
-        positions=64,
-    )
-    assert (spec.name, spec.revision) == ("TransformerSpec", 7)
-    for name in spec.variables():
-        assert f"{name}\0".encode() in files["model.bin"], name
-
-
 def test_weights_that_do_not_fit_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     (folder / "SHA256SUMS").unlink(missing_ok=True)
@@ -225,22 +208,10 @@ def test_a_cache_that_cannot_be_written_is_not_needed(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
     monkeypatch.setattr(cache, "cache_folder", lambda name: None)
-    monkeypatch.setattr(digest, "cache_folder", lambda name: None)
     assert CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:1])[0].text
 
 
-def test_a_damaged_cache_is_not_used(
-    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    expected = outputs(CTranslate2Translator.read(tiny_bundle).translate(SENTENCES[:3]))
-    (model,) = (tmp_path / "attn" / "ctranslate2").glob("*/model.bin")
-    model.write_bytes(model.read_bytes()[:5000])
-    fast = CTranslate2Translator.read(tiny_bundle)
-    assert outputs(fast.translate(SENTENCES[:3])) == expected
-
-
-@pytest.mark.parametrize("damage", ["weight", "missing digests", "missing file"])
+@pytest.mark.parametrize("damage", ["cut", "weight", "missing digests", "missing file"])
 def test_a_cached_model_that_differs_from_its_digests_is_converted_again(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
@@ -251,6 +222,8 @@ def test_a_cached_model_that_differs_from_its_digests_is_converted_again(
     if damage == "weight":  # a flipped bit, which CTranslate2 reads without an error
         middle = len(good) // 2
         model.write_bytes(good[:middle] + bytes([good[middle] ^ 64]) + good[middle + 1 :])
+    elif damage == "cut":
+        model.write_bytes(good[:5000])
     elif damage == "missing digests":
         model.with_name("SHA256SUMS").unlink()
     else:
@@ -278,7 +251,7 @@ def test_the_digest_is_remembered_until_a_file_changes(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(digest, "SETTLED", 0)
+    monkeypatch.setattr(cache, "SETTLED", 0)
     folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     names = ["config.json", "model.safetensors"]
     read: list[str] = []
@@ -287,13 +260,13 @@ def test_the_digest_is_remembered_until_a_file_changes(
         read.append(path.name)
         return file_digest(path)
 
-    monkeypatch.setattr(digest, "file_digest", recorded)
-    first = digest.checked_digest(folder, names)
-    assert digest.checked_digest(folder, names) == first
+    monkeypatch.setattr(cache, "file_digest", recorded)
+    first = cache.checked_digest(folder, names)
+    assert cache.checked_digest(folder, names) == first
     assert read == names
     (folder / "SHA256SUMS").unlink(missing_ok=True)
     (folder / "config.json").write_text(" " + (folder / "config.json").read_text("utf-8"), "utf-8")
-    assert digest.checked_digest(folder, names) != first
+    assert cache.checked_digest(folder, names) != first
 
 
 def test_the_digest_of_a_new_file_is_not_remembered(
@@ -301,18 +274,11 @@ def test_the_digest_of_a_new_file_is_not_remembered(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "file").write_bytes(b"one")
-    one = digest.checked_digest(tmp_path, ["file"])
+    one = cache.checked_digest(tmp_path, ["file"])
     before = (tmp_path / "file").stat()
     (tmp_path / "file").write_bytes(b"two")
     os.utime(tmp_path / "file", ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert digest.checked_digest(tmp_path, ["file"]) != one
-
-
-def test_positions_start_at_zero(tiny_bundle: Path) -> None:
-    from models.inference.ctranslate2.convert import _positions
-
-    table = _positions(40, 63)["encoder/position_encodings/encodings"]
-    assert numpy.allclose(table, positions(0, 40, 63, torch.device("cpu")).numpy(), atol=1e-5)
+    assert cache.checked_digest(tmp_path, ["file"]) != one
 
 
 def test_what_ctranslate2_cannot_do_has_a_reason(tiny_bundle: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.types import Memory
+from models.base.types import Memory, select
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import beam_search, best, ended, is_done, possible
@@ -54,7 +54,7 @@ def test_a_step_of_a_search_reads_no_value(preset: str) -> None:
     found = best(log_probs, of_tokens, 2 * BEAM)
     finished = ended(ids, found, truncated, BEAM, 1.0)
     assert is_done(finished.scores, log_probs.amax(1)).is_meta
-    state = step.state.select(found.rows[:, :BEAM].flatten())
+    state = select(step.state, found.rows[:, :BEAM].flatten())
     tokens = found.tokens[:, :BEAM].flatten()
     assert model.step(tokens, state, prepared).log_probs.shape[0] == 3 * BEAM
 

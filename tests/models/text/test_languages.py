@@ -15,8 +15,7 @@ from models.base.errors import ModelError
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
 from models.config.tables import SearchConfig, TokenizerConfig
-from models.inference.ensemble.translator import EnsembleTranslator
-from models.inference.translator import Translator
+from models.inference.translator import EnsembleTranslator, Translator
 from models.text.languages import check_direction, is_zero_shot, parse_direction, pivot
 from models.text.tokenizer import END, Tokenizer, train
 from tests.models.small import add_noise

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from models.alignment.align import align
-from models.alignment.expected import best_threshold
+from models.alignment.links import best_threshold
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.config.tables import AlignConfig
 from models.inference.translator import Translator

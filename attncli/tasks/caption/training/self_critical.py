@@ -22,7 +22,7 @@ from torch import Tensor
 from attncli.scoring.cider_d import Reward
 from attncli.training.interfaces import RewardLossOutput
 from attncli.training.settings.config import TrainConfig
-from models.base.types import Batch, Memory
+from models.base.types import Batch, Memory, select
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.images.noun_swap import with_swaps
@@ -79,7 +79,7 @@ class SelfCritical:
         target, mask = pad(ended_ids, reward.device)
         rows = torch.arange(len(images), device=mask.device).repeat_interleave(count)
         again = teacher_forcing_batch(batch.source, batch.source_mask, target, mask)
-        nll = likelihoods(model, again, memory.select(rows))  # (P * K, T)
+        nll = likelihoods(model, again, select(memory, rows))  # (P * K, T)
         loss, tokens = ((reward - baseline).view(-1, 1) * nll).sum(), int(mask.sum())
         if share := self.config.self_critical_likelihood:
             loss = (1 - share) * loss + share * tokens * self.reference_loss(model, batch, memory)
@@ -103,7 +103,7 @@ class SelfCritical:
 
     def reference_loss(self, model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
         """Return the negative log-likelihood per token of the references of a batch."""
-        of_each = memory if batch.rows is None else memory.select(batch.rows)
+        of_each = memory if batch.rows is None else select(memory, batch.rows)
         model.train()
         batch, of_each = with_swaps(model, batch, of_each, self.config.noun_swap)
         return likelihoods(model, batch, of_each).sum() / batch.target_mask.sum()

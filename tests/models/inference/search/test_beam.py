@@ -14,7 +14,7 @@ from torch import Tensor
 from models.base.errors import ModelError
 from models.base.registry import source_name
 from models.base.settings import limits_of
-from models.base.types import Batch, Memory
+from models.base.types import Batch, Memory, select
 from models.config.tables import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import is_done, search
@@ -139,7 +139,7 @@ def test_a_beam_of_one_is_greedy_is_the_likeliest_of_one(preset: str) -> None:
     model = biased(preset, {END: -1.0})
     rows = [torch.tensor([row]) for row in range(3)]
     memory = memory_of(model, 5, 3, 8)
-    expected = [[greedy_loop(model, memory.select(row), 12)] for row in rows]
+    expected = [[greedy_loop(model, select(memory, row), 12)] for row in rows]
     for config in (
         SearchConfig(beam=1),
         SearchConfig(method="greedy"),
@@ -179,7 +179,7 @@ def test_beam_search_of_a_batch_equals_a_plain_loop(preset: str, width: int) -> 
     memory = memory_of(model, 5, 3, 8)
     config = SearchConfig(beam=width, nbest=width)
     for row, found in enumerate(outputs(model, [5, 3, 8], 7, config)):
-        expected = beam_loop(model, memory.select(torch.tensor([row])), 7, width)
+        expected = beam_loop(model, select(memory, torch.tensor([row])), 7, width)
         agree(found, expected)
         assert len(found) == width
 
@@ -228,7 +228,7 @@ def test_samples_follow_the_seed_and_the_text(preset: str) -> None:
     assert once != outputs(model, [6, 4], 9, SearchConfig(method="sample", nbest=5, seed=2))
     assert len({found.ids for found in once[0]}) > 1
     memory = memory_of(model, 6, 6)  # two texts of the same length draw for themselves
-    same = memory.select(torch.tensor([0, 0]))
+    same = select(memory, torch.tensor([0, 0]))
     one, other = search(model, same, [9, 9], ["one text", "another"], config)
     assert one != other
 

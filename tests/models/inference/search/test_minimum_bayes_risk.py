@@ -14,7 +14,7 @@ from models.base.types import Hypothesis
 from models.catalogue.installed import BOX
 from models.config.tables import SearchConfig
 from models.inference.captioner import Captioner
-from models.inference.ensemble.captioner import EnsembleCaptioner
+from models.inference.ensemble_captioner import EnsembleCaptioner
 from models.inference.search.minimum_bayes_risk import (
     by_expected_similarity,
     candidate_search,

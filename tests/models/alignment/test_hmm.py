@@ -1,4 +1,4 @@
-"""The statistical aligner gives new pairs the probabilities that its training pairs had."""
+"""Hidden Markov models link the words of training pairs, and of new ones as they linked these."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from attncli.data.alignments.links import PairLinks
 from attncli.embedded.grammar import generate
-from models.alignment.joint_hmm import HMM, MODEL1, JointHmm, trained
+from attncli.scoring.alignments import score_alignments
+from models.alignment import diagonal
+from models.alignment.hmm import HMM, MODEL1, JointHmm, trained
 from models.alignment.statistical import link_probabilities, turned
+from models.alignment.word_pairs import normalised, word_pairs
 from models.base.errors import DamagedError
 from models.storage.settings import STATISTICAL
 from models.storage.statistical import (
@@ -22,7 +26,8 @@ from models.storage.statistical import (
     write_statistical,
 )
 
-TEXTS = [(pair.source, pair.target) for pair in generate(120)]
+PAIRS = list(generate(300))
+TEXTS = [(pair.source, pair.target) for pair in PAIRS]
 WORDS = [(source.split(), target.split()) for source, target in TEXTS]
 
 
@@ -35,6 +40,48 @@ def joint() -> JointHmm:
 def tables(aligner: StatisticalTables, pairs: list[tuple[list[str], list[str]]]) -> list[Tensor]:
     """Return the link probabilities of pairs, which all have some."""
     return [table for table in link_probabilities(aligner, pairs) if table is not None]
+
+
+def test_links_are_close_to_the_true_ones(joint: JointHmm) -> None:
+    gold = [PairLinks(frozenset(pair.links)) for pair in PAIRS]
+    floor = [frozenset(diagonal(len(a.split()), len(b.split()))) for a, b in TEXTS]
+    found = score_alignments("", joint.links(len(TEXTS)), gold).error_rate
+    assert found < 0.15
+    assert found < 0.3 * score_alignments("", floor, gold).error_rate
+
+
+def test_both_directions_are_treated_alike() -> None:
+    """The model of each direction is that of the other direction of the turned pairs."""
+    there, back = JointHmm(TEXTS[:40]), JointHmm([(b, a) for a, b in TEXTS[:40]])
+    for done in range(MODEL1 + HMM):
+        there.iterate(done)
+        back.iterate(done)
+    for group in there.table.groups:
+        [turned] = [one for one in back.table.groups if set(one.numbers) == set(group.numbers)]
+        ahead, other = there.models[0].posterior(group), back.models[1].posterior(turned.turned())
+        torch.testing.assert_close(ahead.links, other.links, atol=1e-4, rtol=1e-3)
+
+
+def test_pairs_without_words_or_with_too_many_have_no_links_and_no_probabilities() -> None:
+    long = ["a"] * (MAX_WORDS + 1)
+    wrong = [([], ["x"]), (long, ["x"]), (["x"], [])]
+    found = trained([*TEXTS[:20], *((" ".join(a), " ".join(b)) for a, b in wrong)])
+    assert found.links(23)[20:] == [frozenset()] * 3
+    assert link_probabilities(found.tables(), wrong) == [None] * 3
+    assert trained([]).links(0) == []
+
+
+def test_progress_names_every_iteration() -> None:
+    seen: list[tuple[int, int]] = []
+    trained(TEXTS[:5], lambda stage, done, total: seen.append((done, total)))
+    assert seen == [(n, MODEL1 + HMM) for n in range(MODEL1 + HMM)]
+
+
+def test_case_and_punctuation_at_the_ends_of_a_word_do_not_matter() -> None:
+    assert [normalised(word) for word in ("Hund,", "(Hund)", "l'an", "...", "U.S.")] == [
+        *("hund", "hund", "l'an", "...", "u.s"),
+    ]
+    assert word_pairs([("A dog, a dog", "x")]).source_words == ("a", "dog")
 
 
 def test_training_pairs_have_the_mean_posterior_of_both_models(joint: JointHmm) -> None:
@@ -68,13 +115,6 @@ def test_an_unknown_word_is_linked_by_its_neighbours(joint: JointHmm) -> None:
     other = [w if n != place else "uiopue" for n, w in enumerate(target)]
     [table] = tables(aligner, [(changed, other)])
     assert table[place].argmax() == place
-
-
-def test_pairs_without_words_or_with_too_many_have_no_probabilities(joint: JointHmm) -> None:
-    long = ["a"] * (MAX_WORDS + 1)
-    assert (
-        link_probabilities(joint.tables(), [([], ["x"]), (long, ["x"]), (["x"], [])]) == [None] * 3
-    )
 
 
 def test_the_file_gives_the_aligner_back(joint: JointHmm, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 from models import load_captioner
 from models.catalogue.installed import BOX
 from models.inference.captioner import Captioner
-from models.inference.ensemble.captioner import EnsembleCaptioner
+from models.inference.ensemble_captioner import EnsembleCaptioner
 
 
 @pytest.fixture

@@ -16,11 +16,10 @@ from models.base.errors import ConfigurationError, InputError
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.config.tables import SearchConfig, TokenizerConfig
 from models.inference.captioner import Captioner
-from models.inference.ensemble.captioner import EnsembleCaptioner
-from models.inference.ensemble.mean import mean_log_probs
-from models.inference.ensemble.translator import EnsembleTranslator
+from models.inference.ensemble import mean_log_probs
+from models.inference.ensemble_captioner import EnsembleCaptioner
 from models.inference.search.batching import pad_pairs
-from models.inference.translator import Translator
+from models.inference.translator import EnsembleTranslator, Translator
 from models.text.tokenizer import END, Tokenizer, train
 from tests.models.small import add_noise, small_config
 

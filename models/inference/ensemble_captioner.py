@@ -1,4 +1,4 @@
-"""Several captioners that caption together: an ensemble; see models/inference/ensemble/mean.py."""
+"""Several captioners that caption together: an ensemble; see ensemble.py."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from models.base.types import Memory
 from models.config.tables import SearchConfig
 from models.encoders.image import equal_features
 from models.inference.captioner import Captioner, CaptionerInput, ImageAttention, ImageInput
-from models.inference.ensemble.mean import (
+from models.inference.ensemble import (
     EnsembleBackend,
     MemberReadModes,
-    OfMembers,
+    Memories,
     check_equal,
     target_tokens,
 )
@@ -69,7 +69,7 @@ class EnsembleCaptioner(MemberReadModes, Captioner):
         ]
         backend = EnsembleBackend([member.model for member in self.members])
         limits = [caption_limit(config)] * len(images)
-        found = search(backend, OfMembers(tuple(memories)), limits, keys, config)
+        found = search(backend, Memories(tuple(memories)), limits, keys, config)
         return found, memories[0]
 
     def _features(self, images: Sequence[Sequence[ImageInput]]) -> list[Tensor]:

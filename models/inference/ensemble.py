@@ -16,12 +16,14 @@ import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError
+from models.base.types import Memory
 from models.inference.search.backend import Backend
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 M = TypeVar("M")
+States = tuple[Any, ...]  # states, or prepared memories, of each model
 
 
 class MemberReadModes:
@@ -65,26 +67,22 @@ class MemberLengths:
         return max(member.source_length(text) for member in self.members)
 
 
-class OfMembers(NamedTuple):
-    """The memory of the same sources, the prepared memory or the state, of each model."""
+class Memories(NamedTuple):
+    """The memories of the same sources in all models."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[Memory, ...]
 
     @property
     def mask(self) -> Tensor:
-        """Mask (B, S) of the first model's slots, of memories."""
+        """Mask (B, S) of the first model's slots."""
         return self.parts[0].mask
-
-    def select(self, rows: Tensor) -> OfMembers:
-        """Return the given rows of every part."""
-        return OfMembers(tuple(part.select(rows) for part in self.parts))
 
 
 class EnsembleStep(NamedTuple):
     """Result of one decoding step of all models."""
 
     log_probs: Tensor  # (R, Y)
-    state: OfMembers
+    state: States
 
 
 class EnsembleBackend:
@@ -93,18 +91,18 @@ class EnsembleBackend:
     def __init__(self, members: Sequence[Backend]) -> None:
         self.members = tuple(members)
 
-    def start(self, memory: OfMembers) -> tuple[OfMembers, OfMembers]:
+    def start(self, memory: Memories) -> tuple[States, States]:
         """Return the prepared memories and the states before the first token."""
         pairs = zip(self.members, memory.parts, strict=True)
         prepared, states = zip(*(member.start(part) for member, part in pairs), strict=True)
-        return OfMembers(prepared), OfMembers(states)
+        return prepared, states
 
-    def step(self, tokens: Tensor, state: OfMembers, prepared: OfMembers) -> EnsembleStep:
+    def step(self, tokens: Tensor, state: States, prepared: States) -> EnsembleStep:
         """Return the mean of the probabilities after one more token per row, (R,)."""
-        parts = zip(self.members, state.parts, prepared.parts, strict=True)
+        parts = zip(self.members, state, prepared, strict=True)
         steps = [member.step(tokens, own, memory) for member, own, memory in parts]
         mean = mean_log_probs([step.log_probs for step in steps])
-        return EnsembleStep(mean, OfMembers(tuple(step.state for step in steps)))
+        return EnsembleStep(mean, tuple(step.state for step in steps))
 
 
 def mean_log_probs(log_probs: Sequence[Tensor]) -> Tensor:

@@ -1,0 +1,168 @@
+"""Words coloured by their weight, as running text: SVG, HTML, terminal; see `figures` for PNG.
+
+An SVG has letters of equal widths, so that the colours fit the words whatever font the reader has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import NamedTuple
+
+from attncli.data.weighted_text import WeightedText, WeightRow
+from attncli.render.alignment.svg import safe, shade, svg_file
+from attncli.render.alignment.terminal import coloured
+from attncli.terminal.screen import Screen
+from attncli.terminal.width import width, without_controls
+
+LETTER = 8.4  # pixels: width of a letter of an SVG
+FONT = 'font-family="\'DejaVu Sans Mono\', Menlo, Consolas, monospace" font-size="14"'
+SMALLEST = 0.01  # of a weight that is written as a number in a terminal without colours
+HEAD = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Words and their weights</title>
+<style>
+body { font: 16px/1.9 "Noto Sans", "DejaVu Sans", system-ui, sans-serif; color: #222;
+  background: #fff; margin: 0 auto; max-width: 60rem; padding: 1rem 1.5rem 4rem; }
+section { padding: .8rem 0; border-bottom: 1px solid #e4e4e4; }
+h2 { font-size: .9em; font-weight: normal; color: #777; margin: 0; }
+p { margin: .2rem 0; }
+b { color: #777; font-weight: normal; font-size: .9em; margin-right: .6em; }
+p span { padding: .1em .25em; border-radius: 4px; }
+</style>
+"""
+
+
+class Measures(NamedTuple):
+    """Sizes of a picture, in its unit."""
+
+    line: float  # height of a line
+    room: float  # width of a line
+    gap: float  # between words
+    margin: float  # around the text
+    name: float  # for the name of a head
+
+    @property
+    def width(self) -> float:
+        """Width of the picture."""
+        return self.room + self.name + 2 * self.margin
+
+
+SIZES = Measures(line=24, room=760, gap=LETTER, margin=16, name=72)  # pixels, of an SVG
+
+
+class PlacedText(NamedTuple):
+    """A title, the name of a head, or a word on its colour."""
+
+    text: str
+    x: float
+    top: float  # of its line
+    width: float = 0.0  # of a word
+    weight: float = 0.0  # of a word
+    shade: float | None = None  # of a word; None: a title or a name
+
+
+def laid_out(
+    texts: Sequence[WeightedText], widths: Sequence[Sequence[float]], sizes: Measures
+) -> tuple[list[PlacedText], float]:
+    """Return the texts one under another, and the end of the last line.
+
+    widths: of the words of each text. A word that does not fit begins a new line.
+    """
+    found: list[PlacedText] = []
+    top = sizes.margin
+    for text, own in zip(texts, widths, strict=True):
+        found.append(PlacedText(text.title, sizes.margin, top))
+        top += sizes.line
+        for row in text.rows:
+            left = sizes.margin
+            if row.name:
+                found.append(PlacedText(row.name, left, top))
+                left += sizes.name
+            x = 0.0
+            for word, size, *colour in zip(text.words, own, row.weights, row.shades, strict=True):
+                if x and x + size > sizes.room:
+                    top, x = top + sizes.line, 0.0
+                found.append(PlacedText(word, left + x, top, size, *colour))
+                x += size + sizes.gap
+            top += sizes.line if text.words else 0
+        top += sizes.line / 2
+    return found, top
+
+
+def svg(texts: Sequence[WeightedText]) -> bytes:
+    """Draw texts, one under another; the tooltip of a word is its weight."""
+    widths = [[LETTER * width(without_controls(word)) for word in text.words] for text in texts]
+    placed, height = laid_out(texts, widths, SIZES)
+    return svg_file([*map(_element, placed)], SIZES.width, height, FONT)
+
+
+def _element(one: PlacedText) -> str:
+    """Return a title or name, or a word on the colour of its weight."""
+    text, bottom = safe(one.text), one.top + 0.7 * SIZES.line
+    if one.shade is None:
+        return f'<text x="{one.x:.1f}" y="{bottom:.1f}" fill="#777">{text}</text>'
+    colour = shade(one.shade)
+    return (
+        f'<g><title>{text}: {one.weight:.3f}</title><rect x="{one.x - 2:.1f}" '
+        f'y="{one.top + 2:.1f}" width="{one.width + 4:.1f}" height="{SIZES.line - 4}" rx="3" '
+        f'fill="{colour.code}"/><text x="{one.x:.1f}" y="{bottom:.1f}" '
+        f'textLength="{one.width:.1f}" lengthAdjust="spacingAndGlyphs" '
+        f'fill="{"white" if colour.dark else "black"}">{text}</text></g>'
+    )
+
+
+def html(texts: Sequence[WeightedText]) -> bytes:
+    """Return a page without scripts, with a section for each text and a tooltip on each word."""
+    sections = ""
+    for text in texts:
+        rows = "".join(_row(text, row) for row in text.rows)
+        sections += f"<section>\n<h2>{_escaped(text.title)}</h2>\n{rows}</section>\n"
+    return f"{HEAD}{sections}</html>\n".encode("utf-8", "replace")
+
+
+def _row(text: WeightedText, row: WeightRow) -> str:
+    name, words = f"<b>{_escaped(row.name)}</b>" if row.name else "", []
+    for word, weight, part in zip(text.words, row.weights, row.shades, strict=True):
+        colour = shade(part)
+        style = f"background: {colour.code}; color: {'#fff' if colour.dark else '#000'}"
+        words.append(f'<span style="{style}" title="{weight:.3f}">{_escaped(word)}</span>')
+    return f'<p dir="auto">{name}{" ".join(words)}</p>\n'
+
+
+def _escaped(text: str) -> str:
+    return escape(without_controls(text))
+
+
+def words_in_colour(text: WeightedText, screen: Screen) -> str:
+    """Return a line for each row; the word of largest weight has the strongest colour.
+
+    Without colours, the weight in percent follows each word of at least one percent.
+    """
+    return "".join(f"{_line(text, row, screen)}\n" for row in text.rows if text.words)
+
+
+def _line(text: WeightedText, row: WeightRow, screen: Screen) -> str:
+    cells = [f"{row.name}:"] if row.name else []
+    for word, weight, part in zip(text.words, row.weights, row.shades, strict=True):
+        cell = without_controls(word)
+        if screen.colours:
+            cell = coloured(cell, part, screen)
+        elif weight >= SMALLEST:
+            cell = f"{cell} ({100 * weight:.0f})"
+        cells.append(cell)
+    return " ".join(cells)
+
+
+def written(texts: Sequence[WeightedText], name: str) -> bytes:
+    """Return a picture of texts in a format, whose name and limits are those of alignments."""
+    if name in WRITERS:
+        return WRITERS[name](texts)
+    from attncli.render.figures import draw_words
+
+    return draw_words(texts, kind=name)
+
+
+WRITERS: dict[str, Callable[[Sequence[WeightedText]], bytes]] = {"svg": svg, "html": html}

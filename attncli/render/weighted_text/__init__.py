@@ -1,1 +1,0 @@
-"""Words coloured by their weight, as running text: one writer for each format."""

@@ -1,1 +1,0 @@
-"""Ensembles: several models that search together."""
