@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.base.types import to_device
-from models.base.types import select
+from models.base.types import select, to_device
 from models.config.tables import SearchConfig
 from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, Outputs, in_order

@@ -31,7 +31,6 @@ from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.ctranslate2.weights import read_weights
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
-from models.layers import positions
 from models.storage.digests import file_digest
 from models.storage.settings import WeightPrecision
 from models.storage.weights import read_tensors

@@ -27,9 +27,6 @@ from attncli.training.run.initial_model import weights_hash
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import LOCK, RunFolder
-from models.alignment.joint_hmm import trained
-from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.lock import NAME as LOCK
 from models.alignment.hmm import trained
 from models.base.errors import ModelError, unknown_name
 from models.base.files import write_folder, write_text
