@@ -158,7 +158,7 @@ def write_stage_inputs(run: AlignerRun) -> None:
             "a new or empty folder",
             "choose another -o",
         )
-    if path.exists():
+    if path.exists() and run.pairs.exists():  # a command whose files were refused binds none
         old = parse_json(path.read_text("utf-8"))
         if differing := [name for name in record if old.get(name) != record[name]]:
             raise ModelError(
