@@ -29,7 +29,7 @@ from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.lock import NAME as LOCK
 from models.alignment.joint_hmm import trained
-from models.base.errors import ModelError, unknown_name
+from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.base.parsing import parse_json
 from models.inference.translator import Translator
@@ -134,7 +134,11 @@ def check_translator(folder: Path, languages: str) -> None:
     known = stored["tokenizer"].get("languages") or (source, target)
     for language in (source, target):
         if language not in known:
-            raise unknown_name(f"language of the files for {folder}", language, known)
+            raise ModelError(
+                f"{folder} has no language '{language}', which the files tell",
+                f"two of {', '.join(sorted(known))}",
+                "give --languages, such as en-de",
+            )
     for way in ways:
         if way not in (stored["tokenizer"].get("directions") or ways):
             raise ModelError(
