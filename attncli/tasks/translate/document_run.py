@@ -12,7 +12,14 @@ from attncli.data.compression import decompressed_stream
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.registry import TEXT, format_of, named_delimiter
+from attncli.documents.registry import (
+    TEXT,
+    UNREAD,
+    format_of,
+    named_delimiter,
+    suffixes,
+    uncompressed,
+)
 from attncli.tasks.translate.output.checks import REPORTED, OutputReport
 from attncli.tasks.translate.settings import InputSettings
 from attncli.terminal.messages import Messages
@@ -50,6 +57,12 @@ def document_choice(
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
+    if path and not settings.format and uncompressed(path).suffix.lower() in UNREAD:
+        raise InputError(
+            f"cannot read {path}: a document of another format",
+            f"a name ending in {', '.join(suffixes())}",
+            "-s input.format=text translates its lines",
+        )
     for option, given, wanted in (
         ("--column", columns, "csv"),
         ("--field", fields, "jsonl"),
