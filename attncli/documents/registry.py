@@ -31,9 +31,11 @@ FORMATS = {
 }
 PACKED = {  # archives of several files; `read` takes bytes
     "docx": Row("attncli.documents.packed.docx:read", (".docx",)),
-    "odt": Row("attncli.documents.packed.odt:read", (".odt",)),
+    "odt": Row("attncli.documents.packed.odt:read", (".odt", ".odp", ".ods")),
     "epub": Row("attncli.documents.packed.epub:read", (".epub",)),
 }
+# formats that cannot be read: their lines are not text, or are mostly markup
+UNREAD = (".pdf", ".doc", ".rtf", ".ppt", ".pptx", ".xls", ".xlsx", ".xliff", ".xlf", ".tmx")
 
 
 def uncompressed(path: Path) -> Path:

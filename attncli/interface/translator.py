@@ -121,14 +121,18 @@ class Translator(TextModel):
         return results[0] if isinstance(texts, str) else results
 
     def align(
-        self, source: str | Iterable[str], target: str | Iterable[str]
+        self, source: str | Iterable[str], target: str | Iterable[str], *, to: str = ""
     ) -> AlignedText | list[AlignedText]:
-        """Align a text with its translation, or many with theirs."""
+        """Align a text with its translation, or many with theirs.
+
+        to: language of the translations, of a multilingual model.
+        """
+        model = self.for_direction(to) if to else self
         if isinstance(source, str) and isinstance(target, str):
-            [found] = align(self, [(source, target)], config=self.word_alignment)
+            [found] = align(model, [(source, target)], config=self.word_alignment)
             return AlignedText._make(found)
         pairs = list(zip(source, target, strict=True))
-        return [AlignedText._make(one) for one in align(self, pairs, config=self.word_alignment)]
+        return [AlignedText._make(one) for one in align(model, pairs, config=self.word_alignment)]
 
     @property
     def word_alignment(self) -> Any:

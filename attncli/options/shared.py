@@ -84,8 +84,10 @@ def check_search(search: SearchConfig) -> None:
     beam = search.beam if search.mbr == NO_UTILITY else max(search.beam, search.candidates)
     kept = {"beam": beam, "greedy": 1}.get(search.method, search.nbest)
     if search.nbest > kept:
+        wanted = f"--beam {search.nbest}" if search.method == "beam" else "search.method=beam"
         raise typer.BadParameter(
-            f"{search.nbest} outputs, but search.method={search.method} keeps {kept}",
+            f"{search.nbest} outputs, but search.method={search.method} keeps {kept}; "
+            f"expected {wanted}",
             param_hint="'--nbest'",
         )
 

@@ -56,6 +56,7 @@ def unknown_name(
     names = sorted(known)
     near = [known for known in names if known.lower() == name.lower()]
     near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = [one for one in near if len(one) > 2 or name.lower().startswith(one.lower())]  # no codes
     if near:
         hint, expected = f"did you mean {' or '.join(near)}?", ""
     if len(names) <= LISTED or not (near or expected):

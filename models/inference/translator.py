@@ -51,9 +51,9 @@ class TorchSearch(TextTranslator):
         found = search(backend, self.memory(sources), limits, keys, config)
 
         def search_again(number: int) -> list[Finished]:
-            memory = self.memory([sources[number]])
+            memory, inside = self.memory([sources[number]]), self.tokenizer.inside_words
             return constrained_search(
-                self._backend(), memory, limits[number], phrases[number], config
+                self._backend(), memory, limits[number], phrases[number], config, inside
             )
 
         return with_phrases(found, phrases, search_again)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,12 @@ class Tokenizer:
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Return target ids as SentencePiece pieces, with the space mark U+2581."""
         return tuple(self.target.id_to_piece(i) for i in ids)
+
+    @cached_property
+    def inside_words(self) -> list[int]:
+        """Target ids that continue a word: they begin with a letter that has a capital."""
+        pieces = enumerate(self.pieces(range(self.target.get_piece_size())))
+        return [number for number, piece in pieces if piece[0].lower() != piece[0].upper()]
 
     def files(self) -> dict[str, bytes]:
         """Return file names and contents as stored in a bundle."""

@@ -1,4 +1,4 @@
-"""OpenDocument texts, as LibreOffice writes them: paragraphs, headings, cells, notes.
+"""OpenDocument texts, slides and tables, as LibreOffice writes them: paragraphs, cells, notes.
 
 Source: OASIS, Open Document Format for Office Applications 1.3, part 3.
 """
@@ -21,7 +21,7 @@ DELETED = f"{T}tracked-changes"
 
 def read(content: bytes, options: DocumentOptions) -> Document:
     """Return the text of the paragraphs."""
-    format = OfficeFormat("an OpenDocument text", NAMES, _paragraphs, _parts, _rebuild)
+    format = OfficeFormat("an OpenDocument file", NAMES, _paragraphs, _parts, _rebuild)
     return read_office(content, format)
 
 

@@ -25,9 +25,12 @@ from attncli.documents.registry import (
     FORMATS,
     PACKED,
     TEXT,
+    UNREAD,
     format_of,
     named_delimiter,
     read_document,
+    suffixes,
+    uncompressed,
 )
 from attncli.tags.parse import parse
 from attncli.tasks.translate.writers import REPORTED, OutputReport
@@ -79,6 +82,12 @@ def document_choice(
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
+    if path and not settings.format and uncompressed(path).suffix.lower() in UNREAD:
+        raise InputError(
+            f"cannot read {path}: a document of another format",
+            f"a name ending in {', '.join(suffixes())}",
+            "-s input.format=text translates its lines",
+        )
     for where, given, wanted in (
         ("--column", columns, "csv"),
         ("--field", fields, "jsonl"),

@@ -64,6 +64,7 @@ class Partial(NamedTuple):
     log_prob: float
     row: int  # of the decoder state that it continues
     progress: ConstraintProgress
+    completes: bool = False  # its last token is the last one of a phrase
 
 
 def contains(ids: Sequence[int], phrase: RequiredPhrase) -> bool:
@@ -95,11 +96,13 @@ def constrained_search(
     limit: int,
     phrases: Sequence[RequiredPhrase],
     config: SearchConfig,
+    inside: Sequence[int] = (),
 ) -> list[Finished]:
     """Return the best `config.nbest` outputs of one sentence that contain all phrases.
 
     memory: of the sentence alone. limit: maximum output length in tokens, end mark included, to
-    which the tokens of the phrases are added.
+    which the tokens of the phrases are added. inside: tokens that continue a word; a phrase that
+    is complete is not followed by them.
     """
     width, device = beam_width(config), memory.mask.device
     limit += sum(map(len, phrases))
@@ -110,6 +113,8 @@ def constrained_search(
         step = backend.step(last, state, prepared)
         log_probs = step.log_probs
         log_probs[:, :FIRST_OUTPUT].fill_(-torch.inf)
+        for row in (row for row, one in enumerate(live) if one.completes):
+            log_probs[row, list(inside)] = -torch.inf
         finished += _ended(live, log_probs, phrases, config, truncated=length == limit)
         finished = sorted(finished, key=lambda one: -one.score)[:width]
         live = _allocated(_continued(live, log_probs, phrases, width), phrases, width)
@@ -153,7 +158,10 @@ def _continued(
     ):
         for token in sorted({*best, *one.progress.wanted(phrases)} - {END}):
             log_prob = one.log_prob + float(log_probs[row, token])
-            yield Partial((*one.ids, token), log_prob, row, one.progress.after(token, phrases))
+            after = one.progress.after(token, phrases)
+            completes = len(after.complete) > len(one.progress.complete)
+            if log_prob > -torch.inf:
+                yield Partial((*one.ids, token), log_prob, row, after, completes)
 
 
 def _allocated(

@@ -247,7 +247,7 @@ def test_a_language_without_a_singular_takes_the_plural() -> None:
 @pytest.mark.parametrize(
     ("name", "found"),
     [("a.srt", "srt"), ("a.MD", "markdown"), ("a.tsv.gz", "csv"), ("a.en", "text"), ("md", "text")]
-    + [("a.docx", "docx"), ("a.odt", "odt"), ("a.epub", "epub")],
+    + [("a.docx", "docx"), ("a.odt", "odt"), ("a.odp", "odt"), ("a.epub", "epub")],
 )
 def test_the_format_is_told_by_the_name(name: str, found: str) -> None:
     assert format_of(Path(name)) == found

@@ -6,12 +6,13 @@ import io
 import random
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.packed import archive
-from attncli.documents.registry import PACKED, read_document
+from attncli.documents.registry import PACKED, format_of, read_document
 from attncli.tasks.translate import documents
 from models.base.errors import ModelError
 from tests.attncli.documents.test_documents import Capitals, outcomes
@@ -144,6 +145,27 @@ def test_opendocument_keeps_spans_and_line_breaks() -> None:
     content = unpacked(in_capitals(read("odt")))["content.xml"].decode()
     assert ">THE OLD DOG</text:h>" in content and ">RED CAR</text:span>" in content
     assert "<text:line-break/>" in content and "MY FRIEND" in content
+
+
+def test_spreadsheets_keep_their_values() -> None:
+    pytest.importorskip("odf")
+    from odf.opendocument import OpenDocumentSpreadsheet
+    from odf.table import Table, TableCell, TableRow
+    from odf.text import P
+
+    document, row, buffer = OpenDocumentSpreadsheet(), TableRow(), io.BytesIO()
+    for kind, text in ({"valuetype": "string"}, "red car"), ({"valuetype": "float"}, "12.5"):
+        cell = TableCell(**kind)
+        cell.addElement(P(text=text))
+        row.addElement(cell)
+    table = Table(name="prices")
+    table.addElement(row)
+    document.spreadsheet.addElement(table)
+    document.save(buffer)
+    format = format_of(Path("prices.ods"))
+    changed = unpacked(in_capitals(read_document(buffer.getvalue(), format, DocumentOptions())))
+    before = unpacked(buffer.getvalue())["content.xml"]
+    assert canonical(changed["content.xml"]) == canonical(before.replace(b"red car", b"RED CAR"))
 
 
 def test_an_e_book_begins_with_its_type() -> None:

@@ -45,6 +45,14 @@ def test_align_a_given_pair(tiny_bundle: Path) -> None:
     assert again.links == found.links and found.target[0] in found.picture
 
 
+def test_align_takes_the_target_language() -> None:
+    translator: Any = load("everyday")
+    found = translator.align("A dog.", "Ein Hund.", to="de")
+    expected = translator.for_direction("de").align("A dog.", "Ein Hund.")
+    assert found.score == expected.score and found.weights.equal(expected.weights)
+    assert found.links == {(0, 0), (1, 1)}
+
+
 def test_settings_keep_the_interface(tiny_bundle: Path) -> None:
     from models.config.tables import SearchConfig
 

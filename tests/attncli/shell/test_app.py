@@ -125,8 +125,8 @@ def test_the_completion_shown_is_that_of_the_calling_shell() -> None:
     [
         (["tranlate"], "'translate'"),
         (["translate", "--bean", "3"], "--beam"),
-        (["translate", "-m", "x", "--nbest", "9"], "--nbest"),
-        (["translate", "-m", "x", "-s", "search.method=greedy", "--nbest", "2"], "--nbest"),
+        (["translate", "-m", "x", "--nbest", "9"], "expected --beam 9"),
+        (["translate", "-m", "x", "-s", "search.method=greedy", "--nbest", "2"], "method=beam"),
         (["translate", "-m", "x", "-i", "file", "text"], "--input"),
     ],
 )

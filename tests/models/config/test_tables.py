@@ -179,6 +179,12 @@ def test_a_name_in_other_letters_is_the_only_one_suggested() -> None:
     assert error.hint == "did you mean de?"
 
 
+def test_a_code_is_suggested_only_if_the_name_begins_with_it() -> None:
+    known = ["de", "en", "es", "fr"]
+    found = [unknown_name("language", name, known).hint for name in ("german", "eng", "de-DE")]
+    assert found == ["", "did you mean en?", "did you mean de?"]
+
+
 @pytest.mark.parametrize("text", ["rate", "", "=3", "inner=3", "rate.x=3", "inner.=3", ".rate=1"])
 def test_an_assignment_of_another_form_is_refused(text: str) -> None:
     refused(lambda: overridden(Outer(), [text]))

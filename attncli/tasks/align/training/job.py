@@ -28,7 +28,7 @@ from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import LOCK, RunFolder
 from models.alignment.hmm import trained
-from models.base.errors import ModelError, unknown_name
+from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.base.parsing import parse_json
 from models.inference.translator import Translator
@@ -133,7 +133,11 @@ def check_translator(folder: Path, languages: str) -> None:
     known = stored["tokenizer"].get("languages") or (source, target)
     for language in (source, target):
         if language not in known:
-            raise unknown_name(f"language of the files for {folder}", language, known)
+            raise ModelError(
+                f"{folder} has no language '{language}', which the files tell",
+                f"two of {', '.join(sorted(known))}",
+                "give --languages, such as en-de",
+            )
     for way in ways:
         if way not in (stored["tokenizer"].get("directions") or ways):
             raise ModelError(
@@ -157,7 +161,7 @@ def write_stage_inputs(run: AlignerRun) -> None:
             "a new or empty folder",
             "choose another -o",
         )
-    if path.exists():
+    if path.exists() and run.pairs.exists():  # a command whose files were refused binds none
         old = parse_json(path.read_text("utf-8"))
         if differing := [name for name in record if old.get(name) != record[name]]:
             raise ModelError(

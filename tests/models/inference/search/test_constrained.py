@@ -31,10 +31,15 @@ A, B, C = range(FIRST_WORD, FIRST_WORD + WORDS)
 
 
 def constrained(
-    preset: str, phrases: list[RequiredPhrase], config: SearchConfig, limit: int, vocabulary: int
+    preset: str,
+    phrases: list[RequiredPhrase],
+    config: SearchConfig,
+    limit: int,
+    vocabulary: int,
+    inside: tuple[int, ...] = (),
 ) -> list[Finished]:
     model = small_model(preset, vocabulary)
-    return constrained_search(model, memory_of(model, 3), limit, phrases, config)
+    return constrained_search(model, memory_of(model, 3), limit, phrases, config, inside)
 
 
 @one_of_each_family
@@ -48,6 +53,19 @@ def test_a_wide_beam_ranks_all_outputs_with_the_phrases_as_brute_force(
     found = constrained(preset, phrases, config, limit, vocabulary)
     every = every_output(small_model(preset, vocabulary), [3], 0, config.length_penalty)
     agree(found, [one for one in every if all(contains(one.ids, p) for p in phrases)])
+
+
+@one_of_each_family
+def test_a_phrase_ends_with_its_word(preset: str) -> None:
+    config, vocabulary = SearchConfig(beam=100, nbest=100), FIRST_WORD + WORDS
+    found = constrained(preset, [(A,)], config, 3, vocabulary, inside=(B,))
+    every = every_output(small_model(preset, vocabulary), [3], 0, config.length_penalty)
+    agree(found, [one for one in every if A in one.ids and not joined(one.ids)])
+
+
+def joined(ids: tuple[int, ...]) -> bool:
+    """Return True if B follows the first A."""
+    return ids[ids.index(A) :][1:2] == (B,)
 
 
 @one_of_each_family
@@ -107,6 +125,13 @@ def test_a_translation_contains_the_terms_alone_and_in_a_batch(tiny_translator: 
     assert "Hund" in found[0].text and "Haus" in found[0].text and "Hund" in found[2].text
     assert found[1].text == tiny_translator.translate(texts)[1].text
     assert [model.translate([text])[0].text for text in texts] == [one.text for one in found]
+
+
+def test_tokens_inside_words_begin_with_a_letter(tiny_translator: Translator) -> None:
+    tokenizer = tiny_translator.tokenizer
+    word, other = tokenizer.target.encode("Hundehaus 火车-7.")[1:], tokenizer.inside_words
+    letters = [piece[0].isalpha() and piece[0].isascii() for piece in tokenizer.pieces(word)]
+    assert [number in other for number in word] == letters
 
 
 def test_a_glossary_needs_beam_search(tiny_translator: Translator) -> None:

@@ -227,8 +227,19 @@ def test_a_translator_of_other_languages_is_refused(
 ) -> None:
     more = ("--start-from", "everyday", "--languages", "en-ro")
     assert run(command(write_texts(tmp_path), tmp_path / "run", *more, settings=False)) == 1
-    assert "'ro'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no language 'ro'" in said and "two of de, en, es, fr; give --languages" in said
     assert not (tmp_path / "run" / "alignment").exists()
+
+
+def test_a_command_with_wrong_files_does_not_bind_the_folder(tmp_path: Path) -> None:
+    source, target = write_texts(tmp_path)
+    shorter, folder = tmp_path / "shorter.de", tmp_path / "run"
+    shorter.write_text("Der Hund.\n", "utf-8")
+    first = AlignerRun(((str(source), str(shorter)),), "en-de", (), folder)
+    with pytest.raises(ModelError, match="as many lines"):
+        job.prepare(first, lambda *_: None)
+    job.write_stage_inputs(first._replace(files=((str(source), str(target)),)))
 
 
 def test_a_dry_run_names_the_stages_and_writes_nothing(
