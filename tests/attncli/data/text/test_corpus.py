@@ -169,6 +169,9 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
         assert f"{good} has 2 lines; expected as many lines in each file" in refusal(paths)
     bad = write(tmp_path / "bad", b"a\nb\xff\n")
     assert f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2); " in refusal([good, bad])
+    assert refusal([good, bad]).endswith("`iconv -f LATIN1 -t UTF-8`")
+    excel = write(tmp_path / "excel", "a\tA\n".encode("utf-16"))
+    assert refusal([excel]).endswith("`iconv -f UTF-16 -t UTF-8`")
     assert ", line 2 has no tab" in refusal([write(tmp_path / "x", "a\tA\nb\n")])
 
 
