@@ -160,6 +160,13 @@ def _named(name: str, family: str) -> tuple[str, str]:
     for kind, names in own.items():
         if name in names:
             return PLACES[kind], name
+    for kind, place in PLACES.items():
+        if name in names_of(kind):
+            raise ConfigurationError(
+                f"variant {name} ({place}) for family {family}",
+                "a family that has this setting",
+                "name the data with --labels or --images, or a preset with -p",
+            )
     none = [NONE] if compared_source(family).without_attention else []
     known = itertools.chain(*own.values())
     raise unknown_name("variant", name, [*none, *known, *zoo.PRESETS])

@@ -44,6 +44,7 @@ BROKEN = (  # exceptions that Pillow raises for damaged files
     zlib.error,
     Image.DecompressionBombError,
 )
+FEWER_PIXELS = f"at most {IMAGE_PIXELS:,}", "make it smaller first"
 
 
 def open_image(
@@ -123,11 +124,7 @@ def eight_bit(image: Image.Image) -> Image.Image:
 
 def too_large(name: str, size: tuple[int, int]) -> ModelError:
     """Return the error for an image with too many pixels."""
-    return InputError(
-        f"{name} has {size[0]} x {size[1]} pixels",
-        f"at most {IMAGE_PIXELS:,}",
-        "make it smaller first",
-    )
+    return InputError(f"{name} has {size[0]} x {size[1]} pixels", *FEWER_PIXELS)
 
 
 def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:
@@ -170,6 +167,8 @@ def _readable(name: str) -> Iterator[None]:
         raise NotFoundError(f"no file {name}", known) from None
     except UnidentifiedImageError:
         raise InputError(f"{name} is not a readable image", known) from None
+    except Image.DecompressionBombError:
+        raise InputError(f"{name} has too many pixels", *FEWER_PIXELS) from None
     except BROKEN as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         reason = " ".join(reason.split())

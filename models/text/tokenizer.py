@@ -7,6 +7,7 @@ The vocabulary is trained on the raw training text and has a token for every byt
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain
@@ -212,11 +213,12 @@ def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) 
         if "sentences_.empty()" in str(error):
             raise InputError("training text without words", "text on both sides") from None
         reason = str(error).splitlines()[-1].rpartition("] ")[2].strip()  # without its place in C++
-        raise InputError(
-            f"SentencePiece could not train {size} tokens ({reason})",
-            "more text, or another size",
-            "set tokenizer.size, or 0 to have it chosen from the data",
-        ) from None
+        hint = "set tokenizer.size, or 0 to have it chosen from the data"
+        if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
+            found = f"{size} tokens for a text with more characters"
+            raise InputError(found, f"at least {least[1]} tokens", hint) from None
+        found = f"SentencePiece could not train {size} tokens ({reason})"
+        raise InputError(found, "more text, or another size", hint) from None
     return model.getvalue()
 
 

@@ -117,6 +117,7 @@ def test_what_is_no_image_costs_a_line_and_the_rest_is_captioned(
         "attn: no file matches no*.png",
     ]
     assert caption("nowhere.jpg")[0::2] == ("", 1)
+    assert caption(photos) == ("", [f"attn: {photos} is a folder; -r captions the images in it"], 1)
     output, said, status = caption("-", stdin=b"no image")
     assert (output, status, len(said)) == ("", 1, 1) and said[0].startswith("attn: standard input ")
 

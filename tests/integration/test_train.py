@@ -137,7 +137,11 @@ def test_a_run_in_plain_lines_and_again(texts: Texts, tmp_path: Path, attn: Attn
     [
         (["-s", "train.ephocs=1"], 1, "did you mean epochs"),
         (["-s", "data.max_length=1"], 1, "no usable pair"),
-        (["-s", "tokenizer.size=10"], 1, "could not train 10 tokens (Vocabulary size is smaller"),
+        (
+            ["-s", "tokenizer.size=10"],
+            1,
+            "10 tokens for a text with more characters; expected at least 3",
+        ),
         (["-p", "transformer-tony"], 1, "transformer-tiny"),
         (["-s", "model.heads=3"], 1, "heads"),
         (["no such file"], 1, "cannot read"),

@@ -93,6 +93,8 @@ def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
         return
     numbered = NUMBERED.fullmatch(first.partition("\t")[0])
     for number, line in enumerate(rows, 1):
+        if not line.strip():
+            continue
         name, *captions = line.split("\t")
         if not captions:
             raise ModelError(

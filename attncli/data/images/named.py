@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from attncli.data.images.index import FileRange, open_images
 from attncli.data.lines import read_chunks
-from models.base.errors import ModelError, NotFoundError
+from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.limits import IMAGE_BYTES
 
 TAR = ".tar"
@@ -55,10 +55,15 @@ def is_alone(arguments: Sequence[str]) -> bool:
     )
 
 
-def check_image(name: str) -> None:
-    """Raise NotFoundError if a single image does not exist; a command calls it before the model."""
-    if name != STDIN and not os.path.exists(name):
-        raise NotFoundError(f"no file {name}", "an image")
+def check_image(arguments: Sequence[str], *, recursive: bool) -> None:
+    """Raise a ModelError for a single image that is missing or a folder, before the model is read.
+
+    Several arguments are not checked: each has a row of its own.
+    """
+    if is_alone(arguments) and arguments[0] != STDIN and not os.path.exists(arguments[0]):
+        raise NotFoundError(f"no file {arguments[0]}", "an image")
+    if len(arguments) == 1 and os.path.isdir(arguments[0]) and not recursive:
+        raise InputError(_file(arguments[0]).fault)
 
 
 def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:

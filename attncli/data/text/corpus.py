@@ -2,9 +2,10 @@
 
 A corpus is a source file and one or more reference files with the same number of lines, or one
 table whose columns (source, reference, further references) are separated by tabs or ` ||| `. The
-rows of a table may have different numbers of references. A column with a licence, as in the tables
-of Tatoeba, is ignored. Only the current line is in memory. A pattern such as `data/*.tsv` names all
-files that match it, in alphabetical order. `text_files` reads the lines.
+rows of a table may have different numbers of references; an empty line is a pair of empty texts. A
+column with a licence, as in the tables of Tatoeba, is ignored. Only the current line is in memory.
+A pattern such as `data/*.tsv` names all files that match it, in alphabetical order. `text_files`
+reads the lines.
 """
 
 from __future__ import annotations
@@ -112,6 +113,9 @@ def table_rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
     """
     number, separator = 0, ""
     for number, line in enumerate(lines, 1):
+        if not line.strip():  # as an empty line in each of two files
+            yield ["", ""]
+            continue
         separator = separator or separator_of(line)
         row = cells(line, separator)
         if len(row) < 2:

@@ -7,6 +7,7 @@ are composed (Unicode NFC), because models read their input so. Compressed files
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +20,7 @@ from models.base.limits import LINE_BYTES
 from models.text.normalise import nfc
 
 MARK = b"\xef\xbb\xbf"  # a byte order mark
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
 
 
 def open_text(path: Path | str, *, as_written: bool = False) -> closing[Generator[str]]:
@@ -37,10 +39,11 @@ def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
             for number, content in enumerate(byte_lines(decompressed(stream, path)), 1):
                 line = decode(content, number)
                 if line.fault:
+                    encoding = "UTF-16" if content.startswith(UTF_16_MARKS) else "LATIN1"
                     raise InputError(
                         f"{path}, line {number} is {line.fault}",
                         f"UTF-8 in lines of at most {LINE_BYTES >> 20} MiB",
-                        "convert the file, as with `iconv -f LATIN1 -t UTF-8`",
+                        f"convert the file, as with `iconv -f {encoding} -t UTF-8`",
                     )
                 yield form(line.text.rstrip("\r"))
 

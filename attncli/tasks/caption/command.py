@@ -134,8 +134,7 @@ def caption(
     names = images or []
     _check(names, tables, format, sidecar=sidecar, show=show)
     alone = is_alone(names)
-    if alone:
-        check_image(names[0])
+    check_image(names, recursive=recursive)
     check_output(output)
     with open_attention(picture, alone=alone) as draw:
         options = caption_options(given, device, threads)

@@ -199,5 +199,7 @@ def write_translations(
     complete = write_lines("translating", source, output, run, writer, report.messages)
     for message in report.totals(above=REPORTED):
         messages.warn(message)
+    if remark := report.copied():
+        messages.say(remark)
     writer.picture.draw()
     return complete

@@ -103,10 +103,15 @@ class OutputReport:
     def __init__(self, references: Sequence[Sequence[str]] = ()) -> None:
         self._references = references
         self._counts = dict.fromkeys((LOST, TRUNCATED, LOOPS), 0)
+        self._copied = self._others = 0  # lines without letters that were copied; lines of text
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
         """Yield a message for each of the first suspicious outputs, with its line number."""
         for outcome in outcomes:
+            if text := outcome.line.text.strip():
+                copied = not outcome.parts and not any(map(str.isalpha, text))
+                self._copied += copied
+                self._others += not copied
             for kind, message in self._suspicions(outcome):
                 self._counts[kind] += 1
                 if self._counts[kind] <= REPORTED:
@@ -127,6 +132,12 @@ class OutputReport:
         if found := repetition(best.text, outcome.line.text, *expected):
             times = f"{found.times:,} times in a row (score {best.score:.2f})"
             yield LOOPS, f"the output repeats {found.phrase!r} {times}"
+
+    def copied(self) -> str:
+        """Return a remark if every line with text was copied for lack of letters; "" otherwise."""
+        if self._others or not self._copied:
+            return ""
+        return f"{counted(self._copied, 'line')} without letters copied; --verbatim translates them"
 
     def totals(self, above: int = 0) -> Iterator[str]:
         """Yield the totals of the kinds with more lines than a number."""

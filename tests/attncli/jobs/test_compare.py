@@ -65,8 +65,9 @@ def test_any_setting_of_any_family_is_a_variant() -> None:
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("dot", "unknown variant 'dot'"),
-        ("mean", "unknown variant 'mean'"),
+        ("dot", r"variant dot \(model.attention.score\) for family seq2seq"),
+        ("mean", r"variant mean \(model.pooling\) for family seq2seq; .* --labels"),
+        ("small-cnn", r"variant small-cnn \(model.image.encoder\) for .* --images"),
         ("data.noise=0.1", "same data"),
         ("hiden=2", "hidden"),
         ("transformer-nanno", "transformer-nano"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,17 @@ def test_a_small_text_has_fewer_pieces_than_asked_for(kind: str) -> None:
     tokenizer = train(["a b c"] * 10, ["c d"], 5000, TokenizerConfig(kind=kind))
     assert 256 < len(tokenizer.source) < 300
     round_trip(tokenizer, "a d é")
+
+
+def test_the_least_size_that_a_refusal_names_can_be_trained() -> None:
+    with pytest.raises(
+        ModelError, match=r"^10 tokens .*; expected at least \d+ tokens;"
+    ) as refused:
+        train(["a dog"], ["ein Hund"], 10, TokenizerConfig())
+    least = re.search(r"least (\d+)", str(refused.value))
+    assert least and train(["a dog"], ["ein Hund"], int(least[1]), TokenizerConfig())
+    with pytest.raises(ModelError):
+        train(["a dog"], ["ein Hund"], int(least[1]) - 1, TokenizerConfig())
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ COCO = {
 FILES = {
     "table": "a.jpg\tA dog runs.\na.jpg\tA brown dog.\nb.jpg\tTwo men talk.\n",
     "wide table": "a.jpg\tA dog runs.\tA brown dog.\nb.jpg\tTwo men talk.\n",
+    "empty lines": "a.jpg\tA dog runs.\n\na.jpg\tA brown dog.\nb.jpg\tTwo men talk.\n\n",
     "windows": "\ufeffa.jpg\tA dog runs.\r\na.jpg\tA brown dog.\r\nb.jpg\tTwo men talk.",
     "token file": "a.jpg#0\tA dog runs.\na.jpg#1\tA brown dog.\nb.jpg#0\tTwo men talk.\n",
     "csv": 'image,caption\na.jpg,A dog runs.\na.jpg,"A brown dog."\nb.jpg,Two men talk.\n',

@@ -149,6 +149,15 @@ def test_aligned_files_and_a_table_are_the_same_corpus(tmp_path: Path) -> None:
     assert list(read_pairs([source, first])) == [CorpusPair("a", ("A",)), CorpusPair("b", ("B",))]
 
 
+@pytest.mark.parametrize("separator", ["\t", " ||| "])
+def test_an_empty_line_of_a_table_is_one_in_each_of_two_files(
+    separator: str, tmp_path: Path
+) -> None:
+    source, target = write(tmp_path / "en", "\na\n\nb\n\n"), write(tmp_path / "de", "\nA\n\nB\n\n")
+    table = write(tmp_path / "tsv", f"\na{separator}A\n\nb{separator}B\n\n")
+    assert list(read_pairs([table])) == list(read_pairs([source, target]))
+
+
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     good, empty = write(tmp_path / "good", "a\nb\n"), write(tmp_path / "empty", "")
     assert refusal([good, tmp_path / "none"]).endswith("none: No such file or directory")
@@ -160,6 +169,9 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
         assert f"{good} has 2 lines; expected as many lines in each file" in refusal(paths)
     bad = write(tmp_path / "bad", b"a\nb\xff\n")
     assert f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2); " in refusal([good, bad])
+    assert refusal([good, bad]).endswith("`iconv -f LATIN1 -t UTF-8`")
+    excel = write(tmp_path / "excel", "a\tA\n".encode("utf-16"))
+    assert refusal([excel]).endswith("`iconv -f UTF-16 -t UTF-8`")
     assert ", line 2 has no tab" in refusal([write(tmp_path / "x", "a\tA\nb\n")])
 
 

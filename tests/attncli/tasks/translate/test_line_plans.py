@@ -96,6 +96,27 @@ def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Tra
     assert translated(["600"], model, LineOptions()) == ["600"] and list(model.asked) == ["600"]
 
 
+@pytest.mark.parametrize(
+    "lines, options, said",
+    [
+        (
+            ["3 1 2", "", "4"],
+            EVERYDAY,
+            "2 lines without letters copied; --verbatim translates them",
+        ),
+        (["3 1 2", "a"], EVERYDAY, ""),
+        (["3 1 2"], LineOptions(), ""),
+        ([""], EVERYDAY, ""),
+    ],
+)
+def test_an_input_without_letters_is_reported(
+    lines: list[str], options: LineOptions, said: str
+) -> None:
+    report = OutputReport()
+    assert not list(report.messages(outcomes(lines, Upper(), options)))
+    assert report.copied() == said
+
+
 def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
     def plan(text: str) -> LinePlan:
         return plan_line(Line(1, text), Upper(), EVERYDAY, tags=True)
