@@ -55,7 +55,7 @@ class Lines:
             while group := list(islice(lines, size)):
                 yield len(group), b"".join(group)
 
-    def read(self, shard: Shard, job: BulkJob, task: BulkTask[Any]) -> ShardReading:
+    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the records of a shard, as the task takes them."""
         lines = lines_of(shard)
         return ShardReading(lines, [line.number for line in lines])
@@ -71,7 +71,7 @@ class TableRows(Lines):
             first = first or content.partition(b"\n")[0] + b"\n"
             yield count, first + content
 
-    def read(self, shard: Shard, job: BulkJob, task: BulkTask[Any]) -> ShardReading:
+    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the rows of a shard in the order of the model's inputs, which are `job.fields`."""
         first, *lines = lines_of(shard._replace(first=shard.first - 1))
         _, *rows = next(as_rows([[first._replace(number=1), *lines]], job.fields))
@@ -81,7 +81,7 @@ class TableRows(Lines):
 class JsonObjects(Lines):
     """JSON lines: a record is an object."""
 
-    def read(self, shard: Shard, job: BulkJob, task: BulkTask[Any]) -> ShardReading:
+    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the texts of a shard; their results are added to the objects."""
         lines = lines_of(shard)
         objects: dict[int, dict[str, Any]] = {}
@@ -117,7 +117,7 @@ class Images:
         while group := list(islice(files, size)):
             yield len(group), "".join(map(_image_line, group)).encode("utf-8", "surrogateescape")
 
-    def read(self, shard: Shard, job: BulkJob, task: BulkTask[Any]) -> ShardReading:
+    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
         """Return the images of a shard."""
         lines = shard.content.decode("utf-8", "surrogateescape").splitlines()
         numbers = range(shard.first, shard.first + shard.size)

@@ -35,7 +35,7 @@ class BatchMapper:
         ModelError for a model or an option that does not suit the task, and typer.BadParameter for
         a value that an option does not allow.
         """
-        self.task: BulkTask[Any] = open_task(read_job(words))
+        self.task: BulkTask = open_task(read_job(words))
         self.column, self.target, self.into = column, target, into or self.task.into
 
     def __call__(self, batch: Any) -> Any:

@@ -39,7 +39,7 @@ class ShardWorker:
         self.job = BulkJob.from_json(job)
 
     @cached_property
-    def task(self) -> BulkTask[Any]:
+    def task(self) -> BulkTask:
         """The opened models."""
         return open_task(self.job)
 
@@ -73,13 +73,13 @@ def part_of(answer: bytes) -> Part:
     return Part.from_bytes(content)
 
 
-def all_results(task: BulkTask[Any], records: Sequence[Any]) -> Iterator[RecordResult]:
+def all_results(task: BulkTask, records: Sequence[Any]) -> Iterator[RecordResult]:
     """Yield the result of each record, in the chunks that the commands for lines compute."""
     for start in range(0, len(records), CHUNK_LINES):
         yield from results_of(task, records[start : start + CHUNK_LINES])
 
 
-def results_of(task: BulkTask[Any], records: Sequence[Any]) -> list[RecordResult]:
+def results_of(task: BulkTask, records: Sequence[Any]) -> list[RecordResult]:
     """Return the result of each record of a chunk.
 
     If the chunk raises an exception, each record is processed alone, and those that raise get an
@@ -94,7 +94,7 @@ def results_of(task: BulkTask[Any], records: Sequence[Any]) -> list[RecordResult
         return found
 
 
-def _alone(task: BulkTask[Any], record: Any) -> RecordResult:
+def _alone(task: BulkTask, record: Any) -> RecordResult:
     try:
         [result] = task.run([record])
         return result
