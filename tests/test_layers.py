@@ -34,8 +34,6 @@ ROOMS = [  # each may import those above it in this list
     "models.explain",
     "models.onnx",
     "models",
-    "attncli.own_models",
-    "attncli.version",
     "attncli.tasks.table",
     "attncli.terminal",
     "attncli.tags",

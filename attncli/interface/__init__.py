@@ -3,3 +3,32 @@
 What stands here is the public interface: `load`, `Translator`, `Captioner`, `Classifier` and their
 results. docs/python.md lists it.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+import models
+from attncli.tasks.table import TASKS
+from models.catalogue.installed import find_model
+from models.storage.settings import task_of
+
+if TYPE_CHECKING:
+    from attncli.interface.captioner import Captioner
+    from attncli.interface.classifier import Classifier
+    from attncli.interface.translator import Translator
+
+
+def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier:
+    """Open a trained model, given by its folder or its name (`attn models` lists the names).
+
+    Return a Translator, Captioner or Classifier, as the model requires; for a task whose row in
+    attncli.tasks.table names no class, the model that `models.load` returns. device: cpu, cuda or
+    mps. Raises NotFoundError if there is no such model, and DamagedError if it cannot be read.
+    """
+    path = find_model(model)
+    task = TASKS.get(task_of(path))
+    read: Any = resolve_name(task.loaded).read if task and task.loaded else models.load
+    return read(path, device=device)

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 
-from attncli.serve.errors import RequestError
 from attncli.serve.options import ServeOptions
+from attncli.serve.requests import RequestError
 from models.base.errors import ModelError
 
 CLIENTS = 10_000  # clients whose requests are counted

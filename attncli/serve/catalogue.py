@@ -1,4 +1,4 @@
-"""The models that the service offers, and which of them translates a direction."""
+"""The models that the service offers, which of them translates a direction, and languages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.jobs.installed import listed
-from attncli.serve.errors import RequestError, invalid
-from attncli.serve.languages import name_of
+from attncli.serve.requests import RequestError, invalid
 from models.base.errors import ModelError, NotFoundError
 from models.catalogue.installed import default_model, find_model
 from models.config.tables import TokenizerConfig
@@ -25,6 +24,20 @@ TRANSLATE, CAPTION, CLASSIFY = "translate", "caption", "classify"
 NAMED_DIRECTION = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
 UNNAMED = ("source", "target")  # languages of a model that names none
 FRESH = 10.0  # seconds for which the list of models is kept
+ENGLISH_NAMES = """
+ar=Arabic az=Azerbaijani be=Belarusian bg=Bulgarian bn=Bengali bs=Bosnian ca=Catalan cs=Czech
+cy=Welsh da=Danish de=German el=Greek en=English eo=Esperanto es=Spanish et=Estonian eu=Basque
+fa=Persian fi=Finnish fr=French ga=Irish gl=Galician gu=Gujarati he=Hebrew hi=Hindi
+hr=Croatian hu=Hungarian hy=Armenian id=Indonesian is=Icelandic it=Italian ja=Japanese
+ka=Georgian kk=Kazakh km=Khmer kn=Kannada ko=Korean la=Latin lt=Lithuanian lv=Latvian
+mk=Macedonian ml=Malayalam mn=Mongolian mr=Marathi ms=Malay mt=Maltese my=Burmese nb=Norwegian
+ne=Nepali nl=Dutch no=Norwegian pa=Punjabi pl=Polish ps=Pashto pt=Portuguese ro=Romanian
+ru=Russian si=Sinhala sk=Slovak sl=Slovenian sq=Albanian sr=Serbian sv=Swedish sw=Swahili
+ta=Tamil te=Telugu th=Thai tl=Tagalog tr=Turkish uk=Ukrainian ur=Urdu uz=Uzbek vi=Vietnamese
+yi=Yiddish zh=Chinese
+"""
+NAMES: dict[str, str] = {pair[:2]: pair[3:] for pair in ENGLISH_NAMES.split()}
+RIGHT_TO_LEFT = frozenset(("ar", "fa", "he", "ps", "ur", "yi"))
 
 
 class ServedDirection(NamedTuple):
@@ -155,3 +168,8 @@ def _directions(folder: Path, facts: Facts, name: str) -> list[ServedDirection]:
         named = (found[1], found[2])
     source, target = named if len(named) == 2 else UNNAMED
     return [ServedDirection(name, source, target, by_name=False)]
+
+
+def name_of(code: str) -> str:
+    """Return the English name of a language; its code if the name is not known."""
+    return NAMES.get(code, code)

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from attncli.serve.errors import SECONDS, RequestError, too_slow
 from attncli.serve.models import ModelJob, ServedModel
+from attncli.serve.requests import SECONDS, RequestError, too_slow
 from models.base.errors import DamagedError, ModelError, NotFoundError, ResourceError
 
 BATCH = 64  # inputs of one batch

@@ -1,4 +1,4 @@
-"""Parameters of a request: from its query, and a body as JSON, form or multipart."""
+"""Parameters of a request, from its query and a body as JSON, form or multipart; its refusal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,31 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 
-from attncli.serve.errors import RequestError, invalid
-
 T = TypeVar("T")
+SECONDS = 2  # after which a client may try again
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 MOST_FIELDS = 1000  # of a form
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
 BYTES_PER_SECOND = 1 << 20  # that a client must send beyond that
+
+
+class RequestError(Exception):
+    """A request that is refused. Raised anywhere below a handler."""
+
+    def __init__(self, status: int, message: str, retry_after: int = 0) -> None:
+        super().__init__(message)
+        self.status, self.message, self.retry_after = status, message, retry_after
+
+
+def invalid(message: str) -> RequestError:
+    """Return the error for a request whose parameters cannot be used."""
+    return RequestError(400, f"Invalid request: {message}")
+
+
+def too_slow(seconds: float) -> RequestError:
+    """Return the error for a request that was not done in time."""
+    return RequestError(503, f"Not done within {seconds:g} seconds", SECONDS)
 
 
 class Parameters(NamedTuple):

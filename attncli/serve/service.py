@@ -10,21 +10,31 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from attncli.serve.access import Hosts, Keys, RateLimit
 from attncli.serve.catalogue import Catalogue
 from attncli.serve.engine import ModelThread
-from attncli.serve.errors import invalid, too_slow
-from attncli.serve.metrics import Metrics
 from attncli.serve.models import ModelJob, ServedModel
 from attncli.serve.options import ServeOptions
-from attncli.serve.requests import Parameters, in_time, read_parameters, while_connected
+from attncli.serve.requests import (
+    Parameters,
+    in_time,
+    invalid,
+    read_parameters,
+    too_slow,
+    while_connected,
+)
 
 SLICE = 16  # inputs of one piece of a long request, between which others are served
 AHEAD = 8  # pieces of one request that wait at a time
 URGENT = 16  # a request with at most so many inputs is urgent
+REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+INPUTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Service:
@@ -85,6 +95,45 @@ class Service:
             )
             self.metrics.watch(name, self._engines[name])
         return self._engines[name]
+
+
+class Metrics:
+    """Counters of one service for Prometheus, at /metrics. They contain no text of a request."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        labels = ("endpoint", "status")
+        self.requests = Counter("attn_requests", "Requests", labels, registry=registry)
+        self.seconds = Histogram(
+            "attn_request_seconds", "Time of requests", ["endpoint"], buckets=REQUEST_SECONDS,
+            registry=registry,
+        )  # fmt: skip
+        self.batch_inputs = Histogram(
+            "attn_batch_inputs",
+            "Inputs per batch",
+            ["model"],
+            buckets=INPUTS,
+            registry=registry,
+        )
+        self.busy = Counter("attn_model_seconds", "Computing time", ["model"], registry=registry)
+        self.waiting = Gauge("attn_waiting", "Work that waits", ["model"], registry=registry)
+        self.opened = Gauge("attn_model_open", "1 if it is in memory", ["model"], registry=registry)
+
+    def watch(self, model: str, engine: ModelThread) -> None:
+        """Show the state of the engine of a model."""
+        self.waiting.labels(model).set_function(lambda: engine.waiting)
+        self.opened.labels(model).set_function(lambda: engine.is_open)
+
+    def count_batch(self, model: str, inputs: int, seconds: float) -> None:
+        """Count a computed batch of a model."""
+        self.batch_inputs.labels(model).observe(inputs)
+        self.busy.labels(model).inc(seconds)
+
+    def text(self) -> bytes:
+        """Return all figures in Prometheus's format."""
+        return generate_latest(self.registry)
 
 
 class Call(NamedTuple):

@@ -26,12 +26,12 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from attncli import __version__
 from attncli.options.conversion import convert_quickly
 from attncli.shell.removed_options import removed_command, removed_option
 from attncli.shell.termination import Termination
 from attncli.tasks.table import task_commands
 from attncli.terminal import console
-from attncli.version import __version__
 from models.base.errors import ModelError
 
 # A command's place is "module:function". Two words are a command under another command.
@@ -43,16 +43,16 @@ COMMANDS = {
     **task_commands(scoring=True),
     "runs": "attncli.commands.runs:list_runs",
     "runs prune": "attncli.commands.runs:prune",
-    "models": "attncli.commands.models.command:list_models",
-    "models show": "attncli.commands.models.command:show",
+    "models": "attncli.commands.models:list_models",
+    "models show": "attncli.commands.models:show",
     "models compare": "attncli.commands.compare.command:compare",
-    "models pack": "attncli.commands.models.files:pack",
-    "models export": "attncli.commands.models.files:export",
-    "models add": "attncli.commands.models.files:add",
-    "models remove": "attncli.commands.models.files:remove",
-    "models verify": "attncli.commands.models.files:verify",
+    "models pack": "attncli.commands.model_files:pack",
+    "models export": "attncli.commands.model_files:export",
+    "models add": "attncli.commands.model_files:add",
+    "models remove": "attncli.commands.model_files:remove",
+    "models verify": "attncli.commands.model_files:verify",
 }
-KINDS_OF_PARTS = "attncli.commands.models.command:KINDS"  # `attn models KIND` shows one
+KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one
 
 
 Quiet = Annotated[

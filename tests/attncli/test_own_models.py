@@ -26,7 +26,7 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_attncli_imports_its_own_models_beside_another_package(elsewhere: Path) -> None:
     code = "from attncli import load; import models.base.errors; print(load.__module__)"
     done = python(code, elsewhere)
-    assert (done.returncode, done.stdout) == (0, "attncli.interface.opening\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "attncli.interface\n"), done.stderr
 
 
 def test_another_package_imported_before_is_named_in_one_line(elsewhere: Path) -> None:

@@ -1,1 +1,1 @@
-"""The service over HTTP: the app, its guard and the server."""
+"""The server, its application, and the handlers: one file for each kind of request."""

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("starlette")
 
 from attncli.serve.access import Hosts, Keys
-from attncli.serve.errors import RequestError
 from attncli.serve.options import ServeOptions
+from attncli.serve.requests import RequestError
 from models.base.errors import ModelError
 
 

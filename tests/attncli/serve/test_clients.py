@@ -8,7 +8,7 @@ import io
 import pytest
 from PIL import Image
 
-from attncli.serve.handlers.json_form import output
+from attncli.serve.http.translate import output
 from attncli.serve.models import ServedModel, TranslateJob
 from models.catalogue.installed import BOX
 

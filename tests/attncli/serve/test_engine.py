@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 
 from attncli.serve import engine as engine_module
 from attncli.serve.engine import ModelThread
-from attncli.serve.errors import RequestError
+from attncli.serve.requests import RequestError
 from models.base.errors import InputError
 
 

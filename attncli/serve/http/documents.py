@@ -7,11 +7,12 @@ the end {"translatedFileUrl": ...} or {"error": ...}.
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -19,13 +20,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.registry import TEXT, format_of, named_delimiter, suffixes
+from attncli.documents.registry import TEXT, format_of, named_delimiter, read_document, suffixes
 from attncli.serve.catalogue import ServedDirection
-from attncli.serve.errors import RequestError, invalid
-from attncli.serve.handlers import json_form, markup
-from attncli.serve.handlers.classify import AUTO, detected
+from attncli.serve.http.classify import AUTO, detected
+from attncli.serve.models import TranslateJob
 from attncli.serve.options import DOCUMENT_TIMES
-from attncli.serve.requests import Parameters
+from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
@@ -86,7 +86,7 @@ async def translate_file(request: Request) -> Response:
     upload = await _upload(call)
     if "text/event-stream" in request.headers.get("accept", ""):
         return StreamingResponse(_events(call, upload), media_type="text/event-stream")
-    pieces = markup.outcomes(call, upload.document, upload.direction)
+    pieces = _pieces(call, upload.document, upload.direction)
     outcomes = await call.within(pieces, call.service.options.time_limit * DOCUMENT_TIMES)
     return JSONResponse({"translatedFileUrl": await _kept(upload, outcomes, request)})
 
@@ -102,15 +102,15 @@ async def _events(call: Call, upload: Upload) -> AsyncIterator[bytes]:
     total = len(jobs.lines_of(upload.document))
     outcomes: list[TranslatedLine] = []
     try:
-        yield json_form.event({"done": 0, "total": total})
-        async for piece in markup.outcomes(call, upload.document, upload.direction):
+        yield event({"done": 0, "total": total})
+        async for piece in _pieces(call, upload.document, upload.direction):
             outcomes += piece
-            yield json_form.event({"done": len(outcomes), "total": total})
+            yield event({"done": len(outcomes), "total": total})
         url = await _kept(upload, outcomes, call.request)
         left = [*jobs.untranslated(upload.document, outcomes)]
-        yield json_form.event({"translatedFileUrl": url, "name": upload.name, "notes": left})
+        yield event({"translatedFileUrl": url, "name": upload.name, "notes": left})
     except RequestError as error:
-        yield json_form.event({"error": error.message})
+        yield event({"error": error.message})
 
 
 async def _upload(call: Call) -> Upload:
@@ -149,3 +149,45 @@ async def _kept(upload: Upload, outcomes: list[TranslatedLine], request: Request
     content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
     token = FILES.add(content, upload.name)
     return f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
+
+
+async def translated_html(
+    call: Call, texts: Sequence[str], direction: ServedDirection, nbest: int
+) -> list[list[str]]:
+    """Return the translations of texts in HTML, of each best first."""
+    documents = [read_document(text, "html", DocumentOptions()) for text in texts]
+    lines = [[line.text for line in jobs.lines_of(document)] for document in documents]
+    job = TranslateJob(direction.languages, nbest, document=True)
+    inputs = [text for each in lines for text in each]
+    results = iter(await call.run(direction.model, job, inputs))
+    found = [[next(results) for _ in each] for each in lines]
+    return [
+        list(dict.fromkeys(jobs.translated(each, _of_rank(own, rank)) for rank in range(nbest)))
+        for each, own in zip(documents, found, strict=True)
+    ]
+
+
+def _pieces(
+    call: Call, document: Document, direction: ServedDirection
+) -> AsyncIterator[Sequence[TranslatedLine]]:
+    """Return the outcomes of the texts of a document in order, in pieces."""
+    texts = [line.text for line in jobs.lines_of(document)]
+    job = TranslateJob(direction.languages, document=True)
+    return call.service.results(direction.model, job, texts, DOCUMENT_TIMES)
+
+
+def _of_rank(found: Sequence[TranslatedLine], rank: int) -> list[TranslatedLine]:
+    """Return the outcomes with their output of a rank as the best one."""
+    ranked = []
+    for outcome in found:
+        if outcome.translation:
+            hypotheses = outcome.translation.hypotheses[rank:] or outcome.translation.hypotheses
+            translation = outcome.translation._replace(hypotheses=hypotheses)
+            outcome = outcome._replace(translation=translation)
+        ranked.append(outcome)
+    return ranked
+
+
+def event(record: dict[str, Any]) -> bytes:
+    """Return an event of a stream."""
+    return f"data: {json.dumps(record)}\n\n".encode()

@@ -12,10 +12,10 @@ from starlette.responses import JSONResponse, Response
 
 from attncli.render.image_attention.page import jpeg_url
 from attncli.serve.catalogue import CAPTION
-from attncli.serve.errors import RequestError, invalid
-from attncli.serve.handlers import json_form
 from attncli.serve.models import CaptionJob
+from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.tasks.caption.writers import CaptionedImage
 
 MOST_CAPTIONS = 20
 
@@ -29,7 +29,7 @@ async def caption(request: Request) -> Response:
     if not image:
         raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
     outcome = await captioned(call, image, given.text("model", ""), job)
-    answer = json_form.caption(outcome)
+    answer = caption_record(outcome)
     if outcome.attention and given.flag("image"):
         square = outcome.attention.image  # as the model read it; its maps lie over it
         answer["image"] = await asyncio.to_thread(jpeg_url, square, 88)
@@ -56,3 +56,20 @@ def check_pixels(image: bytes, most: int) -> None:
         return
     if width * height > most:
         raise RequestError(413, f"The image has {width:,} x {height:,} pixels: at most {most:,}")
+
+
+def caption_record(outcome: CaptionedImage) -> dict[str, Any]:
+    """Return the captions of an image, and for each word of the best its map (rows, columns)."""
+    if not outcome.hypotheses:
+        raise invalid(outcome.note)
+    found: dict[str, Any] = {
+        "caption": outcome.caption,
+        "captions": [{"text": h.text, "score": round(h.score, 4)} for h in outcome.hypotheses],
+    }
+    if maps := outcome.attention:
+        found["words"] = list(maps.words)
+        found["maps"] = maps.maps.astype(float).round(4).tolist()
+        found["entropy"] = maps.entropy.astype(float).round(3).tolist()
+        if maps.gates is not None:
+            found["gates"] = maps.gates.astype(float).round(3).tolist()
+    return found

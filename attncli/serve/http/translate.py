@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from attncli.data.lines import TranslatedLine
+from attncli.data.panels import AlignedPair
 from attncli.data.split import sentences
 from attncli.serve.catalogue import ServedDirection
-from attncli.serve.errors import RequestError, invalid
-from attncli.serve.handlers import json_form, markup
-from attncli.serve.handlers.classify import AUTO, Detected, detected
+from attncli.serve.http.classify import AUTO, Detected, detected
+from attncli.serve.http.documents import translated_html
 from attncli.serve.models import AlignJob, TranslateJob
-from attncli.serve.requests import Parameters
+from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 
 MOST_ALTERNATIVES = 20
@@ -81,7 +81,7 @@ async def align(request: Request) -> Response:
     sides = [[" ".join(text.split()) for text in side] for side in (texts, translations)]
     job = AlignJob(direction.languages, given.flag("heads"))
     found = await call.run(direction.model, job, list(zip(*sides, strict=True)))
-    return call.answer([json_form.alignment(pair) for pair in found])
+    return call.answer([alignment(pair) for pair in found])
 
 
 def _wanted(given: Parameters) -> Wanted:
@@ -117,7 +117,7 @@ async def _sources(
 async def _of_html(
     call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
 ) -> list[Translated]:
-    found = await markup.translated(call, texts, direction, 1 + wanted.alternatives)
+    found = await translated_html(call, texts, direction, 1 + wanted.alternatives)
     return [Translated(outputs[0], outputs[1:], [], []) for outputs in found]
 
 
@@ -145,12 +145,12 @@ def _joined(lines: Sequence[Sequence[TranslatedLine]], nbest: int) -> Translated
     pairs = [pair for outcome in outcomes for pair in outcome.alignments[:1]]
     notes = list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome)))
     others = list(dict.fromkeys(output for output in outputs[1:] if output != outputs[0]))
-    return Translated(outputs[0], others, [*map(json_form.alignment, pairs)], notes)
+    return Translated(outputs[0], others, [*map(alignment, pairs)], notes)
 
 
 def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:
     """Return an output of a line; the last one where it has fewer."""
-    texts = [json_form.output(outcome, rank) for outcome in line]
+    texts = [output(outcome, rank) for outcome in line]
     return " ".join(text for text in texts if text) if len(texts) > 1 else texts[0]
 
 
@@ -176,3 +176,28 @@ def _columns(
     if wanted.weights:
         columns["alignments"] = [one.alignments for one in found]
     return columns
+
+
+def output(outcome: TranslatedLine, rank: int = 0) -> str:
+    """Return an output of a line; its last one if it has fewer. Raises RequestError without any."""
+    if outcome.translation is None:
+        raise invalid(outcome.note)
+    hypotheses = outcome.translation.hypotheses
+    return hypotheses[min(rank, len(hypotheses) - 1)].text
+
+
+def alignment(pair: AlignedPair) -> dict[str, Any]:
+    """Return words, links and weights (J, I); if computed also those of heads (L, H, J, I)."""
+    panel = pair.panels[0]
+    found: dict[str, Any] = {
+        "source": list(pair.source),
+        "target": list(pair.target),
+        "links": sorted(map(list, panel.links)),
+    }
+    if panel.weights is not None:
+        found["weights"] = panel.weights.astype(float).round(3).tolist()
+    if panel.heads is not None:
+        found["heads"] = panel.heads.astype(float).round(3).tolist()
+    if pair.note:
+        found["note"] = pair.note
+    return found

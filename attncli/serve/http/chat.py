@@ -17,12 +17,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.serve.catalogue import CAPTION, CLASSIFY, OfferedModel, ServedDirection
-from attncli.serve.errors import RequestError, invalid
-from attncli.serve.handlers import json_form
-from attncli.serve.handlers.caption import captioned
-from attncli.serve.handlers.classify import detected
+from attncli.serve.http.caption import caption_record, captioned
+from attncli.serve.http.classify import detected
+from attncli.serve.http.documents import event
+from attncli.serve.http.translate import output
 from attncli.serve.models import CaptionJob, ClassifyJob, TranslateJob
-from attncli.serve.requests import Parameters
+from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of, service_of
 from models.text.languages import parse_direction
 
@@ -83,7 +83,7 @@ async def _choices(call: Call, requested: str, prompt: Prompt, count: int) -> li
     direction = await _direction(call, model, languages, prompt.text)
     job = TranslateJob(direction.languages, nbest=count)
     found = await call.run(name, job, prompt.text.split("\n"))
-    ranks = ([json_form.output(line, rank) for line in found] for rank in range(count))
+    ranks = ([output(line, rank) for line in found] for rank in range(count))
     return [[*(f"{part}\n" for part in parts[:-1]), parts[-1]] for parts in ranks]
 
 
@@ -92,7 +92,7 @@ async def _captions(call: Call, model: str, prompt: Prompt, count: int) -> list[
         raise invalid(f"{model} reads images; the message has none")
     job = CaptionJob(nbest=count, attention=False)
     outcome = await captioned(call, prompt.image, model, job)
-    return [[one["text"]] for one in json_form.caption(outcome)["captions"]]
+    return [[one["text"]] for one in caption_record(outcome)["captions"]]
 
 
 async def _direction(call: Call, model: OfferedModel, languages: str, text: str) -> ServedDirection:
@@ -183,9 +183,9 @@ async def _stream(model: str, choices: list[list[str]]) -> AsyncIterator[bytes]:
         for number, part in enumerate(parts):
             delta = {"content": part} if number else {"role": "assistant", "content": part}
             choice = {"index": index, "delta": delta, "finish_reason": None}
-            yield json_form.event({**head, "choices": [choice]})
+            yield event({**head, "choices": [choice]})
         choice = {"index": index, "delta": {}, "finish_reason": "stop"}
-        yield json_form.event({**head, "choices": [choice]})
+        yield event({**head, "choices": [choice]})
     yield b"data: [DONE]\n\n"
 
 

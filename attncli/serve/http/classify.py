@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from attncli.data.lines import ClassifiedLine
 from attncli.documents.document import has_letters
 from attncli.serve.catalogue import CLASSIFY
-from attncli.serve.errors import RequestError
-from attncli.serve.handlers import json_form
 from attncli.serve.models import ClassifyJob
+from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 
 MOST_LABELS = 1000
@@ -41,7 +41,7 @@ async def classify(request: Request) -> Response:
     nbest = given.number("nbest", 5, MOST_LABELS)
     job = ClassifyJob(max(1, nbest), given.flag("attention", True))
     found = await call.run(model.name, job, [" ".join(text.split()) for text in texts])
-    return call.answer([json_form.classification(outcome) for outcome in found])
+    return call.answer([_record(outcome) for outcome in found])
 
 
 async def detect(request: Request) -> Response:
@@ -74,3 +74,17 @@ def _languages(outcome: Any, candidates: Collection[str]) -> list[Detected]:
         return [Detected(known[0].label if known and labels else default, 0.0)]
     languages = [Detected(one.label, round(100 * one.probability, 1)) for one in known]
     return [one for one in languages if one.confidence >= LEAST] or languages[:1]
+
+
+def _record(outcome: ClassifiedLine) -> dict[str, Any]:
+    """Return the labels of a text with their probabilities, and the weights of its words."""
+    if outcome.result is None:
+        raise invalid(outcome.note)
+    result = outcome.result
+    found: dict[str, Any] = {
+        "label": result.label,
+        "labels": [{"label": a, "probability": round(b, 4)} for a, b in result.labels],
+    }
+    if result.words:
+        found["words"] = [{"word": a, "weight": round(b, 4)} for a, b in result.words]
+    return found

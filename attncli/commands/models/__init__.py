@@ -1,1 +1,0 @@
-"""``attn models`` and its sub-commands."""

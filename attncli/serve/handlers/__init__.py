@@ -1,1 +1,0 @@
-"""Handlers of requests: one file per kind of request."""
