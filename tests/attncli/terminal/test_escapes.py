@@ -24,13 +24,8 @@ def test_names_of_images_are_escaped_in_every_format() -> None:
 
 
 def test_cells_of_csv_files_are_no_formulas() -> None:
-    assert [cell(x) for x in ("=1+1", "-x", "a=b", -1.5, None)] == [
-        "'=1+1",
-        "'-x",
-        "a=b",
-        -1.5,
-        None,
-    ]
+    shown = ["'=1+1", "'-x", "a=b", -1.5, None]
+    assert [cell(x) for x in ("=1+1", "-x", "a=b", -1.5, None)] == shown
 
 
 def test_a_damaged_line_of_the_log_is_skipped(tmp_path) -> None:  # type: ignore[no-untyped-def]
