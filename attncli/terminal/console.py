@@ -172,22 +172,19 @@ def _bar(label: str, total: float | None) -> Iterator[ShowProgress]:
 
 @contextmanager
 def _lines(label: str, total: float | None) -> Iterator[ShowProgress]:
-    last_time, last_line, current, last_note = time.monotonic(), "", "", ""
+    said_at, said, at_end = time.monotonic(), "", ""
 
-    def shown(done: float) -> str:
+    def text(done: float, note: str) -> str:
         share = f" {min(100 * done / total, 100):.0f} %" if total else ""
-        return f"{label}{share}{'  ' if last_note else ''}{last_note}"
+        return f"{label}{share}{'  ' if note else ''}{note}"
 
     def advance(done: float, note: str = "") -> None:
-        nonlocal last_time, last_line, current, last_note
-        last_note = note
-        current = shown(done)
-        if time.monotonic() - last_time >= INTERVAL:
-            say(current)
-            last_time, last_line = time.monotonic(), current
+        nonlocal said_at, said, at_end
+        at_end = text(total or done, note)
+        if time.monotonic() - said_at >= INTERVAL:
+            said_at, said = time.monotonic(), text(done, note)
+            say(said)
 
     yield advance
-    if current and total:
-        current = shown(total)
-    if current and current != last_line:
-        say(current)
+    if at_end != said:
+        say(at_end)

@@ -7,7 +7,6 @@ import inspect
 import os
 import re
 import resource
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -111,13 +110,6 @@ def test_settings_are_completed_by_name_with_their_docs() -> None:
     assert all(
         equals for _, equals, _ in (name.partition("=") for name, _ in completion.settings(""))
     )
-
-
-def test_the_completion_shown_is_that_of_the_calling_shell() -> None:
-    line = f"{shlex.quote(sys.executable)} -m attncli --show-completion; exit $?"
-    command = ["bash", "-c", line]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert shown.strip() == program(_ATTN_COMPLETE="source_bash").stdout.strip() != ""
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,6 @@ import pytest
 from attncli.shell.termination import GRACE, Termination
 
 
-def test_signals_are_handled_only_while_a_command_runs() -> None:
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    termination = Termination()
-    termination.handle_signals()
-    assert signal.getsignal(signal.SIGTERM) == termination.interrupt
-    termination.end_process()
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-
-
 def test_only_a_late_second_signal_ends_a_program_during_its_clean_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

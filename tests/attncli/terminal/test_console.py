@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from attncli.terminal import console
@@ -25,20 +23,6 @@ def test_control_characters_are_shown_as_escapes(
 ) -> None:
     console.say(text)
     assert capsys.readouterr().err == shown + "\n"
-
-
-def test_a_stream_that_fails_drops_what_is_written() -> None:
-    class Broken(io.StringIO):
-        def write(self, text: str) -> int:
-            raise OSError(28, "No space left on device")
-
-    stream = console.LossyStream(Broken())
-    assert stream.write("lost") == 4
-    stream.flush()
-    assert not stream.isatty()
-    closed = io.StringIO()
-    closed.close()
-    console.LossyStream(closed).write("lost")
 
 
 @pytest.mark.parametrize("total", [10, None])
