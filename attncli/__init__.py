@@ -9,8 +9,6 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-__version__ = "0.1.0"
-
 OWN = Path(__file__).resolve().parent.parent / "models" / "__init__.py"
 
 
@@ -36,6 +34,7 @@ def import_own_models() -> None:
 import_own_models()
 
 from attncli.interface import load  # noqa: E402  (after our own `models` is imported)
+from attncli.version import __version__  # noqa: E402
 from models import ModelError  # noqa: E402
 
 __all__ = ["ModelError", "__version__", "load"]

@@ -22,11 +22,11 @@ from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.compression import decompressed
 from attncli.data.images.index import FileRange
 from attncli.data.images.named import ImageFile, named_images
+from attncli.data.json import as_json_line
 from attncli.data.lines import Line, decode
 from attncli.data.streams import open_input
 from attncli.data.text.rows import as_rows
 from attncli.data.text.text_files import byte_lines
-from attncli.render.json import as_json_line
 from attncli.terminal.escapes import one_cell
 
 

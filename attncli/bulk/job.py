@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli import __version__
+from attncli.version import __version__
 from models.storage.digests import file_digest
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, Shared, read_settings

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from attncli.bulk.job import DIGEST, Part, Shard
 from attncli.bulk.sources import BulkSource
-from attncli.render.json import as_json_line
+from attncli.data.json import as_json_line
 from models.base.errors import DamagedError
 from models.base.files import replacing, write_bytes, write_errors
 

@@ -19,7 +19,7 @@ from attncli.bulk.job import BulkJob, Shard
 from attncli.bulk.parts import JoinedCounts, PartFolder, join_parts, part_name, state_folder
 from attncli.bulk.sources import BulkSource
 from attncli.bulk.work import ENGINES, Parts
-from attncli.render.json import as_json
+from attncli.data.json import as_json
 from attncli.training.storage.folder import locked
 from models.base.errors import InputError
 from models.base.files import remove_leftovers, write_errors, write_text

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from attncli.data.json import as_json
 from attncli.data.streams import write_stdout
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, listed
@@ -15,7 +16,6 @@ from attncli.jobs.models import Entry, Shown
 from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption
 from attncli.render.columns import columns, size, wrapped
-from attncli.render.json import as_json
 from attncli.terminal.screen import current_screen
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source

@@ -8,7 +8,7 @@ from typing import Any, overload
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.weighted_text import WeightedText, weighted_text
 from attncli.interface.results import framed
-from attncli.render.weighted_text import html, words_in_colour
+from attncli.render.alignment.weighted_text import html, words_in_colour
 from attncli.terminal.screen import current_screen
 from models.base.types import Classification
 from models.inference.classifier import Classifier as LabelModel

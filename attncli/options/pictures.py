@@ -18,7 +18,7 @@ from models.base.errors import ConfigurationError
 
 Drawn = AlignedPair | WeightedText
 ALIGNMENTS = "attncli.render.alignment.writers"
-WEIGHTED_TEXTS = "attncli.render.weighted_text"
+WEIGHTED_TEXTS = "attncli.render.alignment.weighted_text"
 
 
 class Drawing(NamedTuple):
@@ -68,7 +68,7 @@ class Picture:
             return
         writers = import_module(self.writers)
         if name in ("png", "pdf"):
-            from attncli.render.figures import undrawable
+            from attncli.render.alignment.figures import undrawable
 
             if problem := undrawable([text for pair in self.pairs for text in pair.drawn]):
                 console.warn(f"{path}: {problem}")

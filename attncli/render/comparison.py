@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from attncli.data.json import as_json
 from attncli.render.columns import columns
-from attncli.render.json import as_json
 from attncli.render.plots import Strip, strips
 from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict
 from attncli.terminal.escapes import cell

@@ -200,7 +200,7 @@ def _mark_best(axes: Axes, curve: Curve) -> None:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    from attncli.render.figures import saved
+    from attncli.render.alignment.figures import saved
 
     check_picture(path)
     write_bytes(path, saved(figure, path.suffix.lower().removeprefix(".")))

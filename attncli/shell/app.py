@@ -26,12 +26,12 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from attncli import __version__
 from attncli.options.conversion import convert_quickly
 from attncli.shell.removed_options import removed_command, removed_option
 from attncli.shell.termination import Termination
 from attncli.tasks.table import task_commands
 from attncli.terminal import console
+from attncli.version import __version__
 from models.base.errors import ModelError
 
 # A command's place is "module:function". Two words are a command under another command.

@@ -1,1 +1,1 @@
-"""Alignments as text, data and pictures: one writer for each format."""
+"""Alignments and coloured words as text, data and pictures."""

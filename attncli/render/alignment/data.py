@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from attncli.data.json import as_json_line
 from attncli.data.panels import AlignedPair, Panel
-from attncli.render.json import as_json_line
 
 DIGITS = 4
 PLACE = "@DATA@"  # of the pairs in page.html

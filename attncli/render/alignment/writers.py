@@ -38,7 +38,7 @@ class Format(NamedTuple):
 
 
 def _drawn(pairs: Sequence[AlignedPair], kind: str) -> bytes:
-    from attncli.render.figures import draw_alignments
+    from attncli.render.alignment.figures import draw_alignments
 
     return draw_alignments(pairs, kind=kind)
 

@@ -7,11 +7,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from attncli import __version__
 from attncli.documents.registry import suffixes
 from attncli.serve.catalogue import RIGHT_TO_LEFT, OfferedModel, name_of
 from attncli.serve.http.classify import IDENTIFIER
 from attncli.serve.service import service_of
+from attncli.version import __version__
 from models.storage.about import read_card
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from attncli.data.alignments.links import UNKNOWN, Index, Lengths, LinkFile, read_links
+from attncli.data.json import as_json
 from attncli.data.streams import write_stdout
 from attncli.data.text.corpus import read_pairs
 from attncli.jobs import loading
@@ -18,7 +19,6 @@ from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, ReadSettings, Threads, To
 from attncli.render.columns import columns
-from attncli.render.json import as_json
 from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
 from attncli.terminal import console
 from attncli.terminal.plurals import counted

@@ -18,8 +18,8 @@ from attncli.options.line_streams import Input, LineWriter, Output, open_source,
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, HardAttention, PictureSettings, TextBatches, Threads
+from attncli.render.alignment.weighted_text import words_in_colour
 from attncli.render.rows import RowFormat, RowLayout
-from attncli.render.weighted_text import words_in_colour
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.writers import rendered
 from attncli.terminal import console

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from attncli.data.json import as_json
 from attncli.data.lines import Line
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.text.labels import LabelledText, read_labelled
@@ -17,7 +18,6 @@ from attncli.options.evaluation import Json, Save, check_save, read_outputs, sav
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, ReadSettings, Threads
 from attncli.render.columns import columns
-from attncli.render.json import as_json
 from attncli.render.plots import check_picture, confusion_matrices
 from attncli.scoring.labels import LabelEvaluation, LabelScores, score_labels
 from attncli.tasks.classify.lines import classify_lines

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from attncli.data.json import as_json_line
 from attncli.data.panels import AlignedPair, Panel
 from attncli.data.streams import Write, check_output, open_output
 from attncli.options.pictures import Drawing, Picture, check_drawing
@@ -26,7 +27,6 @@ from attncli.render.alignment.terminal import heat_maps
 from attncli.render.columns import columns
 from attncli.render.image_attention import writer_of
 from attncli.render.image_attention.terminal import maps_as_text
-from attncli.render.json import as_json_line
 from attncli.tasks.explain.lines import ExplainedLine
 from attncli.terminal.escapes import printable
 from attncli.terminal.messages import Messages

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attncli.data.json import as_json
 from attncli.render.columns import columns, read_modes, speed_cells
-from attncli.render.json import as_json
 from attncli.scoring.translations import Bucket, Evaluation, MetricScore
 from attncli.terminal.plurals import counted
 

@@ -44,7 +44,7 @@ def check(config: RunConfig) -> None:
     check_limits(config)
     train, data, family = config.train, config.data, config.model.family
     named = f"preset {config.preset} (family {family})"
-    training_source(family).check(config, named)
+    training_source(family).check(data, train, config.tokenizer, named)
     stops_early = train.patience and (data.has_dev or not data.is_given)
     if not (train.steps or train.epochs or train.minutes or stops_early):
         seen = (

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import torch
 
-from attncli import __version__
 from attncli.training.events import Started
 from attncli.training.interfaces import Data, Prepared
 from attncli.training.loggers import LOGGERS, LoggedRun
@@ -21,6 +20,7 @@ from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import Log
 from attncli.training.storage.state import State, restore
 from attncli.training.updates.precision import DTYPES
+from attncli.version import __version__
 from models.base.settings import from_dict, to_dict
 from models.bundle import Bundle, build, sizes_of
 from models.config.tables import AlignConfig

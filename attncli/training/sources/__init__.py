@@ -20,9 +20,9 @@ from models.base.registry import source_name
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import ModelConfig, SearchConfig
+    from models.config.tables import ModelConfig, SearchConfig, TokenizerConfig
 
 
 class TrainingSource:
@@ -54,20 +54,21 @@ class TrainingSource:
         """Return the settings with what the named files imply."""
         return data
 
-    def check(self, config: RunConfig, named: str) -> None:
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
         """Raise ModelError for settings that do not apply to this kind of input.
 
         named: preset and family, for messages.
         """
-        unfit = {f"data.{name}": getattr(config.data, name) for name in self.unfit_data}
-        unfit |= {f"train.{name}": getattr(config.train, name) for name in self.unfit_train}
+        unfit = {f"data.{name}": getattr(data, name) for name in self.unfit_data}
+        unfit |= {f"train.{name}": getattr(train, name) for name in self.unfit_train}
         for name, value in unfit.items():
             if value:
                 raise ModelError(f"{name} for {named}", f"{self.unit} alone, or another preset")
-        metric = config.train.metric
-        if metric not in ("auto", "loss", *self.metrics):
+        if train.metric not in ("auto", "loss", *self.metrics):
             raise ModelError(
-                f"train.metric={metric} for {named}", f"{', '.join(self.metrics)} or loss"
+                f"train.metric={train.metric} for {named}", f"{', '.join(self.metrics)} or loss"
             )
 
     def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:

@@ -94,7 +94,7 @@ def test_captioners_share_an_image_network_in_a_folder(
 def test_show_prints_facts_and_card(packed: Path, tmp_path: Path, attn: Attn) -> None:
     card = tmp_path / "card.md"
     card.write_text("# Small\n\nKnows little.\n")
-    pack(add(packed), tmp_path / "carded.zip", Packing(card=str(card)))
+    pack(add(packed), tmp_path / "carded.zip", Packing(card=card))
     add(tmp_path / "carded.zip")
     out = attn("models", "show", "carded").out
     assert "# languages: en, de\n# score: BLEU 1\n# licence: CC0\n" in out

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from attncli.render.json import as_json_line
+from attncli.data.json import as_json_line
 from attncli.terminal.screen import TRUE_COLOUR, Screen, colours_of, current_screen
 
 

@@ -13,8 +13,8 @@ from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig
-    from models.config.tables import ModelConfig
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from models.config.tables import ModelConfig, TokenizerConfig
 
 
 class ImageTraining(TrainingSource):
@@ -49,16 +49,17 @@ class ImageTraining(TrainingSource):
             return replace(data, dev_captions=data.captions)
         return data
 
-    def check(self, config: RunConfig, named: str) -> None:
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
         """Refuse texts, images without captions, and captions without images."""
-        super().check(config, named)
-        data = config.data
+        super().check(data, train, tokenizer, named)
         if bool(data.images) != bool(data.captions):
             found, missing = ("images", "captions") if data.images else ("captions", "images")
             raise ModelError(
                 f"data.{found} without data.{missing}", "both", f"give --{missing} too"
             )
-        if bool(data.regions) != bool(config.train.attention.regions):
+        if bool(data.regions) != bool(train.attention.regions):
             raise ModelError("one of data.regions and train.attention.regions", "both")
         for name in ("dev_captions", "regions"):
             if getattr(data, name) and not data.captions:

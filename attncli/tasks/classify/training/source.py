@@ -12,8 +12,9 @@ from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
+    from models.config.tables import TokenizerConfig
 
 
 class LabelTraining(TrainingSource):
@@ -36,12 +37,14 @@ class LabelTraining(TrainingSource):
         """Return the path of the labelled texts."""
         return (data.labels,) if data.labels else ()
 
-    def check(self, config: RunConfig, named: str) -> None:
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
         """Refuse other data, and settings that have no effect on labels."""
-        super().check(config, named)
-        if config.train.attention.coverage != "none":
+        super().check(data, train, tokenizer, named)
+        if train.attention.coverage != "none":
             raise ModelError(f"train.attention.coverage for {named}", "none")
-        if config.data.dev_labels and not config.data.labels:
+        if data.dev_labels and not data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
 
     def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:

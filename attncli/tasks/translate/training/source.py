@@ -17,9 +17,9 @@ from models.text.tokenizer import check_joint
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig
+    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import SearchConfig
+    from models.config.tables import SearchConfig, TokenizerConfig
 
 
 class TextTraining(TrainingSource):
@@ -56,14 +56,15 @@ class TextTraining(TrainingSource):
             dev_corpora=with_absolute_paths(data.dev_corpora),
         )
 
-    def check(self, config: RunConfig, named: str) -> None:
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
         """Refuse settings of other kinds, and incomplete sets of files."""
-        super().check(config, named)
-        data = config.data
+        super().check(data, train, tokenizer, named)
         check_files(data)
         check_corpora(data.corpora, name="data.corpora", most=2)
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
-        check_examples(config)
+        check_examples(data, train, tokenizer)
 
     def fingerprints(self, data: DataConfig) -> dict[str, str]:
         """Return a hash of training and dev files, or of the corpora."""
@@ -103,9 +104,8 @@ class TextTraining(TrainingSource):
         return f"{sizes.source:,} source and {sizes.target:,} target tokens"
 
 
-def check_examples(config: RunConfig) -> None:
+def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig) -> None:
     """Raise ModelError for corpora, or variations of examples, that do not fit the run."""
-    data, tokenizer = config.data, config.tokenizer
     if data.corpora and (data.train or data.dev):
         raise ModelError(
             f"corpora and the file {(*data.train, *data.dev)[0]}",
@@ -120,7 +120,7 @@ def check_examples(config: RunConfig) -> None:
         )
     check_joint(tokenizer)
     kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}
-    if config.train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
+    if train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
         raise ModelError(
             f"train.subword_sampling with tokens of kind {' and '.join(sorted(kinds))}",
             "subwords of one kind: tokenizer.kind=unigram or bpe",
@@ -160,10 +160,12 @@ class RowTraining(TextTraining):
         """Return False, because the option that names a table of rows also names sentence pairs."""
         return False
 
-    def check(self, config: RunConfig, named: str) -> None:
+    def check(
+        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
+    ) -> None:
         """Refuse settings of texts with one source, and several tables."""
-        super().check(config, named)
-        if (files := len(config.data.train)) > 1:
+        super().check(data, train, tokenizer, named)
+        if (files := len(data.train)) > 1:
             raise ModelError(f"{files} training files for {named}", "one table of rows")
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:

@@ -14,8 +14,8 @@ import pytest
 
 from attncli.data.alignments.links import read_links
 from attncli.data.panels import AlignedPair, Panel
+from attncli.render.alignment.figures import undrawable
 from attncli.render.alignment.writers import FORMATS, Style, format_of, written
-from attncli.render.figures import undrawable
 from models.base.errors import ModelError
 
 WEIGHTS = numpy.array([[0.9, 0.1], [0.25, 0.75], [0.5, 0.0]])

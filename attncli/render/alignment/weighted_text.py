@@ -160,7 +160,7 @@ def written(texts: Sequence[WeightedText], name: str) -> bytes:
     """Return a picture of texts in a format, whose name and limits are those of alignments."""
     if name in WRITERS:
         return WRITERS[name](texts)
-    from attncli.render.figures import draw_words
+    from attncli.render.alignment.figures import draw_words
 
     return draw_words(texts, kind=name)
 

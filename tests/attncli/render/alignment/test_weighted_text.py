@@ -8,9 +8,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from attncli.data.weighted_text import WeightedText, WeightRow
+from attncli.render.alignment.figures import undrawable
 from attncli.render.alignment.svg import shade
-from attncli.render.figures import undrawable
-from attncli.render.weighted_text import Measures, laid_out, written
+from attncli.render.alignment.weighted_text import Measures, laid_out, written
 
 ONE = WeightedText(3, ("play", "<jazz>", "&"), (WeightRow("", (0.2, 0.4, 0.0)),), "music (98 %)")
 HEADS = ONE._replace(rows=(WeightRow("head 1", (1.0, 0, 0)), WeightRow("head 2", (0, 0, 1.0))))

@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from attncli.data.panels import AlignedPair, Panel
 from attncli.data.weighted_text import WeightedText
 from attncli.render.alignment.svg import LINK, shade
-from attncli.render.weighted_text import Measures, laid_out
+from attncli.render.alignment.weighted_text import Measures, laid_out
 from attncli.terminal.width import is_right_to_left, without_controls
 
 if TYPE_CHECKING:
