@@ -241,11 +241,8 @@ class Uppercase:
             raise RuntimeError("out of memory")
         return [RecordResult(record.upper().encode(), record.upper()) for record in records]
 
-    def failure(self, record: str, error: str) -> RecordResult:
+    def failed(self, record: str, error: str) -> RecordResult:
         return RecordResult(b"", None, error)
-
-    def result(self, outcome: RecordResult) -> RecordResult:
-        return outcome
 
 
 def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
