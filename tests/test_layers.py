@@ -34,6 +34,7 @@ ROOMS = [  # each may import those above it in this list
     "models.explain",
     "models.onnx",
     "models",
+    "attncli.version",
     "attncli.tasks.table",
     "attncli.terminal",
     "attncli.tags",
