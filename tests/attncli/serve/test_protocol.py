@@ -168,7 +168,8 @@ def test_keys(start: Start, keys: Path) -> None:
     given = {"q": "Hello.", "source": "en", "target": "de"}
     refused = post(url, **given)
     assert refused.status_code == 403 and refused.json() == {"error": "Invalid API key"}
-    assert post(url, **given, api_key="wrong").status_code == 403
+    for wrong in ("wrong", "# people", "é", 5):
+        assert post(url, **given, api_key=wrong).status_code == 403
     assert post(url, **given, api_key="secret-2").status_code == 200
     assert post(url, **given, apiKey="secret-1").status_code == 200
     bearer = {"Authorization": "Bearer secret-1"}
