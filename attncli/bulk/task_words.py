@@ -16,7 +16,7 @@ import typer
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import bulk_task
-from attncli.data.text.glossary import read_glossary
+from attncli.data.text.tables import read_glossary
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import TASKS
 from models.base.errors import ConfigurationError

@@ -1,4 +1,4 @@
-"""Aligned pairs: units of both sides, and the weights and links between them."""
+"""What is drawn: aligned pairs, texts whose words have weights, and samples of a training run."""
 
 from __future__ import annotations
 
@@ -40,3 +40,60 @@ class AlignedPair(NamedTuple):
     def drawn(self) -> tuple[str, ...]:
         """The texts of a picture of the pair."""
         return self.source + self.target
+
+
+class WeightRow(NamedTuple):
+    """A weight for each word."""
+
+    name: str  # of the head; empty if there is only one row
+    weights: tuple[float, ...]
+
+    @property
+    def shades(self) -> list[float]:
+        """The weights as shares of the largest, from 0 to 1."""
+        largest = max(self.weights, default=0.0) or 1.0
+        return [weight / largest for weight in self.weights]
+
+
+class WeightedText(NamedTuple):
+    """The words of a line, their weights, and the label of the line."""
+
+    number: int  # of the line, from 1
+    words: tuple[str, ...]
+    rows: tuple[WeightRow, ...]
+    label: str = ""  # with its probability
+    note: str = ""  # why there is no label; empty if there is one
+
+    @property
+    def title(self) -> str:
+        """The number of the line, and its label or note."""
+        return f"{self.number}  {self.label or self.note}".rstrip()
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The texts of a picture of the line."""
+        return (*self.words, self.title)
+
+
+class ShownExample(NamedTuple):
+    """A dev example and the model's output for it."""
+
+    source: str  # a text, or the name of an image
+    reference: str
+    output: str
+    image: str = ""  # data URL of a small copy of the image; "" for texts
+    attention: str = ""  # HTML of an attention map; "" for none
+
+
+class SampledEvaluation(NamedTuple):
+    """The samples of one evaluation."""
+
+    step: int  # updates done
+    score: str  # with its name, as in "BLEU 31.20"
+    samples: tuple[ShownExample, ...]
+
+
+def spread(total: int, count: int) -> list[int]:
+    """Return at most `count` indices below `total`, evenly spaced from 0."""
+    count = min(count, total)
+    return [number * total // count for number in range(count)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from itertools import accumulate
 from typing import NamedTuple
@@ -66,38 +66,52 @@ def read(content: str, options: DocumentOptions) -> Document:
 
 def read_span(content: str, start: int, end: int) -> tuple[list[DocumentSegment], list[Kept]]:
     """Return the segments of a part of the content, and what is left as it is."""
-    found = _Positions(content[start:end]).events
-    ends = [*(event.start for event in found[1:]), end - start]
-    events = (
-        event._replace(start=start + event.start, end=start + behind)
-        for event, behind in zip(found, ends, strict=False)
-    )
-    return _Reader(content).result(events)
+    reader = _Reader(content, start, end)
+    return reader.segments, reader.kept
 
 
-class _Reader:
-    """Collector of the segments of a page, event by event."""
+class _Reader(HTMLParser):
+    """Collector of the segments of a part of the content, event by event.
 
-    def __init__(self, content: str) -> None:
+    An event begins where the parser reports it, and ends where the next one begins.
+    """
+
+    def __init__(self, content: str, start: int, end: int) -> None:
+        super().__init__(convert_charrefs=False)
         self.content = content
         self.segments: list[DocumentSegment] = []
         self.kept: list[Kept] = []
         self.run: list[Piece] = []
+        self.last: PageEvent | None = None  # the event that has begun
         self.skipped: PageEvent | None = None  # the element that is being skipped
         self.depth = 0  # elements of its name that are open
-
-    def result(self, events: Iterator[PageEvent]) -> tuple[list[DocumentSegment], list[Kept]]:
-        """Return the segments and the kept parts of a page."""
-        for event in events:
-            if self.skipped:
-                self._skip(event, self.skipped)
-            elif event.kind == "open" and (kind := _skipped(event)):
-                self.skipped, self.depth = event, 1
-                self.kept.append(Kept(event.start, kind))
-            else:
-                self._take(event)
+        text = content[start:end]
+        sizes = (len(line) + 1 for line in text.split("\n"))
+        self.lines = [*accumulate(sizes, initial=start)]  # where each begins
+        _check_ends(text)
+        self.feed(text)
+        self.close()
+        self._end(end)
         self._flush()
-        return self.segments, self.kept
+
+    def _add(self, kind: str, name: str = "", attributes: Attributes = ()) -> None:
+        line, column = self.getpos()
+        at = self.lines[line - 1] + column
+        self._end(at)
+        self.last = PageEvent(kind, at, at, name, attributes)
+
+    def _end(self, at: int) -> None:
+        """Read the event that ends at a position."""
+        event = self.last and self.last._replace(end=at)
+        if event is None:
+            return
+        if self.skipped:
+            self._skip(event, self.skipped)
+        elif event.kind == "open" and (kind := _skipped(event)):
+            self.skipped, self.depth = event, 1
+            self.kept.append(Kept(event.start, kind))
+        else:
+            self._take(event)
 
     def _take(self, event: PageEvent) -> None:
         if INLINE.fullmatch(event.name) or event.kind in ("text", "entity", "comment"):
@@ -126,44 +140,6 @@ class _Reader:
         if segment:
             self.segments.append(segment)
         self.run = []
-
-
-def _skipped(event: PageEvent) -> str:
-    """Return the kind of an element that is not translated; empty if it is."""
-    if event.name in SKIPPED:
-        return SKIPPED[event.name]
-    values = {name: (value or "").lower() for name, value in event.attributes}
-    marked = values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
-    return UNTRANSLATED if marked else ""
-
-
-def _piece(content: str, event: PageEvent) -> Piece:
-    start, end = event.start, event.end
-    raw = content[start:end]
-    if event.kind in ("text", "entity"):
-        return Piece("text", start, end, raw, html.unescape(raw) if event.kind == "entity" else raw)
-    if event.name.partition("\x1f")[0] == "br":
-        return Piece("break", start, end, raw, "", event.name)
-    kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
-    return Piece(kinds.get(event.kind, "void"), start, end, raw, "", event.name)
-
-
-class _Positions(HTMLParser):
-    """The events of a text with the position where each begins."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=False)
-        self.events: list[PageEvent] = []
-        self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-        self._text = text
-        _check_ends(text)
-        self.feed(text)
-        self.close()
-
-    def _add(self, kind: str, name: str = "", attributes: Attributes = ()) -> None:
-        line, column = self.getpos()
-        at = self._lines[line - 1] + column
-        self.events.append(PageEvent(kind, at, at, name, attributes))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._add("empty" if EMPTY.fullmatch(tag) else "open", tag, attrs)
@@ -201,6 +177,26 @@ class _Positions(HTMLParser):
         if self.rawdata.startswith(CDATA, i):
             return super().parse_marked_section(i, report)
         return self.parse_bogus_comment(i, report)
+
+
+def _skipped(event: PageEvent) -> str:
+    """Return the kind of an element that is not translated; empty if it is."""
+    if event.name in SKIPPED:
+        return SKIPPED[event.name]
+    values = {name: (value or "").lower() for name, value in event.attributes}
+    marked = values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
+    return UNTRANSLATED if marked else ""
+
+
+def _piece(content: str, event: PageEvent) -> Piece:
+    start, end = event.start, event.end
+    raw = content[start:end]
+    if event.kind in ("text", "entity"):
+        return Piece("text", start, end, raw, html.unescape(raw) if event.kind == "entity" else raw)
+    if event.name.partition("\x1f")[0] == "br":
+        return Piece("break", start, end, raw, "", event.name)
+    kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
+    return Piece(kinds.get(event.kind, "void"), start, end, raw, "", event.name)
 
 
 def _check_ends(text: str) -> None:

@@ -21,8 +21,8 @@ class Row(NamedTuple):
 
 
 FORMATS = {
-    "srt": Row("attncli.documents.srt:read", (".srt",)),
-    "vtt": Row("attncli.documents.vtt:read", (".vtt",)),
+    "srt": Row("attncli.documents.subtitles:read_srt", (".srt",)),
+    "vtt": Row("attncli.documents.subtitles:read_vtt", (".vtt",)),
     "markdown": Row("attncli.documents.markdown:read", (".md", ".markdown")),
     "html": Row("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
     "csv": Row("attncli.documents.csv_table:read", (".csv", ".tsv")),

@@ -1,15 +1,20 @@
-"""Subtitles as blocks of text lines, common to SRT and WebVTT."""
+r"""Subtitles: SubRip and WebVTT. Either has lines of times, each with lines of text behind it.
+
+SubRip has ``<i>`` and ``{\an8}`` in its texts, and may lack blank lines between subtitles. WebVTT
+has more kinds of tags, entities, notes and styles.
+"""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
+from operator import or_
 from typing import NamedTuple
 
-from attncli.documents.document import DocumentSegment
-from attncli.documents.inline import Piece, PieceKind, inline_segment, text_piece
+from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
+from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, text_piece
 from attncli.documents.wrap import balanced
 
 SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak
@@ -17,6 +22,12 @@ BRACKETS = ("[]", "()", "♪♪")  # around a sound, a remark or a song
 
 SENTENCE_END = re.compile(r"[.!?…][\"'”»)]*(?:</\w+>)*\s*$")
 LINE_END = re.compile(r"\r\n|\n|\r")
+SRT_TIME = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+.*")
+SRT_TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z]+)(?:\s[^<>]*)?>|\{\\[^{}]*\}|\\[Nnh]")
+VTT_TAG = re.compile(
+    r"<(?P<close>/)?(?P<name>[A-Za-z]+)[^<>]*>|<[^<>]*>|&[A-Za-z]+;|&#[xX]?[0-9A-Fa-f]+;"
+)
+VTT_KEPT = {"NOTE": "notes", "STYLE": "styles", "REGION": "regions"}
 
 
 class TextLine(NamedTuple):
@@ -24,6 +35,40 @@ class TextLine(NamedTuple):
 
     start: int
     end: int
+
+
+def read_srt(content: str, options: DocumentOptions) -> Document:
+    """Return the text of SubRip subtitles: the lines after the first times, without numbers."""
+    lines = lines_of(content)
+    texts = [content[line.start : line.end] for line in lines]
+    times = [SRT_TIME.fullmatch(text) is not None for text in texts]
+    rows = zip(texts, times, [*times[1:], False], accumulate(times, or_), strict=True)
+    is_text = [
+        begun and not time and not (text.strip().isdigit() and time_follows)
+        for text, time, time_follows, begun in rows
+    ]
+    segments = (
+        segment
+        for run in text_runs(content, lines, is_text)
+        for segment in cue_segments(content, run, SRT_TAG, lambda text: text.replace("-->", "->"))
+    )
+    return Document(content, tuple(segments))
+
+
+def read_vtt(content: str, options: DocumentOptions) -> Document:
+    """Return the text of WebVTT subtitles; notes are not translated."""
+    lines = lines_of(content)
+    segments: list[DocumentSegment] = []
+    kept: list[Kept] = []
+    for run in text_runs(content, lines, [True] * len(lines)):
+        texts = [content[line.start : line.end] for line in run]
+        times = next((n for n, text in enumerate(texts) if "-->" in text), None)
+        word = texts[0].split()[0]
+        if times is not None and run[times + 1 :]:
+            segments += cue_segments(content, run[times + 1 :], VTT_TAG, escaped)
+        elif times is None and word in VTT_KEPT:
+            kept.append(Kept(run[0].start, VTT_KEPT[word]))
+    return Document(content, tuple(segments), tuple(kept))
 
 
 def lines_of(content: str) -> list[TextLine]:

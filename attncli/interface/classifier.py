@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any, overload
 
 from attncli.data.lines import ClassifiedLine, Line
-from attncli.data.weighted_text import WeightedText, weighted_text
+from attncli.data.panels import WeightedText
 from attncli.interface.results import framed
-from attncli.render.alignment.weighted_text import html, words_in_colour
+from attncli.render.alignment.weighted_text import html, weighted_text, words_in_colour
 from attncli.terminal.screen import current_screen
 from models.base.types import Classification
 from models.inference.classifier import Classifier as LabelModel

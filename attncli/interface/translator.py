@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, overload
 
-from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair
+from attncli.data.text.corpus import PairLine
 from attncli.interface.results import RankedOutputs, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps

@@ -10,9 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.panels import AlignedPair
+from attncli.data.panels import AlignedPair, WeightedText
 from attncli.data.streams import check_output, open_output
-from attncli.data.weighted_text import WeightedText
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attncli.data.panels import AlignedPair, Panel
-from attncli.data.training_samples import SampledEvaluation
+from attncli.data.panels import AlignedPair, Panel, SampledEvaluation
 from attncli.render.alignment.svg import svg
 from attncli.render.image_attention.page import escaped
 from models.base.types import Link

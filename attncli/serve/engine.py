@@ -2,7 +2,7 @@
 
 Requests that arrive while a batch runs form the next batch; the thread never waits for more.
 Urgent work comes before bulk work. Bulk work becomes urgent after PATIENCE seconds. Work is dropped
-if its client has gone (its future is cancelled) or if its time limit has passed.
+if its future is cancelled, because its client has gone or its time limit has passed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from attncli.serve.models import ModelJob, ServedModel
-from attncli.serve.requests import SECONDS, RequestError, too_slow
+from attncli.serve.requests import SECONDS, RequestError
 from models.base.errors import DamagedError, ModelError, NotFoundError, ResourceError
 
 BATCH = 64  # inputs of one batch
@@ -30,7 +30,6 @@ class Work(NamedTuple):
     inputs: Sequence[Any]
     results: Future[Sequence[Any]]
     since: float  # by time.monotonic
-    limit: float  # seconds
 
 
 class ModelThread:
@@ -64,10 +63,10 @@ class ModelThread:
         return self._model is not None
 
     def submit(
-        self, job: ModelJob, inputs: Sequence[Any], *, limit: float, urgent: bool = True
+        self, job: ModelJob, inputs: Sequence[Any], *, urgent: bool = True
     ) -> Future[Sequence[Any]]:
         """Add work; return the future of its results. Raises RequestError if too much waits."""
-        work = Work(job, inputs, Future(), time.monotonic(), limit)
+        work = Work(job, inputs, Future(), time.monotonic())
         with self._changed:
             if self.waiting >= self._most:  # drop the work of clients that have gone
                 self._urgent, self._bulk = (
@@ -119,7 +118,7 @@ class ModelThread:
                 work = queue.popleft()
                 if batch and (work.job != batch[0].job or size + len(work.inputs) > BATCH):
                     queue.append(work)  # after one turn, the queue is in its order again
-                elif _is_wanted(work):
+                elif work.results.set_running_or_notify_cancel():
                     batch.append(work)
                     size += len(work.inputs)
         return batch
@@ -144,16 +143,6 @@ class ModelThread:
             rest = iter(results)
             for work in batch:
                 work.results.set_result([next(rest) for _ in work.inputs])
-
-
-def _is_wanted(work: Work) -> bool:
-    """Return False for work whose client has gone, or whose time is over."""
-    if not work.results.set_running_or_notify_cancel():
-        return False
-    if time.monotonic() - work.since > work.limit:
-        work.results.set_exception(too_slow(work.limit))
-        return False
-    return True
 
 
 def _as_request_error(error: Exception) -> Exception:

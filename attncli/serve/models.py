@@ -12,10 +12,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from attncli.data.alignments.pairs import PairLine
 from attncli.data.images.named import ImageFile
 from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
+from attncli.data.text.corpus import PairLine
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of

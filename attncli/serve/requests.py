@@ -34,11 +34,6 @@ def invalid(message: str) -> RequestError:
     return RequestError(400, f"Invalid request: {message}")
 
 
-def too_slow(seconds: float) -> RequestError:
-    """Return the error for a request that was not done in time."""
-    return RequestError(503, f"Not done within {seconds:g} seconds", SECONDS)
-
-
 class Parameters(NamedTuple):
     """The parameters of a request. Every getter raises RequestError for a wrong type."""
 

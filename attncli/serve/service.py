@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
@@ -22,11 +23,12 @@ from attncli.serve.engine import ModelThread
 from attncli.serve.models import ModelJob, ServedModel
 from attncli.serve.options import ServeOptions
 from attncli.serve.requests import (
+    SECONDS,
     Parameters,
+    RequestError,
     in_time,
     invalid,
     read_parameters,
-    too_slow,
     while_connected,
 )
 
@@ -61,19 +63,23 @@ class Service:
     ) -> AsyncIterator[Sequence[Any]]:
         """Yield the results of inputs in order, in pieces between which others are served.
 
-        times: multiple of the time limit that each piece has.
+        times: multiple of the time limit. Raises RequestError if too many requests wait, or after
+        the time limit. Work that is no longer needed is dropped.
         """
         engine, limit = self._engine(model), self.options.time_limit * times
+        until = time.monotonic() + limit
+        late = RequestError(503, f"Not done within {limit:g} seconds", SECONDS)
         urgent = len(inputs) <= URGENT
         parts = iter([inputs[at : at + SLICE] for at in range(0, len(inputs), SLICE)])
         ahead: deque[Future[Sequence[Any]]] = deque()
         try:
             while True:
                 for part in islice(parts, AHEAD - len(ahead)):
-                    ahead.append(engine.submit(job, part, limit=limit, urgent=urgent))
+                    ahead.append(engine.submit(job, part, urgent=urgent))
                 if not ahead:
                     return
-                yield await asyncio.wrap_future(ahead[0])
+                result = asyncio.wrap_future(ahead[0])
+                yield await in_time(result, until - time.monotonic(), late)
                 ahead.popleft()
         finally:
             for piece in ahead:
@@ -159,22 +165,16 @@ class Call(NamedTuple):
         return JSONResponse(records if self.is_list else records[0])
 
     async def run(self, model: str, job: ModelJob, inputs: Sequence[Any]) -> list[Any]:
-        """Return one result per input. Raises ClientDisconnect if the client has gone.
+        """Return one result per input; see `Service.results` and `gather`."""
+        return await self.gather(self.service.results(model, job, inputs))
 
-        Raises RequestError if too many wait, or after the time limit. Work that is no longer
-        needed is dropped.
-        """
-        results = self.service.results(model, job, inputs)
-        return await self.within(results, self.service.options.time_limit)
-
-    async def within(self, pieces: AsyncIterator[Sequence[Any]], seconds: float) -> list[Any]:
-        """Return the results of all pieces; raise RequestError if they take longer."""
+    async def gather(self, pieces: AsyncIterator[Sequence[Any]]) -> list[Any]:
+        """Return the results of all pieces. Raises ClientDisconnect if the client has gone."""
 
         async def gathered() -> list[Any]:
             return [result async for piece in pieces for result in piece]
 
-        work = in_time(gathered(), seconds, too_slow(seconds))
-        return await while_connected(self.request, work)
+        return await while_connected(self.request, gathered())
 
 
 def service_of(request: Request) -> Service:

@@ -13,8 +13,8 @@ import numpy as np
 from torch import Tensor
 
 from attncli.data.batching import Examples
+from attncli.data.panels import ShownExample
 from attncli.data.text.tokens import Dropped
-from attncli.data.training_samples import ShownExample
 from attncli.training.events import Scores
 from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attncli.documents import html_page
 from attncli.documents.document import Document, DocumentOptions, Texts, reassemble
-from attncli.documents.packed.archive import Archive, read_archive, write_archive
+from attncli.documents.packed import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
 
 PAGES = (".xhtml", ".html", ".htm")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from attncli.documents.document import Document, DocumentSegment, Texts, reassemble
 from attncli.documents.inline import Piece, PieceKind, inline_segment
-from attncli.documents.packed.archive import Archive, read_archive, write_archive
+from attncli.documents.packed import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
 
 BEGIN, END = "\ue000", "\ue001"

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
 from matplotlib.patches import Rectangle
 
-from attncli.data.panels import AlignedPair, Panel
-from attncli.data.weighted_text import WeightedText
+from attncli.data.panels import AlignedPair, Panel, WeightedText
 from attncli.render.alignment.svg import LINK, shade
 from attncli.render.alignment.weighted_text import Measures, laid_out
 from attncli.terminal.width import is_right_to_left, without_controls

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from attncli.data.weighted_text import WeightedText, WeightRow
+from attncli.data.lines import ClassifiedLine
+from attncli.data.panels import WeightedText, WeightRow
 from attncli.render.alignment.svg import safe, shade, svg_file
 from attncli.render.alignment.terminal import coloured
 from attncli.terminal.screen import Screen
@@ -62,6 +63,20 @@ class PlacedText(NamedTuple):
     width: float = 0.0  # of a word
     weight: float = 0.0  # of a word
     shade: float | None = None  # of a word; None: a title or a name
+
+
+def weighted_text(outcome: ClassifiedLine) -> WeightedText:
+    """Return a classified line as it is drawn."""
+    number, result = outcome.line.number, outcome.result
+    if result is None or not result.labels:
+        return WeightedText(number, (), (), note=outcome.note)
+    label, probability = result.labels[0]
+    rows = [WeightRow(f"head {n}", weights) for n, weights in enumerate(result.heads, 1)]
+    mean = WeightRow("", tuple(weight for _, weight in result.words))
+    words = tuple(word for word, _ in result.words)
+    return WeightedText(
+        number, words, tuple(rows) or (mean,), f"{label} ({100 * probability:.0f} %)"
+    )
 
 
 def laid_out(

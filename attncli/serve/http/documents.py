@@ -86,8 +86,7 @@ async def translate_file(request: Request) -> Response:
     upload = await _upload(call)
     if "text/event-stream" in request.headers.get("accept", ""):
         return StreamingResponse(_events(call, upload), media_type="text/event-stream")
-    pieces = _pieces(call, upload.document, upload.direction)
-    outcomes = await call.within(pieces, call.service.options.time_limit * DOCUMENT_TIMES)
+    outcomes = await call.gather(_pieces(call, upload.document, upload.direction))
     return JSONResponse({"translatedFileUrl": await _kept(upload, outcomes, request)})
 
 

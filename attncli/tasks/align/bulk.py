@@ -8,9 +8,9 @@ from typing import Any
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import BulkTask, RecordResult
-from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
 from attncli.data.panels import AlignedPair
+from attncli.data.text.corpus import pair_of
 from attncli.options.settings import GivenSettings
 from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, Style, written

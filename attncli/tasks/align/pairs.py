@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.alignments.pairs import PairLine
 from attncli.data.panels import AlignedPair, Panel
+from attncli.data.text.corpus import PairLine
 from models.base.errors import ModelError
 from models.base.settings import merged
 from models.config.tables import MAX_BATCH_TOKENS

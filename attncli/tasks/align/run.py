@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.data.alignments.external import read_external_alignments
-from attncli.data.alignments.pairs import PairLine, pairs_of_files, pairs_of_lines
 from attncli.data.lines import input_chunks
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import open_input, open_output
+from attncli.data.text.corpus import PairLine, pairs_of_files, pairs_of_lines
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.pictures import Drawing, Picture

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from attncli.data.streams import check_output
-from attncli.data.weighted_text import weighted_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
@@ -18,7 +17,7 @@ from attncli.options.line_streams import Input, LineWriter, Output, open_source,
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, HardAttention, PictureSettings, TextBatches, Threads
-from attncli.render.alignment.weighted_text import words_in_colour
+from attncli.render.alignment.weighted_text import weighted_text, words_in_colour
 from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.classify.writers import rendered

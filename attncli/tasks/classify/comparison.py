@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.data.text.labels import read_labelled
+from attncli.data.text.tables import read_labelled
 from attncli.jobs.compared import (
     ComparedData,
     ComparedFiles,

@@ -11,7 +11,7 @@ import typer
 from attncli.data.json import as_json
 from attncli.data.lines import Line
 from attncli.data.streams import check_output, write_stdout
-from attncli.data.text.labels import LabelledText, read_labelled
+from attncli.data.text.tables import LabelledText, read_labelled
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import Json, Save, check_save, read_outputs, save_outputs

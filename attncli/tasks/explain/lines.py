@@ -8,9 +8,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import torch
 
-from attncli.data.alignments.pairs import pair_of
 from attncli.data.images.named import listed_images
 from attncli.data.lines import Line, input_chunks
+from attncli.data.text.corpus import pair_of
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.render.image_attention.maps import AttentionMaps

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from attncli.data.streams import check_output
-from attncli.data.text.glossary import read_glossary
+from attncli.data.text.tables import read_glossary
 from attncli.jobs.loading import OpenOptions, row_inputs
 from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.jobs.text_arguments import check_texts

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from attncli.data.training_samples import SampledEvaluation, ShownExample
+from attncli.data.panels import SampledEvaluation, ShownExample
 from attncli.render.image_attention.page import STYLE
 from attncli.render.training_samples import samples_page
 from attncli.training.events import Evaluated

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from attncli.documents import packed
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.packed import archive
 from attncli.documents.registry import PACKED, format_of, read_document
 from attncli.tasks.translate import documents
 from models.base.errors import ModelError
@@ -190,7 +190,7 @@ def test_damaged_files_are_refused(name: str) -> None:
 
 
 def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(packed, "UNPACKED_BYTES", 1000)
     with pytest.raises(ModelError, match="unpacked"):
         read("docx")
 

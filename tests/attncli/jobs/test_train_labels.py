@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.text.labels import LabelledText, read_labelled, set_aside
+from attncli.data.text.tables import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.data import LabelSplits, learn
 from attncli.training.events import Evaluated, FinalModel, Started

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.data.training_samples import SampledEvaluation, ShownExample
+from attncli.data.panels import SampledEvaluation, ShownExample
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.run.samples import (

@@ -156,12 +156,20 @@ def test_limits_of_text_body_and_pixels(start: Start) -> None:
     assert httpx.post(f"{url}/caption", files={"file": image.getvalue()}).status_code == 413
 
 
+def test_a_request_that_is_not_done_in_time_is_refused(start: Start) -> None:
+    url = start(time_limit=0.001)
+    answer = post(url, q="Hello.", source="en", target="de")
+    assert answer.status_code == 503 and answer.headers["Retry-After"]
+    assert answer.json() == {"error": "Not done within 0.001 seconds"}
+
+
 def test_keys(start: Start, keys: Path) -> None:
     url = start(api_keys=keys)
     given = {"q": "Hello.", "source": "en", "target": "de"}
     refused = post(url, **given)
     assert refused.status_code == 403 and refused.json() == {"error": "Invalid API key"}
-    assert post(url, **given, api_key="wrong").status_code == 403
+    for wrong in ("wrong", "# people", "é", 5):
+        assert post(url, **given, api_key=wrong).status_code == 403
     assert post(url, **given, api_key="secret-2").status_code == 200
     assert post(url, **given, apiKey="secret-1").status_code == 200
     bearer = {"Authorization": "Bearer secret-1"}

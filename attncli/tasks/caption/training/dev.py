@@ -12,7 +12,7 @@ import torch
 
 from attncli.data.images.caption_examples import ImageInputs
 from attncli.data.images.index import open_images
-from attncli.data.training_samples import ShownExample, spread
+from attncli.data.panels import ShownExample, spread
 from attncli.render.image_attention.maps import attention_maps
 from attncli.render.image_attention.page import figure, jpeg_url
 from attncli.scoring.captions import bleu4, cider

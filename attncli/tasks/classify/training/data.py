@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from attncli.data.dev_split import described
 from attncli.data.text import tokens
-from attncli.data.text.labels import LabelledText, check_order, read_labelled, set_aside
+from attncli.data.text.tables import LabelledText, check_order, read_labelled, set_aside
 from attncli.data.text.tokens import SideWriter, id_type
 from attncli.embedded import Splits
 from attncli.embedded.grammar import split_tenses

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attncli.data.training_samples import ShownExample, spread
+from attncli.data.panels import ShownExample, spread
 from attncli.render.training_samples import heat_map
 from attncli.scoring.labels import score_labels
 from attncli.training.events import Scores

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from attncli.data.training_samples import ShownExample, spread
+from attncli.data.panels import ShownExample, spread
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import exact_match, references_by_output
 from attncli.training.events import Scores

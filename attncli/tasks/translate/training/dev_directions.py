@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, islice, zip_longest
 
-from attncli.data.training_samples import ShownExample
+from attncli.data.panels import ShownExample
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from attncli.data.weighted_text import WeightedText, WeightRow
+from attncli.data.panels import WeightedText, WeightRow
 from attncli.render.alignment.figures import undrawable
 from attncli.render.alignment.svg import shade
 from attncli.render.alignment.weighted_text import Measures, laid_out, written

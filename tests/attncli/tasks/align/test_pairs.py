@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.alignments.pairs import pair_of
 from attncli.data.lines import Line
+from attncli.data.text.corpus import pair_of
 from attncli.embedded.grammar import Pair
 from attncli.options.pictures import numbers
 from models.alignment import AlignConfig, align, head_weights

@@ -1,4 +1,8 @@
-"""Labelled texts: a table of label, tab, text. Further columns are ignored."""
+"""Tables of two columns with a tab between.
+
+Labelled texts have the columns label and text; further ones are ignored. A glossary has a source
+term and its translation.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from typing import NamedTuple
 from attncli.data.text.text_files import open_text
 from attncli.terminal.plurals import counted
 from models.base.errors import InputError, ModelError
+from models.text.glossary import Glossary, Term
 
 MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most
-
 MORE_LABELS = 2  # labels per different text, above which the columns must be exchanged
 
 
@@ -66,3 +70,21 @@ def set_aside(
     count = min(round(share * len(texts)), MOST_DEV, len(texts) - 1)
     held = set(random.Random(seed).sample(texts, max(count, 1))) if share else set()
     return [row for row in rows if row.text not in held], [row for row in rows if row.text in held]
+
+
+def read_glossary(path: Path) -> Glossary:
+    """Read a glossary; empty lines are skipped. Raises ModelError for another line."""
+    terms = []
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            source, _, target = (part.strip() for part in line.partition("\t"))
+            if source and target and "\t" not in target:
+                terms.append(Term(source, target))
+            elif line.strip():
+                raise InputError(
+                    f"{path}, line {number} is not an entry of a glossary",
+                    "source term, tab, target term",
+                )
+    if not terms:
+        raise InputError(f"{path} is empty", "a term on each line")
+    return Glossary(tuple(terms))

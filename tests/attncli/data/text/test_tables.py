@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.text.glossary import read_glossary
+from attncli.data.text.tables import read_glossary
 from models.base.errors import InputError
 
 
