@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from attncli.serve.http.app import application
 from attncli.serve.options import ServeOptions
@@ -25,6 +26,7 @@ from attncli.terminal import console
 from models.base.errors import ModelError
 
 DRAIN = 0.3  # seconds
+HEADER_SECONDS = 20.0  # in which a client must have sent the head of a request
 KEEP_ALIVE = 30  # seconds for which an unused connection is kept
 BACKLOG = 2048  # connections that wait to be accepted
 
@@ -76,10 +78,50 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+class Protocol(H11Protocol):
+    """HTTP over one connection, which is closed if the head of a request does not come in time."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Read some bytes; wait for the head of a request unless it is complete."""
+        super().data_received(data)
+        if self._is_complete():
+            self._stop()
+        elif self._waiting is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._waiting = self.loop.call_later(HEADER_SECONDS, self._late)
+
+    def _stop(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _late(self) -> None:
+        self._waiting = None
+        if not self._is_complete():
+            self.transport.close()
+
+    def _is_complete(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+
 def _config(app: Any, options: ServeOptions) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",
+        http=Protocol,
         ws="none",
         lifespan="off",
         log_level="critical",  # requests, and the texts in their addresses, are not logged
