@@ -50,6 +50,8 @@ def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
         ("A-0\t0-0\n", "'A-0' is not a link"),
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_alignments_that_do_not_fit_the_texts_are_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
     with pytest.raises(ModelError, match=said):
         read_external_alignments(write(tmp_path / "view", text), LENGTHS)
