@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from attncli.embedded.grammar import generate
-from attncli.shell import app
+from tests.attncli.command_line import Attn
 from tests.fixtures.before_restructuring import make
 
 RECORDED = Path(make.__file__).parent
@@ -43,29 +43,21 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def attn(*arguments: str) -> None:
-    """Run a command that must succeed."""
-    assert app.run(list(arguments)) == 0
-
-
 @pytest.mark.parametrize("name", make.TEXTS)
-def test_a_text_bundle_gives_the_recorded_outputs(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_bundle_gives_the_recorded_outputs(name: str, attn: Attn) -> None:
     search = ("--nbest", "3", "--format", "jsonl", "--device", "cpu")
-    attn("translate", "-m", f"bundles/{name}", *search, *make.SENTENCES)
-    compare_hypotheses(capsys.readouterr().out, OUTPUTS[name]["nbest"])
+    out = attn("translate", "-m", f"bundles/{name}", *search, *make.SENTENCES).out
+    compare_hypotheses(out, OUTPUTS[name]["nbest"])
 
 
 @pytest.mark.parametrize("name", ["rnnsearch", "luong", "transformer"])
-def test_a_text_bundle_gives_the_recorded_alignment(
-    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_text_bundle_gives_the_recorded_alignment(name: str, attn: Attn, tmp_path: Path) -> None:
     source, target = make.PAIR.split(" ||| ")
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text(f"{source}\t{target}\n", "utf-8")
-    attn("align", "-m", f"bundles/{name}", "--format", "jsonl", "--device", "cpu", str(pairs))
-    found, expected = json.loads(capsys.readouterr().out), OUTPUTS[name]["alignment"]
+    options = ("--format", "jsonl", "--device", "cpu")
+    found = json.loads(attn("align", "-m", f"bundles/{name}", *options, pairs).out)
+    expected = OUTPUTS[name]["alignment"]
     assert found["links"] == expected["links"]
     assert found["score"] == pytest.approx(expected["score"], abs=INFERRED, rel=0)
     near = pytest.approx(torch.tensor(expected["weights"]).flatten().tolist(), abs=SCORES, rel=0)
@@ -73,29 +65,27 @@ def test_a_text_bundle_gives_the_recorded_alignment(
 
 
 @pytest.mark.parametrize("name", make.CAPTIONERS)
-def test_a_captioner_gives_the_recorded_outputs(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_captioner_gives_the_recorded_outputs(name: str, attn: Attn) -> None:
     images = sorted(str(path) for path in Path("images").iterdir())[:4]
     search = ("--nbest", "3", "--format", "jsonl", "--device", "cpu")
-    attn("caption", "-m", f"bundles/{name}", *images, *search)
-    compare_hypotheses(capsys.readouterr().out, OUTPUTS[name]["nbest"])
+    out = attn("caption", "-m", f"bundles/{name}", *images, *search).out
+    compare_hypotheses(out, OUTPUTS[name]["nbest"])
 
 
 @pytest.mark.parametrize("name", RETRAINED)
-def test_training_from_a_fixed_seed_ends_with_the_recorded_weights(name: str) -> None:
+def test_training_from_a_fixed_seed_ends_with_the_recorded_weights(name: str, attn: Attn) -> None:
     attn("train", f"bundles/{name}/config.toml", "-o", "again", *make.SETTINGS, *ORDER)
     compare_weights(Path("again"), Path("bundles") / name)
 
 
-def test_an_interrupted_run_ends_with_the_weights_of_the_unbroken_one() -> None:
+def test_an_interrupted_run_ends_with_the_weights_of_the_unbroken_one(attn: Attn) -> None:
     attn(*make.text_run("runs/interrupted", "transformer-nano", *make.TEXT, *make.RUN))
     compare_weights(Path("runs/interrupted"), Path("runs/finished"))
 
 
-def test_a_finished_run_is_not_trained_again(capsys: pytest.CaptureFixture[str]) -> None:
-    attn(*make.text_run("runs/finished", "transformer-nano", *make.TEXT, *make.RUN))
-    assert "finished before, after 20 updates" in capsys.readouterr().err
+def test_a_finished_run_is_not_trained_again(attn: Attn) -> None:
+    command = make.text_run("runs/finished", "transformer-nano", *make.TEXT, *make.RUN)
+    assert "finished before, after 20 updates" in attn(*command).err
 
 
 def test_the_embedded_grammar_gives_the_recorded_pairs() -> None:

@@ -26,6 +26,7 @@ from attncli.tags.project import project_tags
 from models.base.errors import ModelError
 from models.base.limits import LINE_TAGS
 from models.images.opening import open_image
+from tests.attncli.files import write
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +35,6 @@ def soon() -> Iterator[None]:
     start = time.process_time()
     yield
     assert time.process_time() - start < 5
-
-
-def written(folder: Path, content: str | bytes) -> Path:
-    path = folder / "file"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -91,19 +86,19 @@ def test_more_tags_than_the_ceiling_are_seen_at_once() -> None:
 )
 def test_gold_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError, match="file"):
-        read_links(written(tmp_path, text))
+        read_links(write(tmp_path / "file", text))
 
 
 @pytest.mark.parametrize("text", ["0-" + "1" * 5000, "0-0:1e", "²-0"])
 def test_pharaoh_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError, match="is not a link"):
-        read_links(written(tmp_path, text + "\n"), index="0")
+        read_links(write(tmp_path / "file", text + "\n"), index="0")
 
 
 @pytest.mark.parametrize("text", ["a ||| " + "1" * 5000 + "-0", "a ||| 1e999,0"])
 def test_alignments_of_other_programs_are_read_or_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError):
-        read_external_alignments(written(tmp_path, text + "\n"), [(1, 1)])
+        read_external_alignments(write(tmp_path / "file", text + "\n"), [(1, 1)])
 
 
 @pytest.mark.parametrize(
@@ -118,7 +113,7 @@ def test_alignments_of_other_programs_are_read_or_refused(tmp_path: Path, text: 
 )
 def test_captions_are_read_or_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError, match="file"):
-        read_captions(written(tmp_path, text))
+        read_captions(write(tmp_path / "file", text))
 
 
 def bombs() -> dict[str, Callable[[bytes], bytes]]:
@@ -130,7 +125,7 @@ def bombs() -> dict[str, Callable[[bytes], bytes]]:
 def test_a_compressed_file_is_read_in_small_portions(tmp_path: Path, kind: str) -> None:
     import tracemalloc
 
-    path = written(tmp_path, bombs()[kind](b"\n" * (1 << 26)))
+    path = write(tmp_path / "file", bombs()[kind](b"\n" * (1 << 26)))
     tracemalloc.start()
     with open_text(path) as lines:
         assert next(lines) == ""
@@ -144,7 +139,7 @@ def test_a_frame_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
     content = zstandard.ZstdCompressor(compression_params=settings).compressobj()
     packed = content.compress(os.urandom(1 << 16)) + content.flush()
     with pytest.raises(ModelError, match="damaged or incomplete"):
-        read_content(written(tmp_path, packed))
+        read_content(write(tmp_path / "file", packed))
 
 
 def test_a_file_read_as_a_whole_has_a_ceiling(
@@ -152,7 +147,7 @@ def test_a_file_read_as_a_whole_has_a_ceiling(
 ) -> None:
     monkeypatch.setattr("attncli.data.compression.FILE_BYTES", 1 << 20)
     with pytest.raises(ModelError, match="longer than"):
-        read_content(written(tmp_path, gzip.compress(b"x" * (1 << 21))))
+        read_content(write(tmp_path / "file", gzip.compress(b"x" * (1 << 21))))
 
 
 def test_named_pipes_and_links_in_a_circle_are_no_images(tmp_path: Path) -> None:
@@ -187,4 +182,4 @@ def test_an_image_of_many_bytes_is_not_read(
     content = io.BytesIO()
     Image.new("RGB", (99, 99)).save(content, "BMP")
     with pytest.raises(ModelError, match="at most 100"):
-        open_image(written(tmp_path, content.getvalue()))
+        open_image(write(tmp_path / "file", content.getvalue()))

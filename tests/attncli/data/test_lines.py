@@ -51,54 +51,31 @@ def test_a_chunk_has_a_limit_in_bytes() -> None:
     assert sum(map(len, chunks)) == 20
 
 
-@pytest.fixture
-def pipe() -> tuple[io.BufferedReader, int]:
+def pipe_with(content: bytes) -> io.BufferedReader:
+    """Return a pipe whose writer has written this and left."""
     read_end, write_end = os.pipe()
-    return open(read_end, "rb"), write_end
-
-
-def test_a_pipe_gives_what_is_there(pipe: tuple[io.BufferedReader, int]) -> None:
-    stream, write_end = pipe
-    with stream:
-        chunks = read_chunks(stream)
-        os.write(write_end, b"one\ntwo\nthr")
-        assert [line.text for line in next(chunks)] == ["one", "two"]
-        os.write(write_end, b"ee\n")
-        assert next(chunks) == [Line(3, "three")]
-        os.write(write_end, b"four")
-        os.close(write_end)
-        assert next(chunks) == [Line(4, "four")]
-        assert next(chunks, None) is None
+    os.write(write_end, content)
+    os.close(write_end)
+    return open(read_end, "rb")
 
 
 @pytest.mark.parametrize(
     "compress", [gzip.compress, lzma.compress, zstandard.ZstdCompressor().compress]
 )
-def test_a_compressed_pipe_gives_its_text(
-    pipe: tuple[io.BufferedReader, int], compress: Callable[[bytes], bytes]
-) -> None:
-    stream, write_end = pipe
-    with stream:
-        os.write(write_end, compress(b"one\n") + compress(b"two\nthree\n"))
-        os.close(write_end)
+def test_a_compressed_pipe_gives_its_text(compress: Callable[[bytes], bytes]) -> None:
+    with pipe_with(compress(b"one\n") + compress(b"two\nthree\n")) as stream:
         texts = [line.text for chunk in read_chunks(stream) for line in chunk]
     assert texts == ["one", "two", "three"]
 
 
-def test_a_compressed_pipe_that_was_cut_off_is_refused(pipe: tuple[io.BufferedReader, int]) -> None:
-    stream, write_end = pipe
-    with stream:
-        os.write(write_end, gzip.compress(b"one\n")[:-1])
-        os.close(write_end)
-        with pytest.raises(ModelError, match="the input is damaged or incomplete"):
-            list(read_chunks(stream))
+def test_a_compressed_pipe_that_was_cut_off_is_refused() -> None:
+    refused = pytest.raises(ModelError, match="the input is damaged or incomplete")
+    with pipe_with(gzip.compress(b"one\n")[:-1]) as stream, refused:
+        list(read_chunks(stream))
 
 
-def test_a_full_pipe_gives_growing_chunks(pipe: tuple[io.BufferedReader, int]) -> None:
-    stream, write_end = pipe
-    with stream:
-        os.write(write_end, b"y\n" * 5000)
-        os.close(write_end)
+def test_a_full_pipe_gives_growing_chunks() -> None:
+    with pipe_with(b"y\n" * 5000) as stream:
         sizes = [len(chunk) for chunk in read_chunks(stream)]
     assert sizes[:3] == [32, 64, 128]
     assert sum(sizes) == 5000

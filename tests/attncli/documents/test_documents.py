@@ -8,8 +8,6 @@ from attncli.data.lines import CHUNK_LINES, TranslatedLine
 from attncli.documents import po
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import FORMATS, read_document
-from attncli.tags.spans import TokenWeights
-from attncli.tags.words import words
 from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
@@ -17,6 +15,7 @@ from models.base.types import Hypothesis, Translation
 from models.config.tables import SearchConfig
 from models.inference.search.batching import windows
 from tests.attncli.documents import generated
+from tests.attncli.tags.small import one_to_one
 from tests.upper_model import Upper
 
 OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(fields=("text",))}
@@ -34,15 +33,6 @@ class Same(Upper):
 
 class Capitals(Upper):
     max_source_length = 10_000
-
-
-def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
-    """Align each word with the word of the same number."""
-    spans = [words(translation.source) for translation in translations]
-    return [
-        TokenWeights(own, own, [[float(i == j) for i in range(len(own))] for j in range(len(own))])
-        for own in spans
-    ]
 
 
 def read(name: str, seed: int) -> Document:

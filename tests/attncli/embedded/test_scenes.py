@@ -43,7 +43,7 @@ def test_things_are_inside_their_boxes_in_their_colour_and_nowhere_else() -> Non
         assert not drawn.any()
 
 
-def test_every_word_knows_its_thing() -> None:
+def test_each_word_of_a_caption_is_linked_to_its_object() -> None:
     for scene in SOME:
         for caption in scene.captions:
             assert len(caption.words) == len(caption.things)

@@ -60,7 +60,7 @@ def test_a_map_is_smooth_and_highest_where_the_word_looked() -> None:
     assert np.array_equal(smooth(np.zeros((4, 4), np.float32), 8), np.zeros((8, 8)))
 
 
-def test_what_was_looked_at_is_as_it_is_and_the_rest_is_dark_and_grey() -> None:
+def test_attended_cells_are_unchanged_and_the_rest_dark_and_grey() -> None:
     everywhere = np.asarray(highlighted(ATTENTION, 3, 32))
     assert np.array_equal(everywhere, PIXELS)
     corner = np.asarray(highlighted(ATTENTION, 0, 32))

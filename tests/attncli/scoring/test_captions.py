@@ -125,7 +125,7 @@ def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:
     assert bleu4(OUTPUTS, REFERENCES) == found.penalised[3]
 
 
-def test_what_people_said_scores_highest_and_nothing_scores_nothing() -> None:
+def test_references_score_highest_and_empty_captions_score_0() -> None:
     same = [texts[0] for texts in REFERENCES]
     best = caption_scores(same, [[text] for text in same])
     assert best.bleu.penalised == best.bleu.plain == pytest.approx((100.0,) * 4)

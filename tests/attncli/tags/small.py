@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from attncli.tags.spans import WordWeights
+from attncli.tags.spans import TokenWeights, WordWeights
 from attncli.tags.words import words
+from models.base.types import Translation
 
 TAGS = ["<b>", "</b>", "<i>", "</i>", "<br/>", "<br>", '<a href="x > y">', "</a>", "<1>", "</1>"]
 OTHERS = ["{name}", "{0}", "%s", "%(x)d", "${var}", "{{t}}", "%%", "&nbsp;", "<!-- < -->", "%1$s"]
@@ -25,6 +26,15 @@ def looks(random: Random, source: str, target: str) -> WordWeights:
     return [
         {random.randrange(total): random.random() for _ in range(random.randrange(4)) if total}
         for _ in words(target)
+    ]
+
+
+def one_to_one(translations: list[Translation]) -> list[TokenWeights]:
+    """Align each word with the word of the same number: right for the model of capitals."""
+    spans = [words(translation.source) for translation in translations]
+    return [
+        TokenWeights(own, own, [[float(i == j) for i in range(len(own))] for j in range(len(own))])
+        for own in spans
     ]
 
 

@@ -73,7 +73,7 @@ def test_two_elements_never_share_a_word() -> None:
     assert carried("<b>a</b> <i>b</i>", "x", (0, 0), (1, 0)) == "<b>x</b><i></i>"
 
 
-def test_a_straggler_far_away_does_not_stretch_an_element() -> None:
+def test_a_distant_link_does_not_extend_an_element() -> None:
     links = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (0, 5)]
     assert carried("<b>a</b> b c d e", "u v w x y z", *links) == "<b>u</b> v w x y z"
 

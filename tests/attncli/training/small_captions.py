@@ -8,10 +8,12 @@ import tarfile
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
 from PIL import Image, ImageDraw
 
 from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.settings.config import RunConfig
+from models.encoders.small_cnn import SmallCnn
 
 COLOURS = ("red", "green", "blue", "yellow", "black")
 PLACES = ("left", "right")
@@ -40,6 +42,13 @@ def image(colour: str, place: str, shift: int) -> bytes:
     stream = io.BytesIO()
     image.save(stream, "PNG")
     return stream.getvalue()
+
+
+def fill(network: SmallCnn, weights: str) -> None:
+    """Set equal weights: the pretrained network of tests that replace `SmallCnn.load`."""
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(0.01)
 
 
 def write_images(folder: Path) -> Files:

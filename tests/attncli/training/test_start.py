@@ -21,10 +21,11 @@ from models.encoders.image import ImageEncoder
 from models.encoders.small_cnn import SmallCnn
 from models.storage.weights import weights_of
 from tests.attncli.training.small import assert_same, run, small_config, write_texts
-from tests.attncli.training.small_captions import PRETRAINED, write_images
+from tests.attncli.training.small_captions import PRETRAINED, fill, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner
 
 CPU = torch.device("cpu")
+Data = tuple[list[Path], list[Path]]  # training files, dev files
 FEW = ("train.steps=6", "train.evaluate_every=3", "train.log_every=1")
 
 
@@ -36,11 +37,17 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.fixture
+def texts(tmp_path: Path) -> Data:
+    """Return the training files and the dev files of a shorter run."""
+    train, dev = write_texts(tmp_path, train=20, dev=4)
+    return [train], [dev]
+
+
 def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
-    begun: Path, tmp_path: Path
+    begun: Path, texts: Data, tmp_path: Path
 ) -> None:
-    texts = write_texts(tmp_path, train=20, dev=4)
-    config = settings([texts.train], [texts.dev], None, ["train.precision=fp32"], start=begun)
+    config = settings(*texts, None, ["train.precision=fp32"], start=begun)
     bundle = read(begun)
     assert (config.preset, config.model) == ("rnnsearch-nano", bundle.model.config)
     assert config.search == bundle.search
@@ -57,11 +64,10 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
 
 
 def test_soft_attention_becomes_hard_and_a_broken_run_continues(
-    begun: Path, tmp_path: Path
+    begun: Path, texts: Data, tmp_path: Path
 ) -> None:
-    texts = write_texts(tmp_path, train=20, dev=4)
     changes = [*FEW, "model.attention.read=hard", "train.ema=0.5"]
-    config = settings([texts.train], [texts.dev], None, changes, start=begun)
+    config = settings(*texts, None, changes, start=begun)
     run(config, tmp_path / "whole")
     stops = iter([False, False, True])
     with pytest.raises(Interrupted):
@@ -92,26 +98,26 @@ def test_a_preset_or_another_initial_model_is_refused(begun: Path) -> None:
     ],
 )
 def test_settings_that_do_not_fit_the_weights_are_refused(
-    begun: Path, tmp_path: Path, change: str, message: str
+    begun: Path, texts: Data, tmp_path: Path, change: str, message: str
 ) -> None:
-    texts = write_texts(tmp_path, train=20, dev=4)
-    config = settings([texts.train], [texts.dev], None, [*FEW, change], start=begun)
+    config = settings(*texts, None, [*FEW, change], start=begun)
     with pytest.raises(ModelError, match=message):
         run(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()  # nothing was read, and the folder is still free
 
 
-def test_the_model_to_begin_with_may_move_but_not_change(begun: Path, tmp_path: Path) -> None:
-    texts = write_texts(tmp_path, train=20, dev=4)
+def test_the_model_to_begin_with_may_move_but_not_change(
+    begun: Path, texts: Data, tmp_path: Path
+) -> None:
     start = Path(shutil.copytree(begun, tmp_path / "start"))
-    config = settings([texts.train], [texts.dev], None, FEW, start=start)
+    config = settings(*texts, None, FEW, start=start)
     with pytest.raises(Interrupted):
         run(config, tmp_path / "run", stop=lambda: True)
     moved = start.rename(tmp_path / "moved")
     with pytest.raises(ModelError, match="no model at"):
         run(config, tmp_path / "run")
-    config = settings([texts.train], [texts.dev], None, FEW, start=moved)
-    run(settings([texts.train], [texts.dev], None, FEW, start=begun), tmp_path / "other")
+    config = settings(*texts, None, FEW, start=moved)
+    run(settings(*texts, None, FEW, start=begun), tmp_path / "other")
     for name in ("model.safetensors", "SHA256SUMS"):
         shutil.copy(tmp_path / "other" / name, moved)
     for other in (config, replace(config, start_from="")):
@@ -137,12 +143,6 @@ def test_a_captioner_continues_with_what_its_image_network_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Frozen from now on, its features are those of the tuned network, not the pretrained one's."""
-
-    def fill(self: SmallCnn, weights: str) -> None:
-        with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.fill_(0.01)
-
     monkeypatch.setattr(SmallCnn, "load", fill)
     files = write_images(tmp_path)
     style = "data.caption_style=plain"

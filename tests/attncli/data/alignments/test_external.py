@@ -9,14 +9,9 @@ import pytest
 from attncli.data.alignments.external import read_external_alignments
 from attncli.data.panels import Panel
 from models.base.errors import ModelError
+from tests.attncli.files import write
 
 LENGTHS = [(2, 2), (1, 2)]
-
-
-def file(folder: Path, text: str) -> Path:
-    path = folder / "view"
-    path.write_text(text, "utf-8")
-    return path
 
 
 def weights_of(panel: Panel) -> object:
@@ -26,17 +21,19 @@ def weights_of(panel: Panel) -> object:
 
 
 def test_marian_hard_and_soft_the_end_marks_left_out(tmp_path: Path) -> None:
-    hard = read_external_alignments(file(tmp_path, "x y ||| 0-0 1-1\nz w ||| 0-1\n"), LENGTHS)
+    hard = read_external_alignments(
+        write(tmp_path / "view", "x y ||| 0-0 1-1\nz w ||| 0-1\n"), LENGTHS
+    )
     assert [panel.links for panel in hard.panels] == [{(0, 0), (1, 1)}, {(0, 1)}]
     text = "x y ||| 0.1,0.9,0 0.8,0.1,0.1 0,0,1\nz w ||| 0.7,0.3 0.6,0.4\n"
-    soft = read_external_alignments(file(tmp_path, text), LENGTHS)
+    soft = read_external_alignments(write(tmp_path / "view", text), LENGTHS)
     assert weights_of(soft.panels[0]) == [[0.1, 0.9], [0.8, 0.1]]
     assert soft.panels[0].links == {(1, 0), (0, 1)}
     assert weights_of(soft.panels[1]) == [[0.7], [0.6]]
 
 
 def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
-    found = read_external_alignments(file(tmp_path, "1-1\n1-2\n"), LENGTHS)
+    found = read_external_alignments(write(tmp_path / "view", "1-1\n1-2\n"), LENGTHS)
     assert [panel.links for panel in found.panels] == [{(0, 0)}, {(0, 1)}]
     assert found.note.startswith("counts from 1")
 
@@ -53,6 +50,8 @@ def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
         ("A-0\t0-0\n", "'A-0' is not a link"),
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_alignments_that_do_not_fit_the_texts_are_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
     with pytest.raises(ModelError, match=said):
-        read_external_alignments(file(tmp_path, text), LENGTHS)
+        read_external_alignments(write(tmp_path / "view", text), LENGTHS)

@@ -10,6 +10,7 @@ import pytest
 
 from attncli.data.images.captions import Captioned, parts_of, read_captions, styled
 from models.base.errors import ModelError
+from tests.attncli.files import write
 
 TWO = [
     Captioned("a.jpg", ("A dog runs.", "A brown dog.")),
@@ -51,19 +52,13 @@ FILES = {
 }
 
 
-def written(folder: Path, content: str | bytes) -> Path:
-    path = folder / "captions"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("packed", [False, True])
 def test_every_kind_of_file_gives_the_same_captions(
     kind: str, packed: bool, tmp_path: Path
 ) -> None:
     content = FILES[kind].encode()
-    path = written(tmp_path, gzip.compress(content) if packed else content)
+    path = write(tmp_path / "captions", gzip.compress(content) if packed else content)
     assert read_captions(path) == read_captions(path, part="dev") == TWO
     assert not parts_of(path)
 
@@ -72,12 +67,12 @@ def test_every_kind_of_file_gives_the_same_captions(
 def test_accents_are_composed_in_captions_and_kept_in_names(kind: str, tmp_path: Path) -> None:
     name, caption = "cafe\u0301.jpg", "A cafe\u0301."
     content = FILES[kind].replace("a.jpg", name).replace("A dog runs.", caption)
-    [first, _] = read_captions(written(tmp_path, content))
+    [first, _] = read_captions(write(tmp_path / "captions", content))
     assert first == Captioned(name, ("A caf\u00e9.", "A brown dog."))
 
 
 def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
-    path = written(tmp_path, json.dumps(KARPATHY))
+    path = write(tmp_path / "captions", json.dumps(KARPATHY))
     assert parts_of(path) == {"train", "dev"}
     assert read_captions(path) == [*TWO, Captioned("val2014/c.jpg", ("a cat",))]
     assert [image.image for image in read_captions(path, part="train")] == [
@@ -105,13 +100,13 @@ def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_said_in_one_line(content: str | bytes, said: str, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=said) as refused:
-        read_captions(written(tmp_path, content))
+        read_captions(write(tmp_path / "captions", content))
     assert "\n" not in str(refused.value)
 
 
 def test_a_large_json_file_on_one_line_is_read(tmp_path: Path) -> None:
     many = {**COCO, "info": "x" * (1 << 24)}
-    assert read_captions(written(tmp_path, json.dumps(many))) == TWO
+    assert read_captions(write(tmp_path / "captions", json.dumps(many))) == TWO
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_rows_come_back_in_this_process_and_in_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows, keys", [(5, 0), (12, 0), (0, -3), (12, -3), (-5, 0)])
-def test_what_was_half_written_is_written_again(rows: int, keys: int, tmp_path: Path) -> None:
+def test_incomplete_rows_and_keys_are_written_again(rows: int, keys: int, tmp_path: Path) -> None:
     cache = filled(tmp_path, 3)
     for path, more in ((cache.rows_path, rows), (cache.keys_path, keys)):
         content = path.read_bytes()
@@ -101,7 +101,9 @@ def test_a_cache_of_other_rows_or_a_damaged_one_is_refused(tmp_path: Path) -> No
         FeatureCache(tmp_path, KIND)
 
 
-def test_where_caches_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_folder_of_caches_follows_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path
     monkeypatch.delenv("ATTN_CACHE")

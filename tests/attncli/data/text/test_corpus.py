@@ -27,6 +27,7 @@ from attncli.data.text.corpus import (
 )
 from attncli.data.text.text_files import open_text
 from models.base.errors import ModelError
+from tests.attncli.files import write
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -35,11 +36,6 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress,
     "zstd": zstandard.ZstdCompressor().compress,
 }
-
-
-def write(path: Path, content: bytes | str) -> Path:
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def lines(path: Path) -> list[str]:

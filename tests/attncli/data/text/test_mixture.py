@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from attncli.embedded.grammar import Pair
 from models.config.tables import TokenizerConfig
 from models.text.tokenizer import END, Tokenizer, train
 
+Mixed = Callable[..., Mixture]
 CONFIG = TokenizerConfig(languages=("de", "en"))
 
 
@@ -43,6 +46,16 @@ def directions(
     return found
 
 
+@pytest.fixture(scope="module")
+def mixed(directions: list[Direction], tokenizer: Tokenizer) -> Mixed:
+    """Return a function that mixes the directions for an epoch, with settings of `Variation`."""
+
+    def mix(epoch: int = 0, **settings: Any) -> Mixture:
+        return Mixture.of(directions, tokenizer, Variation(**settings)).at(epoch)
+
+    return mix
+
+
 def texts_of(mixture: Mixture) -> list[tuple[str, str]]:
     """Source and target of every example, as text."""
     batch = mixture.batch(np.arange(mixture.count))
@@ -54,9 +67,9 @@ def texts_of(mixture: Mixture) -> list[tuple[str, str]]:
 
 
 def test_the_language_token_comes_first_and_the_text_is_unchanged(
-    directions: list[Direction], tokenizer: Tokenizer, tiny_pairs: list[Pair]
+    mixed: Mixed, tokenizer: Tokenizer, tiny_pairs: list[Pair]
 ) -> None:
-    mixture = Mixture.of(directions, tokenizer, Variation()).at(0)
+    mixture = mixed()
     batch = mixture.batch(np.array([3, 41]))
     for row, (pair, to) in enumerate(((tiny_pairs[3], "de"), (tiny_pairs[1], "en"))):
         source, target = (pair.source, pair.target)[:: 1 if to == "de" else -1]
@@ -66,19 +79,17 @@ def test_the_language_token_comes_first_and_the_text_is_unchanged(
         assert batch.target_out[row].tolist()[: len(said)] == said
 
 
-def test_lengths_are_those_of_the_batch(directions: list[Direction], tokenizer: Tokenizer) -> None:
-    mixture = Mixture.of(directions, tokenizer, Variation(concatenate=0.3)).at(2)
+def test_lengths_are_those_of_the_batch(mixed: Mixed) -> None:
+    mixture = mixed(2, concatenate=0.3)
     batch = mixture.batch(np.arange(mixture.count))
     assert batch.source_mask.sum(1).tolist() == mixture.lengths[0].tolist()
     assert batch.target_mask.sum(1).tolist() == mixture.lengths[1].tolist()
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0, 5.0, 1000.0])
-def test_temperature_sets_the_shares(
-    temperature: float, directions: list[Direction], tokenizer: Tokenizer
-) -> None:
+def test_temperature_sets_the_shares(temperature: float, mixed: Mixed) -> None:
     """Arivazhagan et al. 2019: share ~ n^(1/T); an epoch has as many examples as pairs."""
-    mixture = Mixture.of(directions, tokenizer, Variation(temperature=temperature)).at(0)
+    mixture = mixed(temperature=temperature)
     weights = [40 ** (1 / temperature), 8 ** (1 / temperature)]
     counts = np.bincount(mixture.direction_of(mixture.rows[:, 0]), minlength=2)
     assert counts.sum() == 48
@@ -88,9 +99,9 @@ def test_temperature_sets_the_shares(
 
 
 def test_concatenated_examples_join_pairs_of_one_direction(
-    directions: list[Direction], tokenizer: Tokenizer, tiny_pairs: list[Pair]
+    mixed: Mixed, tokenizer: Tokenizer, tiny_pairs: list[Pair]
 ) -> None:
-    mixture = Mixture.of(directions, tokenizer, Variation(concatenate=0.25)).at(1)
+    mixture = mixed(1, concatenate=0.25)
     known = {p.source: p.target for p in tiny_pairs} | {p.target: p.source for p in tiny_pairs}
     joined = [row[row >= 0] for row in mixture.rows if (row >= 0).sum() > 1]
     assert len(joined) == 16 and mixture.count == 64  # a quarter of all examples
@@ -108,22 +119,18 @@ def test_concatenated_examples_join_pairs_of_one_direction(
             assert batch.source[0, -1] == END and (batch.source[0] == END).sum() == 1
 
 
-def test_no_concatenated_example_is_longer_than_the_limit(
-    directions: list[Direction], tokenizer: Tokenizer
-) -> None:
+def test_no_concatenated_example_is_longer_than_the_limit(mixed: Mixed) -> None:
     longest = 60
-    mixture = Mixture.of(directions, tokenizer, Variation(concatenate=0.6, longest=longest)).at(0)
+    mixture = mixed(concatenate=0.6, longest=longest)
     assert (mixture.rows >= 0).sum(1).max() > 1
     many = (mixture.rows >= 0).sum(1) > 1
     assert np.maximum(*mixture.lengths)[many].max() <= longest
 
 
-def test_examples_depend_on_seed_and_epoch_alone(
-    directions: list[Direction], tokenizer: Tokenizer
-) -> None:
-    variation = Variation(seed=5, temperature=3, concatenate=0.2, noise=0.5, sampling=0.2)
-    one, other = (Mixture.of(directions, tokenizer, variation) for _ in range(2))
-    one.at(0).batch(np.arange(10))  # the past changes nothing
+def test_examples_depend_on_seed_and_epoch_alone(mixed: Mixed) -> None:
+    variation = {"seed": 5, "temperature": 3, "concatenate": 0.2, "noise": 0.5, "sampling": 0.2}
+    one, other = (mixed(**variation) for _ in range(2))
+    one.batch(np.arange(10))  # the past changes nothing
     left, right = one.at(3).batch(np.arange(5, 15)), other.at(3).batch(np.arange(5, 15))
     assert all(
         a is b or (a is not None and b is not None and a.equal(b))
@@ -134,21 +141,16 @@ def test_examples_depend_on_seed_and_epoch_alone(
     assert texts_of(one.at(3)) != texts_of(one.at(4))
 
 
-def test_noise_changes_its_share_of_the_sources_and_no_target(
-    directions: list[Direction], tokenizer: Tokenizer
-) -> None:
-    plain = texts_of(Mixture.of(directions, tokenizer, Variation()).at(0))
-    noisy = texts_of(Mixture.of(directions, tokenizer, Variation(noise=0.5)).at(0))
+def test_noise_changes_its_share_of_the_sources_and_no_target(mixed: Mixed) -> None:
+    plain = texts_of(mixed())
+    noisy = texts_of(mixed(noise=0.5))
     changed = sum(a[0] != b[0] for a, b in zip(plain, noisy, strict=True))
     assert 12 <= changed <= 36  # of 48
     assert [target for _, target in plain] == [target for _, target in noisy]
 
 
-def test_sampling_changes_tokens_but_no_text(
-    directions: list[Direction], tokenizer: Tokenizer
-) -> None:
-    base = Mixture.of(directions, tokenizer, Variation())
-    plain, sampled = base.at(0), Mixture.of(directions, tokenizer, Variation(sampling=0.2)).at(0)
+def test_sampling_changes_tokens_but_no_text(mixed: Mixed) -> None:
+    plain, sampled = mixed(), mixed(sampling=0.2)
     assert texts_of(plain) == texts_of(sampled)
     numbers = np.arange(48)
     assert plain.batch(numbers).target_out.shape != sampled.batch(numbers).target_out.shape

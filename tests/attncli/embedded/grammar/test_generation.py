@@ -35,7 +35,7 @@ def test_every_content_word_is_linked() -> None:
     assert not unlinked
 
 
-def test_a_seed_says_the_same_every_time() -> None:
+def test_equal_seeds_give_equal_sentences() -> None:
     assert list(generate(300, seed=6)) == list(generate(300, seed=6)) != list(generate(300, seed=7))
 
 

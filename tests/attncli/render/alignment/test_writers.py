@@ -98,7 +98,7 @@ def test_matplotlib_draws_pairs_and_views(name: str, begins: bytes) -> None:
     assert "no font" in undrawable(plain._replace(source=("\U0001f9ff\U000e0041", "b")).drawn)
 
 
-def test_a_name_says_the_format() -> None:
+def test_the_format_follows_from_the_name() -> None:
     assert format_of(Path("x.HTML")) == "html" and format_of(Path("a/b.align")) == "pharaoh"
     with pytest.raises(ModelError, match="a name ending in"):
         format_of(Path("x.doc"))

@@ -13,14 +13,10 @@ from attncli.scoring.alignments import score_alignments
 from models.alignment import align
 from models.inference.translator import Translator
 from tests.attncli.command_line import Attn
+from tests.attncli.files import write
 
 TASK = ("evaluate", "alignments")
 TEXTS = "a b c ||| x y\n\nd ||| z\n".replace("\n\n", "\n ||| \n")
-
-
-def write(path: Path, text: str) -> str:
-    path.write_text(text, "utf-8")
-    return str(path)
 
 
 @pytest.fixture(autouse=True)

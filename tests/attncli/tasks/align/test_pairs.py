@@ -25,10 +25,15 @@ def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def texts(tmp_path: Path, tiny_pairs: list[Pair]) -> list[Path]:
+def pairs(tiny_pairs: list[Pair]) -> list[tuple[str, str]]:
+    return [(pair.source, pair.target) for pair in tiny_pairs[:6]]
+
+
+@pytest.fixture
+def texts(tmp_path: Path, pairs: list[tuple[str, str]]) -> list[Path]:
     paths = [tmp_path / "x.en", tmp_path / "x.de"]
-    paths[0].write_text("".join(f"{pair.source}\n" for pair in tiny_pairs[:6]), "utf-8")
-    paths[1].write_text("".join(f"{pair.target}\n" for pair in tiny_pairs[:6]), "utf-8")
+    for path, side in zip(paths, zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(f"{text}\n" for text in side), "utf-8")
     return paths
 
 
@@ -38,16 +43,13 @@ def in_line(links: frozenset[tuple[int, int]]) -> str:
 
 def test_files_tables_and_bars_give_the_links_of_the_library(
     attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
-    tiny_pairs: list[Pair],
+    pairs: list[tuple[str, str]],
 ) -> None:  # fmt: skip
-    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
     found = align(tiny_translator, pairs)
     wanted = "".join(in_line(one.links) + "\n" for one in found)
     assert attn("align", "-m", tiny_bundle, *texts).out == wanted
-    assert (
-        attn("align", "-m", tiny_bundle, given="".join(f"{a}\t{b}\n" for a, b in pairs)).out
-        == wanted
-    )
+    table = "".join(f"{a}\t{b}\n" for a, b in pairs)
+    assert attn("align", "-m", tiny_bundle, given=table).out == wanted
     bars = "".join(f"{a} ||| {b}\r\n" for a, b in pairs)
     assert attn("align", "-m", tiny_bundle, given=bars).out == wanted.replace("\n", "\r\n")
     output = tmp_path / "links.txt"
@@ -65,13 +67,9 @@ def test_as_many_lines_out_as_pairs_in(attn: Attn, tiny_bundle: Path) -> None:
 
 
 def test_settings_given_beat_those_of_the_bundle(
-    attn: Attn,
-    texts: list[Path],
-    tiny_bundle: Path,
-    tiny_translator: Translator,
-    tiny_pairs: list[Pair],
-) -> None:
-    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
+    attn: Attn, texts: list[Path], tiny_bundle: Path, tiny_translator: Translator,
+    pairs: list[tuple[str, str]],
+) -> None:  # fmt: skip
     config = AlignConfig(
         units="char", layer=1, head=2, shift=1, extract="mutual", null_threshold=0.5
     )
@@ -88,13 +86,9 @@ def test_settings_given_beat_those_of_the_bundle(
 
 
 def test_both_directions(
-    attn: Attn,
-    texts: list[Path],
-    tiny_bundle: Path,
-    tiny_translator: Translator,
-    tiny_pairs: list[Pair],
-) -> None:
-    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
+    attn: Attn, texts: list[Path], tiny_bundle: Path, tiny_translator: Translator,
+    pairs: list[tuple[str, str]],
+) -> None:  # fmt: skip
     config = AlignConfig(symmetrise="union")
     wanted = align(tiny_translator, pairs, config=config, reverse=tiny_translator)
     options = ["-m", tiny_bundle, "--reverse-model", tiny_bundle, "-s", "align.symmetrise=union"]
@@ -105,12 +99,11 @@ def test_both_directions(
 
 def test_every_head_is_in_the_arrays_and_the_page(
     attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
-    tiny_pairs: list[Pair],
+    pairs: list[tuple[str, str]],
 ) -> None:  # fmt: skip
     output, page = tmp_path / "x.npz", tmp_path / "x.html"
     attn("align", "-m", tiny_bundle, "-o", output, "--picture", page, *texts)
     arrays = numpy.load(output, allow_pickle=False)
-    pairs = [(pair.source, pair.target) for pair in tiny_pairs[:6]]
     for number, weights in enumerate(head_weights(tiny_translator, pairs), 1):
         assert weights is not None
         numpy.testing.assert_allclose(arrays[f"heads_{number}"], weights.numpy(), atol=1e-5)

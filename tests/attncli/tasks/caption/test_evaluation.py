@@ -17,6 +17,7 @@ from models.config.tables import SearchConfig
 from models.images.opening import open_image
 from models.inference.captioner import Captioner
 from tests.attncli.command_line import Attn, evaluated
+from tests.attncli.files import write
 
 TASK = ("evaluate", "captions")
 NAMES = ("a.png", "b.jpg", "c.webp", "d.gif", "e.png")
@@ -36,7 +37,7 @@ def no_default_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def captions(tmp_path: Path) -> str:
+def captions(tmp_path: Path) -> Path:
     """Return a file of captions of the five images."""
     rows = [
         f"{name}\t{text}" for name, texts in zip(NAMES, REFERENCES, strict=True) for text in texts
@@ -44,17 +45,12 @@ def captions(tmp_path: Path) -> str:
     return write(tmp_path / "captions.tsv", rows)
 
 
-def write(path: Path, rows: list[str]) -> str:
-    path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-    return str(path)
-
-
 def objects(captions: list[str]) -> list[dict[str, str]]:
     return [{"image": n, "caption": c} for n, c in zip(NAMES, captions, strict=True)]
 
 
 def test_every_way_to_hand_over_captions_scores_the_same(
-    captions: str, tmp_path: Path, attn: Attn
+    captions: Path, tmp_path: Path, attn: Attn
 ) -> None:
     table = [f"photos/{n}\t{c}" for n, c in zip(NAMES, OUTPUTS, strict=True)]
     files = {
@@ -78,7 +74,7 @@ def test_every_way_to_hand_over_captions_scores_the_same(
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_captions_of_a_model_equal_those_of_python_and_saved_captions_score_the_same(
-    packed: bool, soft_captioner: Path, photos: Path, captions: str, tmp_path: Path, attn: Attn
+    packed: bool, soft_captioner: Path, photos: Path, captions: Path, tmp_path: Path, attn: Attn
 ) -> None:
     images = photos
     if packed:
@@ -102,7 +98,7 @@ def test_captions_of_a_model_equal_those_of_python_and_saved_captions_score_the_
 
 
 def test_the_tables_say_how_a_hard_model_was_read(
-    hard_captioner: Path, soft_captioner: Path, photos: Path, captions: str, attn: Attn
+    hard_captioner: Path, soft_captioner: Path, photos: Path, captions: Path, attn: Attn
 ) -> None:
     models = ["-m", str(hard_captioner), "--images", str(photos), "-s", "search.max_caption=5"]
     for decode in ("argmax", "expected"):
@@ -143,14 +139,14 @@ def test_a_file_with_splits_is_scored_on_its_test_part(tmp_path: Path, attn: Att
     ],
 )
 def test_wrong_usage_is_one_line(
-    options: list[str], status: int, said: str, captions: str, attn: Attn
+    options: list[str], status: int, said: str, captions: Path, attn: Attn
 ) -> None:
     words = [option.format(captions) for option in options]
     assert said in attn(*TASK, *words, status=status).err.splitlines()[-1]
 
 
 def test_missing_and_broken_images_and_captions_are_named(
-    soft_captioner: Path, photos: Path, captions: str, tmp_path: Path, attn: Attn
+    soft_captioner: Path, photos: Path, captions: Path, tmp_path: Path, attn: Attn
 ) -> None:
     options = ["-m", str(soft_captioner), "--images", str(photos), captions]
     (photos / "b.jpg").write_bytes(b"no image")
@@ -164,7 +160,7 @@ def test_missing_and_broken_images_and_captions_are_named(
 
 
 def test_the_attention_of_a_model_is_scored_over_content_words(
-    soft_captioner: Path, photos: Path, captions: str, attn: Attn
+    soft_captioner: Path, photos: Path, captions: Path, attn: Attn
 ) -> None:
     options = ["captions", captions, "-m", soft_captioner, "--images", photos]
     options += ["-s", "search.max_caption=8"]

@@ -42,7 +42,9 @@ def test_the_cells_of_a_tsv_file_end_at_tabs_also_if_it_has_more_commas(
     assert (tmp_path / f"{name}.out").read_bytes() == b"a, b, c\tX\na, b\tY\n"
 
 
-def test_what_is_left_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_that_are_not_translated_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.md"
     path.write_text("a\n\n```\nb\n```\n\nI II III\n\n    c\n", "utf-8")
     assert translate(path) == 0

@@ -22,6 +22,7 @@ from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.config.tables import SearchConfig
 from tests.attncli.command_line import Attn, evaluated
+from tests.attncli.files import write
 from tests.upper_model import Upper, opened
 
 SOURCES = ["a b c d e", "", "f g", "h i j k l m n o", "p q r", "s t u v w x"]
@@ -29,7 +30,7 @@ REFERENCES = ["A B C D E", "", "F H", "H I J K L N M O", "P Q", "S T U V W X Y"]
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> list[str]:
+def files(tmp_path: Path) -> list[Path]:
     return [write(tmp_path / "x.en", SOURCES), write(tmp_path / "x.de", REFERENCES)]
 
 
@@ -37,11 +38,6 @@ def files(tmp_path: Path) -> list[str]:
 def upper(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "open_translator", opened)
     monkeypatch.delenv("ATTN_MODEL", raising=False)
-
-
-def write(path: Path, lines: list[str]) -> str:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return str(path)
 
 
 def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
@@ -173,7 +169,7 @@ def test_outputs_are_in_the_order_of_the_sources(max_batch_tokens: int) -> None:
 
 
 def test_a_table_and_two_files_score_the_same(
-    upper: None, files: list[str], tmp_path: Path, attn: Attn
+    upper: None, files: list[Path], tmp_path: Path, attn: Attn
 ) -> None:
     rows = [f"{source}\t{text}" for source, text in zip(SOURCES, REFERENCES, strict=True)]
     table = write(tmp_path / "x.tsv", rows)
@@ -185,7 +181,7 @@ def test_a_table_and_two_files_score_the_same(
 
 
 def test_saved_outputs_score_the_same_as_the_model(
-    upper: None, files: list[str], tmp_path: Path, attn: Attn
+    upper: None, files: list[Path], tmp_path: Path, attn: Attn
 ) -> None:
     saved = str(tmp_path / "{model}.out")
     options = ["--by-length", "-s", "lengths.step=3"]
@@ -200,7 +196,7 @@ def test_saved_outputs_score_the_same_as_the_model(
 
 
 def test_several_models_are_rows_and_curves(
-    upper: None, files: list[str], tmp_path: Path, attn: Attn
+    upper: None, files: list[Path], tmp_path: Path, attn: Attn
 ) -> None:
     plot = tmp_path / "lengths.svg"
     task = ["evaluate", "-m", "runs/a", "-m", "runs/b", "--plot", plot, *files]
@@ -215,7 +211,7 @@ def test_several_models_are_rows_and_curves(
 
 
 def test_folders_of_one_name_are_named_by_what_differs(
-    upper: None, files: list[str], attn: Attn
+    upper: None, files: list[Path], attn: Attn
 ) -> None:
     assert list(evaluated(attn, "-m", "a/best", "-m", "b/best", *files)) == ["a", "b"]
 
@@ -238,7 +234,7 @@ def test_mistakes_are_refused_before_the_work(
     options: list[str],
     status: int,
     said: str,
-    files: list[str],
+    files: list[Path],
     attn: Attn,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -255,7 +251,7 @@ def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(
 
 
 def test_several_references_without_a_source_are_named_as_such(
-    tmp_path: Path, files: list[str], attn: Attn
+    tmp_path: Path, files: list[Path], attn: Attn
 ) -> None:
     output = write(tmp_path / "out", [text.upper() for text in SOURCES])
     task, source = ["evaluate", "--hypotheses", output], ["-s", f"lengths.source={files[0]}"]

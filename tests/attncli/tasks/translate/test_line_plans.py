@@ -56,11 +56,8 @@ def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
     tiny_translator: Translator,
 ) -> None:
     texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
-    lines = [Line(number, text) for number, text in enumerate(texts, 1)]
-    [outcomes] = translate_lines([lines], tiny_translator, options=EVERYDAY)
-    assert [outcome.lost for outcome in outcomes] == ["", "", "東京"]
-    [outcomes] = translate_lines([[Line(1, "東")]], Copying(tiny_translator))
-    assert [outcome.lost for outcome in outcomes] == [""]
+    assert [found.lost for found in outcomes(texts, tiny_translator)] == ["", "", "東京"]
+    assert [found.lost for found in outcomes(["東"], Copying(tiny_translator))] == [""]
 
 
 class Copying(Upper):

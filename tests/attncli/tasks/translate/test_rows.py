@@ -21,7 +21,7 @@ from models.encoders.small_cnn import SmallCnn
 from models.inference.row_translator import RowTranslator
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import assert_stops_change_nothing, run
-from tests.attncli.training.small_captions import COLOURS, PLACES, image
+from tests.attncli.training.small_captions import COLOURS, PLACES, fill, image
 
 SMALL = (
     *("model.embedding=16", "model.hidden=16", "train.batch_tokens=200", "train.warmup=4"),
@@ -282,12 +282,6 @@ def test_a_frozen_network_of_a_first_model_makes_the_features(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not the network of new weights that a run without a first model has."""
-
-    def fill(self: SmallCnn, weights: str) -> None:
-        with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.fill_(0.01)
-
     monkeypatch.setattr(SmallCnn, "load", fill)
     network = (*PIXELS[::2], "model.image.weights=DEFAULT")
     first = image_config(tmp_path, *network, "train.seed=5")

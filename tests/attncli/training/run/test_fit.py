@@ -81,7 +81,7 @@ def test_the_loss_in_bf16_is_near_that_in_fp32(fresh: Fresh) -> None:
     assert losses[0] != losses[1]
 
 
-def test_the_first_loss_is_that_of_knowing_nothing(fresh: Fresh) -> None:
+def test_the_first_loss_is_near_that_of_a_uniform_distribution(fresh: Fresh) -> None:
     state, config, batches = fresh()
     step = Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
     assert abs(step.nll - math.log(len(state.model.output.weight))) < 1
@@ -117,7 +117,7 @@ def test_averaged_weights_are_the_mean(tmp_path: Path) -> None:
         averaged(paths)
 
 
-def test_lent_weights_are_given_back_even_after_an_error(fresh: Fresh) -> None:
+def test_weights_are_restored_after_an_evaluation_that_fails(fresh: Fresh) -> None:
     state, _, _ = fresh()
     own = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
     other = {name: torch.zeros_like(tensor) for name, tensor in own.items()}

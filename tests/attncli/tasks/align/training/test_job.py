@@ -32,9 +32,14 @@ SETTINGS = (
 SHIPPED = "grammar-en-de"
 
 
+def files_of(run: Path) -> list[Path]:
+    """Return the files of the sentence pairs beside a run folder."""
+    return [run.with_name("text.en"), run.with_name("text.de")]
+
+
 def write_texts(folder: Path) -> list[Path]:
     """Write the sentence pairs; return the files."""
-    paths = [folder / "text.en", folder / "text.de"]
+    paths = files_of(folder / "run")
     for path, side in zip(paths, zip(*TEXTS, strict=True), strict=True):
         path.write_text("".join(f"{line}\n" for line in side), "utf-8")
     return paths
@@ -118,8 +123,7 @@ def test_a_share_of_statistics_that_a_model_does_not_have_is_refused() -> None:
 
 
 def test_the_command_needs_no_languages(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = [str(aligner.parent / name) for name in ("text.en", "text.de")]
-    assert run(["align", "-m", str(aligner), *texts]) == 0
+    assert run(["align", "-m", str(aligner), *map(str, files_of(aligner))]) == 0
     lines = capsys.readouterr().out.splitlines()
     links = [one.links for one in align(load_translator(aligner), TEXTS)]
     assert [set(line.split()) for line in lines] == [
@@ -153,15 +157,14 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(aligner: Path, tmp_path
 
 def test_a_finished_run_is_left_as_it_is(aligner: Path) -> None:
     """Settings without effect on the weights may change."""
-    names, files = ("model.safetensors", "config.json"), ("text.en", "text.de")
+    names = ("model.safetensors", "config.json")
     before = [(aligner / name).stat().st_mtime_ns for name in names]
-    texts = [aligner.parent / name for name in files]
-    assert run(command(texts, aligner, "-s", "train.log_every=7")) == 0
+    assert run(command(files_of(aligner), aligner, "-s", "train.log_every=7")) == 0
     assert [(aligner / name).stat().st_mtime_ns for name in names] == before
 
 
 def test_another_seed_trains_the_layer_again_on_the_same_translator(added: Path) -> None:
-    files = [added.parent / "text.en", added.parent / "text.de"]
+    files = files_of(added)
     before, links = (added / "model.safetensors").read_bytes(), added / "alignment/statistical"
     time = links.stat().st_mtime_ns
     for seed in ("2", "1"):
@@ -216,7 +219,7 @@ def test_what_does_not_suit_the_folder_is_refused(
     folder: str, more: tuple[str, ...], said: str, aligner: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (aligner / "alignment/translator/model.safetensors").read_bytes()
-    files = [aligner.parent / "text.en", aligner.parent / "text.de"]
+    files = files_of(aligner)
     assert run(command(files, aligner / folder, *more)) == 1
     assert said in capsys.readouterr().err
     assert (aligner / "alignment/translator/model.safetensors").read_bytes() == before

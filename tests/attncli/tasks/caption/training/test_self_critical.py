@@ -64,7 +64,7 @@ def test_each_image_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
     assert found.loss == 0 and found.reward == 0  # nothing is better than usual
 
 
-def test_what_is_better_than_usual_becomes_likelier(
+def test_the_gradient_favours_captions_above_the_mean_reward(
     begun: Begun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reward_loss, model, batch, numbers = begun
@@ -155,7 +155,7 @@ def test_rewards_rise(tmp_path: Path) -> None:
     assert np.mean(rewards[-5:]) > 2 * np.mean(rewards[:5])
 
 
-def test_it_begins_with_its_epoch(tmp_path: Path) -> None:
+def test_self_critical_training_begins_with_its_epoch(tmp_path: Path) -> None:
     changes = ("train.self_critical_from=3", "train.epochs=3", "train.steps=0")
     config = small_config(write_images(tmp_path), *PATCHES, *changes, "train.batch_tokens=300")
     events = [event for event in run(config, tmp_path / "run") if isinstance(event, Stepped)]
