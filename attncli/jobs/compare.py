@@ -7,23 +7,39 @@ OUT/VARIANT/seed-N/             a run folder as of `attn train`, and measured.js
 from __future__ import annotations
 
 import itertools
+import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.compared import Sets
-from attncli.jobs.measure import Planned, measure, measured
+from attncli.jobs.compared import Sets, Trained, compared_source
 from attncli.jobs.train import StopRequested, fingerprints, train
 from attncli.jobs.variants import Variant
-from attncli.scoring.comparison import RunScores
+from attncli.scoring.comparison import RunScores, from_record
 from attncli.training.events import Interrupted, RunEvent
 from attncli.training.interfaces import Progress
 from attncli.training.run.initial_model import check_buildable
-from attncli.training.settings.config import DataConfig
+from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.storage.claim import claim, with_stored_choices
+from attncli.training.storage.counters import read_progress
 from attncli.training.storage.folder import RunFolder, locked
+from models import load
 from models.base.errors import ModelError
+from models.base.files import write_text
+from models.base.parsing import parse_json
+
+MEASURED = "measured.json"  # in the run folder
+
+
+class Planned(NamedTuple):
+    """One run of a comparison, before and after it is trained."""
+
+    variant: str
+    config: RunConfig
+    folder: Path
+    first: bool  # True for the first seed of the variant
 
 
 class Begun(NamedTuple):
@@ -115,13 +131,14 @@ def missing(runs: Sequence[Planned], sets: Sets, best: int) -> list[Planned]:
     """Return the runs that are not measured yet.
 
     best: number of variants that are trained with further seeds; 0: all. These variants are known
-    when every first seed is measured. Until then, the further seeds of all variants are returned.
+    when every first seed is measured. Until then, the missing first seeds are returned.
     """
     rows = {run: row for run in runs if (row := measured(run.folder, sets))}
-    first = [run for run in runs if run.first]
-    if all(run in rows for run in first):
-        runs = list(in_turn(runs, [rows[run] for run in first], best))
-    return [run for run in runs if run not in rows]
+    left = [run for run in runs if run.first and run not in rows]
+    if left and best:
+        return left
+    first = [rows[run] for run in runs if run.first and run in rows]
+    return [run for run in in_turn(runs, first, best) if run not in rows]
 
 
 def planned_count(runs: Sequence[Planned], best: int) -> int:
@@ -151,3 +168,45 @@ def claimed(runs: Sequence[Planned]) -> None:
             train = with_stored_choices(folder, config.train)
             found = fingerprints(config.data, config.model, config.start_from)
             claim(folder, replace(config, train=train), found)
+
+
+def measured(folder: Path, sets: Sets) -> RunScores | None:
+    """Return the stored row of the same sets; None if there is none."""
+    path = folder / MEASURED
+    try:
+        record = parse_json(path.read_text("utf-8"))
+        return from_record(record["row"]) if record["mark"] == sets.mark else None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ModelError(
+            f"{path} is damaged ({error})", "scores of a run", "remove the file to measure again"
+        ) from None
+
+
+def measure(run: Planned, sets: Sets, *, device: str, progress: Progress) -> RunScores:
+    """Return the row of a finished run, and write it to the run folder."""
+    state = read_progress(RunFolder(run.folder))
+    assert state is not None, "a finished run"
+    model = load(run.folder, device=device)
+    trained = Trained(
+        model, state.kept, run.config, progress, lambda share: progress("evaluating", share, 1)
+    )
+    scores = compared_source(run.config.model.family).scores(trained, sets)
+    row = RunScores(
+        variant=run.variant,
+        seed=run.config.train.seed,
+        dev=scores.dev,
+        test=scores.test,
+        perplexity=math.exp(scores.loss),
+        aer=scores.aer,
+        aligned_by=scores.aligned_by,
+        parameters=model.model.parameter_count(),
+        updates=state.step,
+        tokens_per_second=state.tokens / max(state.seconds, 1e-9),
+        seconds=state.seconds,
+        read=model.read_mode,
+    )
+    record = {"mark": sets.mark, "row": row.as_record()}
+    write_text(run.folder / MEASURED, json.dumps(record, indent=2) + "\n")
+    return row

@@ -59,13 +59,6 @@ class Sets(NamedTuple):
     gold: tuple[PairLinks, ...] | None = None
 
 
-class ComparedData(NamedTuple):
-    """Data that all runs share."""
-
-    config: DataConfig  # for training and dev
-    sets: Sets
-
-
 class Trained(NamedTuple):
     """A trained model to be measured."""
 
@@ -105,8 +98,11 @@ class ComparedSource:
 
     def prepare(
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> ComparedData:
-        """Return the data that all runs share; write what no file contains to the folder."""
+    ) -> tuple[DataConfig, Sets]:
+        """Return the data that all runs share; write what no file contains to the folder.
+
+        The settings name the files for training and dev.
+        """
         raise NotImplementedError
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:

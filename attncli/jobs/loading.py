@@ -6,7 +6,7 @@ torch is imported when a function is called, so commands call these after all ch
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix
@@ -47,18 +47,53 @@ class OpenOptions:
     messages: Messages = Silent()  # receives remarks about the models, and what a job reports
 
 
-def open_translator(model: Path | None, options: OpenOptions) -> Translator:
+def open_translator(models: Path | Sequence[Path] | None, options: OpenOptions) -> Translator:
     """Open a text model; its `search` then holds the saved settings with the overrides applied.
 
-    model: a folder or a name, see models.catalogue.installed; None for the shipped one.
-    Raises ModelError if the folder holds no text model, the machine lacks the device, or
-    `read_mode` is given for a model without hard attention; also if `to` is unknown or missing for
-    a multilingual model, or given for a model of a single direction. A zero-shot direction is
+    models: a folder or a name, see models.catalogue.installed; None for the shipped one. The
+    probabilities of several models are averaged.
+    Raises ModelError if a folder holds no text model, the machine lacks the device, or `read_mode`
+    is given for a model without hard attention; also if `to` is unknown or missing for a
+    multilingual model, or given for a model of a single direction. A zero-shot direction is
     reported to `options.messages`.
     """
-    path = readable(chosen_model(model, "translate"))
+    return _open(models, "translate", load_translator, options)
+
+
+def open_captioner(models: Path | Sequence[Path] | None, options: OpenOptions) -> Captioner:
+    """Open a captioner, or the ensemble of several; see `open_translator`."""
+    return _open(models, "caption", load_captioner, options)
+
+
+def open_classifier(models: Path | Sequence[Path] | None, options: OpenOptions) -> Classifier:
+    """Open a classifier, or the ensemble of several; see `open_translator`."""
+    return _open(models, "classify", load_classifier, options)
+
+
+def _open(
+    models: Path | Sequence[Path] | None, task: str, load: Callable[..., Any], options: OpenOptions
+) -> Any:
+    given: Sequence[Path | None] = [models] if isinstance(models, Path) else models or [None]
+    paths = [readable(chosen_model(model, task)) for model in given]
     retain_memory()
-    return configured(load_translator(path, device=open_device(options)), options)
+    if len(paths) == 1:
+        opened = load(paths[0], device=open_device(options))
+    else:
+        opened = _open_ensemble(paths, task, options)
+    return configured(opened, options) if task == "translate" else _configured(opened, options)
+
+
+def _open_ensemble(paths: Sequence[Path], task: str, options: OpenOptions) -> Any:
+    for path in paths:
+        if task_of(path) != task:
+            raise ModelError(
+                f"{path} in an ensemble for `attn {task}`",
+                f"models for `attn {task}`",
+                f"use `attn {task_of(path)} -m {path}`",
+            )
+    opened = load_ensemble(paths, device=open_device(options))
+    options.messages.say(f"ensemble of {', '.join(model_names(paths))}")
+    return opened
 
 
 def configured(translator: T, options: OpenOptions) -> T:
@@ -129,45 +164,6 @@ def open_reverse(path: Path, options: OpenOptions) -> Translator:
 def languages_of(path: Path) -> tuple[str, ...]:
     """Return the target languages of a model; empty for a model of one direction."""
     return tuple(read_settings(find_model(path))["tokenizer"].get("languages", ()))
-
-
-def open_captioner(models: Path | Sequence[Path] | None, options: OpenOptions) -> Captioner:
-    """Open a captioner, or the ensemble of several; see `open_translator`."""
-    return _open(models, "caption", options)
-
-
-def open_classifier(models: Path | Sequence[Path] | None, options: OpenOptions) -> Classifier:
-    """Open a classifier, or the ensemble of several; see `open_translator`."""
-    return _open(models, "classify", options)
-
-
-def _open(models: Path | Sequence[Path] | None, task: str, options: OpenOptions) -> Any:
-    given = [models] if isinstance(models, Path) else models or []
-    if len(given) > 1:
-        return open_ensemble(given, task, options)
-    load: Any = load_captioner if task == "caption" else load_classifier
-    path = readable(chosen_model(given[0] if given else None, task))
-    retain_memory()
-    return _configured(load(path, device=open_device(options)), options)
-
-
-def open_ensemble(models: Sequence[Path], task: str, options: OpenOptions) -> Any:
-    """Open several models whose probabilities are averaged; see `open_translator`.
-
-    task: translate, caption or classify. Raises ModelError if a model is for another task, or if
-    the models have different target vocabularies or labels.
-    """
-    paths = [find_model(model) for model in models]
-    for path in paths:
-        if task_of(path) != task:
-            raise ModelError(
-                f"{path} in an ensemble for `attn {task}`",
-                f"models for `attn {task}`",
-                f"use `attn {task_of(path)} -m {path}`",
-            )
-    opened: Any = load_ensemble(paths, device=open_device(options))
-    options.messages.say(f"ensemble of {', '.join(model_names(paths))}")
-    return configured(opened, options) if task == "translate" else _configured(opened, options)
 
 
 def model_names(folders: Sequence[Path]) -> list[str]:

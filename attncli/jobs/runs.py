@@ -9,9 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from attncli.documents.registry import uncompressed
-from attncli.training.settings.config import DataConfig
-from attncli.training.sources import TrainingSource, training_source
+from attncli.training.sources import training_source
 from attncli.training.storage.counters import Counters, finished_run, read_progress, write_finished
 from attncli.training.storage.folder import LOCK, RunFolder, locked, read_config
 from attncli.training.updates.metrics import described
@@ -31,7 +29,7 @@ class RunSummary(NamedTuple):
     path: Path
     state: RunState
     data: str  # names of the training files
-    languages: str  # en-de; empty if unknown
+    languages: str  # of a multilingual model
     score: str
     step: int  # updates done
     changed: datetime  # of the newest file
@@ -68,7 +66,7 @@ def summary(path: Path) -> RunSummary:
         source, progress = training_source(config.model.family), read_progress(folder)
         names = dict.fromkeys(Path(path).name for path in source.files(config.data))
         data = ", ".join(names) or source.embedded
-        languages = _languages(source, config.tokenizer.languages, config.data)
+        languages = " ".join(config.tokenizer.languages)
         score = _score(folder, progress, config.train.metric)
         step = progress.step if progress else 0
         freeable = _size(removable(folder)) if state == "finished" else 0
@@ -162,18 +160,6 @@ def _score(folder: RunFolder, progress: Counters | None, chosen: str) -> str:
     if is_bundle(folder.path):
         score = read_about(read_settings(folder.path)).score or score
     return score
-
-
-def _languages(source: TrainingSource, languages: tuple[str, ...], data: DataConfig) -> str:
-    """Return the languages of a run, from the settings or else the suffixes of its files."""
-    if languages:
-        return " ".join(languages)
-    if source.demo_name != "demo":  # images, or labelled texts
-        return ""
-    if not data.train:
-        return "en-de"  # the embedded grammar
-    suffixes = [uncompressed(Path(path)).suffix.removeprefix(".") for path in data.train]
-    return "-".join(suffixes) if len(suffixes) == 2 and len(set(suffixes)) == 2 else ""
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Interfaces between data and training loop, common to all kinds of input.
+"""Interfaces of the training loop to data, common to all kinds of input, and to optimisers.
 
 The packages `attncli.training.sources.*` build these; the loop, the evaluation and the checkpoints
 use them.
@@ -7,7 +7,7 @@ use them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from torch import Tensor
@@ -25,6 +25,7 @@ from models.text.tokenizer import Tokenizer
 
 Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
 Report = Callable[[float], None]  # receives the share done; raises Interrupted to stop the work
+Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
 
 
 class DevSet(Protocol):
@@ -110,3 +111,17 @@ class Data(NamedTuple):
 
     prepared: Prepared
     dev: DevSet | None
+
+
+class Optimiser(Protocol):
+    """Updates of parameters from their gradients; implemented by `torch.optim.Optimizer`."""
+
+    param_groups: Groups  # each with "lr" too
+    state: Any  # by parameter: its tensors by name
+    defaults: dict[str, Any]
+
+    def step(self) -> Any:
+        """Update every parameter."""
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients."""

@@ -9,8 +9,18 @@ from typing import Annotated, Literal
 import typer
 
 from attncli.commands.compare.settings import TEST, TRAIN, base_config
-from attncli.commands.train.files import DEV, TrainCommand, check_run_folder, split_dev
-from attncli.commands.train.options import Captions, Images, Labels, Preset, Set, StartFrom
+from attncli.commands.train.options import (
+    DEV,
+    Captions,
+    Images,
+    Labels,
+    Preset,
+    Set,
+    StartFrom,
+    TrainCommand,
+    check_run_folder,
+    split_dev,
+)
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.compared import ComparedFiles, compared_source

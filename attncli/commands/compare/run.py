@@ -10,7 +10,6 @@ from attncli.commands.train.run import Stop, stoppable
 from attncli.data.streams import write_stdout
 from attncli.jobs import compare as job
 from attncli.jobs.compared import Sets
-from attncli.jobs.measure import Planned
 from attncli.render.columns import columns
 from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS
@@ -21,37 +20,27 @@ from attncli.training.events import RunEvent
 from models.base.files import write_text
 
 
-def show_remaining(runs: list[Planned], sets: Sets, best: int, output: Path) -> None:
+def show_remaining(runs: list[job.Planned], sets: Sets, best: int, output: Path) -> None:
     """Write the number of runs of each variant that are not measured yet.
 
-    A variant that may be among the best has "1 to 3" runs. If all runs are measured, name the file
-    of the results instead.
+    If all runs are measured, name the file of the results instead.
     """
-    left = job.missing(runs, sets, best)
+    left, count = job.missing(runs, sets, best), job.planned_count(runs, best)
     if not left:
         results = output / "comparison.txt"
         where = results if results.exists() else "the same command without --dry-run writes them"
-        count = job.planned_count(runs, best)
         return console.say(f"finished before: {counted(count, 'run')}; results: {where}")
-    undecided = best > 0 and any(run.first for run in left)
-    all_runs = Counter(run.variant for run in left)
-    sure = Counter(run.variant for run in left if run.first) if undecided else all_runs
-    table = [["variant", "runs"]]
-    for variant in dict.fromkeys(run.variant for run in runs):
-        numbers = dict.fromkeys([sure[variant], all_runs[variant]])
-        if variant in all_runs:
-            table.append([variant, " to ".join(map(str, numbers))])
-    further = sorted((all_runs - sure).values(), reverse=True)
-    total = sure.total() + sum(further[:best])
-    write_stdout(columns([*table, ["total", str(total)]]))
-    if further:
-        console.say(
-            f"the best {counted(best, 'variant')} on the dev set will get the further seeds"
-        )
+    counts = Counter(run.variant for run in left)
+    rows = [(variant, str(number)) for variant, number in counts.items()]
+    write_stdout(columns([("variant", "runs"), *rows, ("total", str(len(left)))]))
+    further = count - sum(run.first for run in runs)
+    if best and left[0].first and further:
+        variants = counted(best, "variant")
+        console.say(f"then {counted(further, 'run')} of further seeds, of the best {variants}")
 
 
 def run(
-    runs: list[Planned], sets: Sets, best: int, output: Path, device: str
+    runs: list[job.Planned], sets: Sets, best: int, output: Path, device: str
 ) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
     rows: list[RunScores] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from attncli.commands.train.files import DEV
+from attncli.commands.train.options import DEV
 from attncli.jobs.compared import (
     ComparedFiles,
     ComparedSource,

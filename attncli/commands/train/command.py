@@ -10,7 +10,7 @@ import typer
 
 from attncli.commands.train import options
 from attncli.commands.train.display import Display
-from attncli.commands.train.files import (
+from attncli.commands.train.options import (
     ARGUMENTS,
     DEV,
     TrainCommand,

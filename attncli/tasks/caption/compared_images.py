@@ -10,7 +10,6 @@ from attncli.data.dev_split import LEAST
 from attncli.data.images.captions import Captioned, parts_of, read_captions
 from attncli.data.images.index import open_images
 from attncli.jobs.compared import (
-    ComparedData,
     ComparedFiles,
     ModelScores,
     Sets,
@@ -33,7 +32,9 @@ from models.base.files import write_bytes
 from models.inference.captioner import Captioner
 
 
-def given(data: DataConfig, seed: int, files: ComparedFiles, folder: Path) -> ComparedData:
+def given(
+    data: DataConfig, seed: int, files: ComparedFiles, folder: Path
+) -> tuple[DataConfig, Sets]:
     """Return the files of the command line; write a dev set if none is named.
 
     A file of captions with splits is also the test set if it has a test part and no other is named.
@@ -66,7 +67,7 @@ def as_table(images: Iterable[Captioned]) -> str:
     return "".join(f"{name}\t{text}\n" for name, text in rows)
 
 
-def drawn(data: DataConfig, seed: int, folder: Path) -> ComparedData:
+def drawn(data: DataConfig, seed: int, folder: Path) -> tuple[DataConfig, Sets]:
     """Draw scenes for training, dev and test to files that all runs share."""
     parts = demo_scenes(data.demo_size or DEMO_SIZE, seed)
     train, dev, test = write_tables(folder, tables(parts))
@@ -77,7 +78,7 @@ def drawn(data: DataConfig, seed: int, folder: Path) -> ComparedData:
     return compared_captions(named, test)
 
 
-def compared_captions(data: DataConfig, test: Path | None) -> ComparedData:
+def compared_captions(data: DataConfig, test: Path | None) -> tuple[DataConfig, Sets]:
     """Return the data with dev set and test set; raise a ModelError for a missing test image."""
     dev = read_captions(data.dev_captions, part="dev")
     tested = read_captions(test, part="test") if test else None
@@ -85,7 +86,7 @@ def compared_captions(data: DataConfig, test: Path | None) -> ComparedData:
         names = [image.image for image in tested]
         find_images(CaptionSet(str(test), names, []), open_images(data.images))
     mark = mark_of([path] for path in (data.dev_captions, test) if path)
-    return ComparedData(data, Sets(dev, tested, mark))
+    return data, Sets(dev, tested, mark)
 
 
 def image_scores(trained: Trained, sets: Sets) -> ModelScores:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.jobs.compared import (
-    ComparedData,
-    ComparedFiles,
-    ComparedSource,
-)
+from attncli.jobs.compared import ComparedFiles, ComparedSource, Sets
 
 if TYPE_CHECKING:
     from attncli.training.settings.config import DataConfig
@@ -38,7 +34,7 @@ class ComparedImages(ComparedSource):
 
     def prepare(
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> ComparedData:
+    ) -> tuple[DataConfig, Sets]:
         """Return the named files, with a dev set held out if none is named, or drawn scenes."""
         from attncli.tasks.caption import compared_images
 

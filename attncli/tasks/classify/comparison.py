@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.data.text.tables import read_labelled
 from attncli.jobs.compared import (
-    ComparedData,
     ComparedFiles,
     ComparedSource,
     ModelScores,
@@ -40,7 +39,7 @@ class ComparedLabels(ComparedSource):
 
     def prepare(
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> ComparedData:
+    ) -> tuple[DataConfig, Sets]:
         """Write labelled texts for training and evaluation to files that all runs share.
 
         Without a file they are sentences of the embedded grammar, a test set included.
@@ -52,7 +51,7 @@ class ComparedLabels(ComparedSource):
         tables = {name: label_data.as_table(rows) for name, rows in parts.items()}
         train, dev, *test = write_tables(folder, tables)
         named = replace(data, labels=str(train), dev_labels=str(dev))
-        return ComparedData(named, label_sets(named, files.test or test))
+        return named, label_sets(named, files.test or test)
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return the accuracy and the dev loss."""

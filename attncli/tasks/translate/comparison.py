@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 from attncli.data.alignments.links import Index, PairLinks, read_links
 from attncli.data.text.rows import row_pairs
 from attncli.jobs.compared import (
-    ComparedData,
     ComparedFiles,
     ComparedSource,
     Sets,
@@ -54,7 +53,7 @@ class ComparedTexts(ComparedSource):
 
     def prepare(
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> ComparedData:
+    ) -> tuple[DataConfig, Sets]:
         """Return the named files, or sentences of the embedded grammar with their links."""
         from attncli.tasks.translate.training.data import as_tsv, sample_grammar
 
@@ -73,7 +72,7 @@ def compared_texts(
     test_files: Sequence[Path],
     gold: tuple[PairLinks, ...] | Path | None,
     index: Index | None = None,
-) -> ComparedData:
+) -> tuple[DataConfig, Sets]:
     """Return the data with dev set, test set and gold links; a ModelError without a dev set."""
     from attncli.tasks.translate.training.data import read_dev
 
@@ -88,7 +87,7 @@ def compared_texts(
         gold = read_links(gold, lengths, index=index).rows
     known = [[sorted(row.sure), sorted(row.possible)] for row in gold or ()]
     mark = mark_of([data.dev, test_files], f" {known}")
-    return ComparedData(data, Sets(dev, test, mark, gold))
+    return data, Sets(dev, test, mark, gold)
 
 
 class ComparedRows(ComparedTexts):
@@ -107,7 +106,7 @@ class ComparedRows(ComparedTexts):
 
     def prepare(
         self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> ComparedData:
+    ) -> tuple[DataConfig, Sets]:
         """Return the named tables."""
         if not data.train:
             raise ConfigurationError(
@@ -122,4 +121,4 @@ class ComparedRows(ComparedTexts):
         for table in tables:
             next(row_pairs([table], (), data.target))  # refuse one without targets
         mark = mark_of([data.dev, files.test])
-        return ComparedData(data, Sets(data.dev, files.test or None, mark))
+        return data, Sets(data.dev, files.test or None, mark)

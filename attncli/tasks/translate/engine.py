@@ -54,7 +54,7 @@ def open_text_models(
     if not models or len(models) == 1:
         return open_text_model(models[0] if models else None, options, engine)
     _check_torch(engine, "several models")
-    return loading.open_ensemble(models, "translate", options)
+    return loading.open_translator(models, options)
 
 
 def open_text_model(

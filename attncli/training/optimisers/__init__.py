@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from torch import nn
 
+from attncli.training.interfaces import Groups, Optimiser
 from attncli.training.optimisers.adam import adam
-from attncli.training.optimisers.base import Groups, Optimiser
 from attncli.training.optimisers.muon import muon
 from attncli.training.optimisers.rmsprop import rmsprop
 from attncli.training.settings.config import TrainConfig

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import nn
 
+from attncli.training.interfaces import Groups, Optimiser
 from attncli.training.optimisers.adam import adam
-from attncli.training.optimisers.base import Groups, Optimiser
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers import Embedding

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from attncli.training.interfaces import Groups, Optimiser
 from attncli.training.optimisers.adam import BETAS
-from attncli.training.optimisers.base import Groups, Optimiser
 from attncli.training.settings.config import TrainConfig
 from models.families.encoder_decoder import EncoderDecoder
 

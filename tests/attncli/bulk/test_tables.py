@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.bulk.pipelines import BatchMapper
+from attncli.bulk import BatchMapper
 from attncli.shell import app
 from models.base.errors import ModelError
 from models.inference.translator import Translator

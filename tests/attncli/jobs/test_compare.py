@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs import compare
-from attncli.jobs.measure import Planned
 from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
@@ -181,7 +180,7 @@ def test_the_best_by_dev_get_further_seeds(
     texts, out = write_texts(tmp_path), tmp_path / "out"
     worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
 
-    def measure(run: Planned, *_: object, **__: object) -> RunScores:
+    def measure(run: compare.Planned, *_: object, **__: object) -> RunScores:
         dev, test = (QualityScore("bleu", sign * worth[run.variant]) for sign in (1, -1))
         seed = run.config.train.seed
         return RunScores(run.variant, seed, (dev,), (test,), 1.0, None, "", 1, 1, 1.0, 1.0)
@@ -192,8 +191,8 @@ def test_the_best_by_dev_get_further_seeds(
     words = [*command, *data, *SETTINGS, "-s", "train.steps=1", "--best", "1"]
     table, said = attn(*words, "--dry-run")
     left = [" ".join(line.split()) for line in table.splitlines()[1:]]
-    assert left == [*(f"{name} 1 to 3" for name in worth), "total 5"] and not out.exists()
-    assert "the best 1 variant on the dev set" in said
+    assert left == [*(f"{name} 1" for name in worth), "total 3"] and not out.exists()
+    assert "then 2 runs of further seeds, of the best 1 variant" in said
     said = attn(*words).err
     rows = list(csv.DictReader((out / "comparison.csv").open()))
     assert [(row["variant"], row["seed"]) for row in rows] == [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attncli.commands.train.command import default_folder
-from attncli.commands.train.files import spread
+from attncli.commands.train.options import spread
 from attncli.commands.train.run import Stop, memory_advice, stopping
 from attncli.training.run.command_line import settings
 from attncli.training.run.configuration import run_config
