@@ -5,8 +5,9 @@ The class tells the kind, so that a server or a Python caller can react to it.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class ModelError(Exception):
@@ -28,6 +29,21 @@ class NotFoundError(ModelError):
 
 class DamagedError(ModelError):
     """Stored data that is incomplete or inconsistent: a bundle, a checkpoint, a cache."""
+
+
+@contextlib.contextmanager
+def intact(name: object, expected: str, hint: str = "", *kinds: type[Exception]) -> Iterator[None]:
+    """Raise DamagedError if a block cannot read stored data; name: of the data, for the message.
+
+    kinds: exceptions of damaged data, in addition to OSError, ValueError, KeyError and TypeError.
+    """
+    damages: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError, *kinds)
+    try:
+        yield
+    except damages as error:
+        missing = isinstance(error, FileNotFoundError)
+        found = "missing" if missing else f"damaged ({error})"
+        raise DamagedError(f"{name} is {found}", expected, hint) from None
 
 
 class ConfigurationError(ModelError):

@@ -165,31 +165,8 @@ class Convolution(nn.Module):
         around = rows[0] if rows == columns and rows[0] == rows[1] else 0
         if not around and max(*rows, *columns):
             x = pad(x, (*columns, *rows))
-        if fuses(x):
-            return fused(x, self, around)
         x = conv2d(x, self.weight, self.bias, self.stride, around, groups=self.groups)
         return x.relu_() if self.relu else x
-
-
-def fuses(x: Tensor) -> bool:
-    """Return True if oneDNN can compute a convolution and its ReLU in one pass, for inference."""
-    return (
-        torch.is_inference_mode_enabled()
-        and x.device.type == "cpu"
-        and x.dtype == torch.float32
-        and torch.backends.mkldnn.is_available()
-        and hasattr(torch.ops.mkldnn, "_convolution_pointwise")
-        and not torch.is_autocast_enabled("cpu")
-    )
-
-
-def fused(x: Tensor, layer: Convolution, around: int) -> Tensor:
-    """Return the layer's output for padded features; it equals both steps except for rounding."""
-    after = "relu" if layer.relu else "none"
-    padding, stride, dilation = [around] * 2, [layer.stride] * 2, [1, 1]
-    return torch.ops.mkldnn._convolution_pointwise(
-        x, layer.weight, layer.bias, padding, stride, dilation, layer.groups, after, [], ""
-    )
 
 
 def same(length: int, kernel: int, stride: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from models.base.errors import DamagedError, NotFoundError
+from models.base.errors import NotFoundError, intact
 from models.catalogue.installed import BOX, DEFAULTS, is_bundle
 from models.sources.image import ImageSource
 from models.storage.digests import check_digests
@@ -56,19 +56,17 @@ def read_layers(path: Path, names: Iterable[str]) -> dict[str, Tensor]:
     """
     path = next(iter(sorted(path.glob("*.npz"))), path)
     found: dict[str, Tensor] = {}
-    try:
-        with numpy.load(path, allow_pickle=False) as stored:
-            for name in names:
-                q, zero, scale, bias = (
-                    torch.from_numpy(stored[f"{name}.{part}"])
-                    for part in ("weight_q", "zero", "scale", "bias")
-                )
-                shape = -1, *[1] * (q.dim() - 1)
-                found[f"{name}.weight"] = (q.float() - zero.float().view(shape)) * scale.view(shape)
-                found[f"{name}.bias"] = bias
-    except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise DamagedError(
-            f"{path} cannot be read as weights of mobilenet-edgetpu ({error})",
-            "mobilenet_edgetpu_uint8.npz, or its folder",
-        ) from None
+    expected = "weights of mobilenet-edgetpu: mobilenet_edgetpu_uint8.npz, or its folder"
+    with (
+        intact(path, expected, "", zipfile.BadZipFile),
+        numpy.load(path, allow_pickle=False) as stored,
+    ):
+        for name in names:
+            q, zero, scale, bias = (
+                torch.from_numpy(stored[f"{name}.{part}"])
+                for part in ("weight_q", "zero", "scale", "bias")
+            )
+            shape = -1, *[1] * (q.dim() - 1)
+            found[f"{name}.weight"] = (q.float() - zero.float().view(shape)) * scale.view(shape)
+            found[f"{name}.bias"] = bias
     return found

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from models.base.errors import DamagedError, NotFoundError, unknown_name
+from models.base.errors import NotFoundError, intact, unknown_name
 from models.config.tables import ImageConfig
 from models.encoders.cnn import Cnn, copy_weights
 
@@ -106,14 +106,10 @@ def downloaded(name: str) -> Mapping[str, Tensor]:
 
 def stored(path: Path) -> Mapping[str, Tensor]:
     """Return the weights in a safetensors file. A .pth file is a pickle, so it is not opened."""
-    try:
+    expected = "torchvision's weights as a .safetensors file"
+    hint = "safetensors.torch.save_file(network.state_dict(), PATH) writes one"
+    with intact(path, expected, hint, SafetensorError):
         return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise DamagedError(
-            f"{path} cannot be read as weights ({error})",
-            "torchvision's weights as a .safetensors file",
-            "safetensors.torch.save_file(network.state_dict(), PATH) writes one",
-        ) from None
 
 
 def torchvision_models() -> Any:

@@ -11,7 +11,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from models.base.errors import DamagedError
+from models.base.errors import intact
 from models.base.files import replacing
 from models.storage.digests import NAME as SUMS
 from models.storage.settings import CARD, STATISTICAL, WEIGHTS
@@ -46,17 +46,16 @@ def extract_archive(path: Path, folder: Path) -> None:
 
     Raises DamagedError if the file was not written by `write_archive`, or is damaged.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            _check(members, path)
-            for member in members:
-                with archive.open(member) as source, (folder / member.filename).open("xb") as file:
-                    shutil.copyfileobj(source, file)
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
-        raise DamagedError(
-            f"{path} is missing or damaged ({error})", "a file made by `attn models pack`"
-        ) from None
+    made_by = "a file made by `attn models pack`"
+    with (
+        intact(path, made_by, "", zipfile.BadZipFile, RuntimeError),
+        zipfile.ZipFile(path) as archive,
+    ):
+        members = archive.infolist()
+        _check(members, path)
+        for member in members:
+            with archive.open(member) as source, (folder / member.filename).open("xb") as file:
+                shutil.copyfileobj(source, file)
 
 
 def _check(members: list[zipfile.ZipInfo], path: Path) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from models.base.errors import DamagedError
+from models.base.errors import DamagedError, intact
 from models.base.files import write_bytes, write_text
 
 NAME = "SHA256SUMS"
@@ -50,21 +50,17 @@ def write_digests(folder: Path) -> None:
 def read_digests(folder: Path) -> Digests:
     """Return the digests stored in a bundle; none if it was written without."""
     path = folder / NAME
-    try:
+    if not path.exists():
+        return {}
+    found: Digests = {}
+    with intact(path, "lines of a digest and a file name", "get the model again"):
         with path.open("rb") as file:
             lines = file.read(MOST_BYTES).decode("utf-8").removesuffix("\n").split("\n")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise _damaged(path, str(error)) from None
-    if lines == [""]:
-        raise _damaged(path, "empty")
-    found: Digests = {}
-    for number, line in enumerate(lines, 1):
-        match = LINE.fullmatch(line)
-        if not match:
-            raise _damaged(path, f"line {number}")
-        found[match[2]] = found.get(match[2], frozenset()) | {match[1]}
+        for number, line in enumerate(lines, 1):
+            match = LINE.fullmatch(line)
+            if not match:
+                raise ValueError(f"line {number}")
+            found[match[2]] = found.get(match[2], frozenset()) | {match[1]}
     return found
 
 
@@ -91,23 +87,12 @@ def matches(folder: Path, name: str, digests: Digests) -> bool:
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        raise DamagedError(
-            f"{path} is missing or damaged ({error.strerror or error})", "a file of the model"
-        ) from None
+    with intact(path, "a file of the model"), path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
     return digest.hexdigest()
 
 
 def _write(folder: Path, digests: Digests) -> None:
     lines = [f"{digest}  {name}\n" for name in sorted(digests) for digest in sorted(digests[name])]
     write_text(folder / NAME, "".join(lines))
-
-
-def _damaged(path: Path, where: str) -> DamagedError:
-    return DamagedError(
-        f"{path} is damaged ({where})", "lines of a digest and a file name", "get the model again"
-    )

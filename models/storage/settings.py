@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from models.base.errors import DamagedError, ModelError, NotFoundError
+from models.base.errors import DamagedError, ModelError, NotFoundError, intact
 from models.base.files import write_text
 from models.base.parsing import parse_json
 from models.base.removed_settings import updated
@@ -50,7 +50,9 @@ def read_settings(folder: Path) -> dict[str, Any]:
         raise NotFoundError(f"no model at {folder}", MADE_BY, "train one first, or check the path")
     if not folder.is_dir():
         raise NotFoundError(f"{folder} is a file", MADE_BY)
-    try:
+    if not (folder / NAME).exists():
+        raise _missing(folder)
+    with intact(folder / NAME, MADE_BY):
         settings: dict[str, Any] = parse_json(_text(folder / NAME))
         if settings["format"] != FORMAT:
             raise DamagedError(
@@ -59,12 +61,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
                 "use the version of attn that wrote it",
             )
         _check_sections(settings)
-        settings = updated(settings, str(folder / NAME))
-    except FileNotFoundError:
-        raise _missing(folder) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DamagedError(f"{folder}/{NAME} is damaged ({error})", MADE_BY) from None
-    return settings
+        return updated(settings, str(folder / NAME))
 
 
 def _missing(folder: Path) -> NotFoundError:

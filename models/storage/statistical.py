@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from models.base.errors import DamagedError
+from models.base.errors import intact
 from models.base.files import write_bytes
 from models.storage.digests import check_digests
 from models.storage.settings import STATISTICAL
@@ -65,13 +65,9 @@ def read_statistical(folder: Path) -> StatisticalTables | None:
     if not path.exists():
         return None
     check_digests(folder, [STATISTICAL])
-    try:
+    with intact(path, "a file written by `attn align train`", "", SafetensorError, RuntimeError):
         tables = from_tensors(load(path.read_bytes()))
         check(tables)
-    except (OSError, SafetensorError, ValueError, KeyError, RuntimeError) as error:
-        raise DamagedError(
-            f"{path} is damaged ({error})", "a file written by `attn align train`"
-        ) from None
     return tables
 
 

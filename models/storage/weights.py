@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from models.base.errors import ConfigurationError, DamagedError
+from models.base.errors import ConfigurationError, DamagedError, intact
 from models.storage.digests import check_digests
 from models.storage.precision import restored
 from models.storage.settings import WEIGHTS, Shared, read_settings, shared_of
@@ -119,14 +119,10 @@ def read_tensors(path: Path, wants: Callable[[str], bool] = lambda name: True) -
     wants: True for the names to read. The library compares the declared sizes with the length of
     the file before it reads a tensor. Raises DamagedError if the file cannot be read.
     """
-    try:
-        with safe_open(path, framework="pt") as file:
-            names = filter(wants, file.keys())
-            weights = restored({name: file.get_tensor(name) for name in names})
-    except (OSError, SafetensorError, ValueError) as error:
-        raise DamagedError(
-            f"{path} is missing or damaged ({error})", "weights written by `attn train`"
-        ) from None
+    made_by = "weights written by `attn train`"
+    with intact(path, made_by, "", SafetensorError), safe_open(path, framework="pt") as file:
+        names = filter(wants, file.keys())
+        weights = restored({name: file.get_tensor(name) for name in names})
     check_finite(weights, path)
     return weights
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from unicodedata import category
 
-from models.base.errors import ConfigurationError, DamagedError, unknown_name
+from models.base.errors import ConfigurationError, intact, unknown_name
 from models.text.normalise import composed, nfc, normalise
 from models.text.tokenizer import Tokenizer
 
@@ -70,13 +70,9 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     if not (folder / LABELS).exists():
         return Tokenizer.read(folder)
     files = Tokenizer.read(folder).files()
-    try:
+    with intact(folder / LABELS, "one label a line", "get the model again", ConfigurationError):
         text = (folder / LABELS).read_bytes().decode("utf-8")
         return LabelTokenizer(files["tokenizer.model"], text.removesuffix("\n").split("\n"))
-    except (OSError, KeyError, ValueError, ConfigurationError) as error:
-        raise DamagedError(
-            f"{folder / LABELS} is damaged ({error})", "one label a line", "get the model again"
-        ) from None
 
 
 def check_labels(labels: Sequence[str]) -> tuple[str, ...]:

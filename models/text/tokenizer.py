@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from models.base.errors import ConfigurationError, DamagedError, InputError
+from models.base.errors import ConfigurationError, InputError, intact
 from models.config.tables import TOKEN_KINDS as KINDS
 from models.config.tables import TokenizerConfig
 from models.sources.rows import TAB
@@ -108,15 +108,13 @@ class Tokenizer:
     def read(cls, folder: Path) -> Tokenizer:
         """Read the tokenizer of a bundle; raise DamagedError if it is missing or damaged."""
         joint = folder / "tokenizer.model"
-        try:
+        # a message of SentencePiece may quote bytes of the damaged file: a UnicodeDecodeError
+        with intact(
+            f"the tokenizer of {folder}", "a bundle made by `attn train`", "", RuntimeError
+        ):
             if joint.exists():
                 return cls(joint.read_bytes())
             return cls(*((folder / f"{side}.model").read_bytes() for side in ("source", "target")))
-        except (OSError, RuntimeError, UnicodeDecodeError) as error:
-            # the last: a message of SentencePiece may quote bytes of the damaged file
-            raise DamagedError(
-                f"{folder} has no readable tokenizer ({error})", "a bundle made by `attn train`"
-            ) from None
 
 
 class RowTokenizer(Tokenizer):

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.base.errors import DamagedError, ModelError
+from models.base.errors import DamagedError, ModelError, intact
 from models.base.files import open_append, try_lock, write_errors, write_text
 from models.base.parsing import parse_json
 
@@ -152,12 +152,9 @@ class FeatureCache:
 
 def read_kind(folder: Path) -> RowKind:
     """Return the kind of rows of a cache; raise DamagedError if it cannot be read."""
-    try:
+    with intact(f"the feature cache {folder}", "what attn wrote there", "remove that folder"):
         found = parse_json((folder / "about.json").read_text("utf-8"))
         return RowKind(tuple(found["shape"]), found["type"], found["made_by"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        seen = f"the feature cache {folder} is damaged ({error})"
-        raise DamagedError(seen, "what attn wrote there", "remove that folder") from None
 
 
 def verify_cache(folder: Path) -> None:

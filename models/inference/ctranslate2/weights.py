@@ -22,7 +22,7 @@ import numpy
 from numpy.typing import NDArray
 from safetensors import SafetensorError, deserialize
 
-from models.base.errors import DamagedError
+from models.base.errors import DamagedError, intact
 
 Array = NDArray[numpy.generic]
 Weights = dict[str, NDArray[numpy.float32]]
@@ -37,14 +37,10 @@ def read_weights(path: Path) -> Weights:
 
     Raises DamagedError if the file cannot be read.
     """
-    try:
+    with intact(path, "weights written by `attn train`", "", SafetensorError):
         stored = dict(deserialize(path.read_bytes()))  # type: ignore[no-untyped-call]
         arrays = {name: _array(tensor) for name, tensor in stored.items()}
         weights = {name: _restored(name, arrays) for name in arrays if not _is_scale(name, arrays)}
-    except (OSError, SafetensorError, ValueError, KeyError) as error:
-        raise DamagedError(
-            f"{path} is missing or damaged ({error})", "weights written by `attn train`"
-        ) from None
     for name, array in weights.items():
         if not numpy.isfinite(array).all():
             raise DamagedError(

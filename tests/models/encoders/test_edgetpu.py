@@ -14,7 +14,6 @@ from torch.nn.functional import conv2d, pad
 
 from models.base.errors import ModelError
 from models.config.tables import ImageConfig
-from models.encoders import edgetpu
 from models.encoders.edgetpu import (
     MOBILENET_EDGETPU,
     Architecture,
@@ -98,29 +97,6 @@ def test_every_grid_equals_plain_convolutions_of_the_stored_numbers(
         torch.testing.assert_close(found, reference, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_convolutions_and_relu_in_one_pass_compute_the_same_grid(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not hasattr(torch.ops.mkldnn, "_convolution_pointwise"):
-        pytest.skip("torch without oneDNN")
-    torch.manual_seed(1)
-    network, images = MobileNetEdgeTpu(EDGETPU, TINY), torch.randn(count, 3, 33, 33)
-    original, calls = edgetpu.fused, []
-
-    def recorded(*given: Any) -> torch.Tensor:
-        calls.append(1)
-        return original(*given)
-
-    monkeypatch.setattr(edgetpu, "fused", recorded)
-    with torch.no_grad():
-        expected = network(images)
-    assert not calls
-    with torch.inference_mode():
-        torch.testing.assert_close(network(images), expected, atol=1e-5, rtol=1e-5)
-    assert len(calls) == sum(isinstance(part, Convolution) for part in network.modules())
-
-
 def test_the_grids_of_the_whole_network() -> None:
     for grid, shape in (("", (1280, 7, 7)), ("blocks.17.expand", (768, 14, 14))):
         with torch.device("meta"):
@@ -144,7 +120,7 @@ def test_weights_that_cannot_be_read_are_refused(damage: str, tmp_path: Path) ->
         numpy.savez(path, **{"stem.weight_q": numpy.array([{}], dtype=object)})  # type: ignore[arg-type]
     elif damage == "other":
         numpy.savez(path, other=numpy.zeros(3))
-    with pytest.raises(ModelError, match="cannot be read") as refused:
+    with pytest.raises(ModelError, match="is (missing|damaged)") as refused:
         whole.load(str(tmp_path))
     assert "\n" not in str(refused.value)
 

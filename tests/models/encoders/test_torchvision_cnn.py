@@ -91,8 +91,8 @@ def test_what_is_no_torchvision_network_grid_or_weights_is_refused(
     (tmp_path / "w.pth").write_bytes(pickle.dumps(Path("a"), protocol=2))
     save_file(network_of("resnet18").state_dict(), tmp_path / "w.safetensors")
     for name, weights, fact in (
-        ("resnet18", "w.pth", "cannot be read"),
-        ("resnet18", "absent.safetensors", "cannot be read"),
+        ("resnet18", "w.pth", "w.pth is damaged"),
+        ("resnet18", "absent.safetensors", "absent.safetensors is missing"),
         ("mobilenet_v3_small", "w.safetensors", "without features.*expected the weights"),
     ):
         with pytest.raises(ModelError, match=fact) as refused:

@@ -31,7 +31,6 @@ from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.ctranslate2.weights import read_weights
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
-from models.storage.digests import file_digest
 from models.storage.settings import WeightPrecision
 from models.storage.weights import read_tensors
 from models.text.tokenizer import train
@@ -244,40 +243,6 @@ def test_the_cache_keeps_the_models_that_were_used_last(
         os.utime(other, (number + 1, number + 1))
     kept = {path.name for path in folder.parent.iterdir()}
     assert kept == {"first", *map(str, range(2, cache.MOST_MODELS + 1))}
-
-
-def test_the_digest_is_remembered_until_a_file_changes(
-    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "SETTLED", 0)
-    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
-    names = ["config.json", "model.safetensors"]
-    read: list[str] = []
-
-    def recorded(path: Path) -> str:
-        read.append(path.name)
-        return file_digest(path)
-
-    monkeypatch.setattr(cache, "file_digest", recorded)
-    first = cache.checked_digest(folder, names)
-    assert cache.checked_digest(folder, names) == first
-    assert read == names
-    (folder / "SHA256SUMS").unlink(missing_ok=True)
-    (folder / "config.json").write_text(" " + (folder / "config.json").read_text("utf-8"), "utf-8")
-    assert cache.checked_digest(folder, names) != first
-
-
-def test_the_digest_of_a_new_file_is_not_remembered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "file").write_bytes(b"one")
-    one = cache.checked_digest(tmp_path, ["file"])
-    before = (tmp_path / "file").stat()
-    (tmp_path / "file").write_bytes(b"two")
-    os.utime(tmp_path / "file", ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert cache.checked_digest(tmp_path, ["file"]) != one
 
 
 def test_what_ctranslate2_cannot_do_has_a_reason(tiny_bundle: Path, tmp_path: Path) -> None:

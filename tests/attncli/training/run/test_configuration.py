@@ -90,5 +90,5 @@ def test_missing_weights_are_reported_before_images_are_read(
         list(train(config, tmp_path / "run", device="cpu", progress=lambda *progress: None))
     weights = f"model.image.weights={tmp_path / 'absent.npz'}"
     config = chosen(files, "show-attend-tell-soft-small", "", weights)
-    with pytest.raises(ModelError, match=r"absent\.npz cannot be read"):
+    with pytest.raises(ModelError, match=r"absent\.npz is missing"):
         list(train(config, tmp_path / "run", device="cpu", progress=lambda *progress: None))
