@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.text.text_files import open_text
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import InputError, ModelError
 
 MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most

@@ -33,9 +33,8 @@ from attncli.scoring.translations import (
 from attncli.tasks.translate.line_plans import ROWS
 from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
 from attncli.tasks.translate.writers import OutputReport
-from attncli.terminal.escapes import one_line
-from attncli.terminal.messages import Messages, ShowProgress
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import Messages, ShowProgress, counted
+from attncli.terminal.text import one_line
 from models.config.tables import MAX_BATCH_TOKENS
 from models.inference.text_translator import TextTranslator
 from models.text.normalise import nfc
