@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -79,8 +79,8 @@ class Translator(TextModel):
         self,
         texts: str | Iterable[str],
         *,
-        to: str | list[str] = "",
-        source: str | list[str] = "",
+        to: str | Sequence[str] = "",
+        source: str | Sequence[str] = "",
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> Any:
