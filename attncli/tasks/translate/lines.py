@@ -61,11 +61,7 @@ def translate_lines(
             _outcome(plan, [next(results) for _ in plan.parts], translator, options)
             for plan in plans
         ]
-        if aligner:
-            from attncli.tasks.translate.tags import with_tags
-
-            outcomes = with_tags(outcomes, [plan.tagged for plan in plans], aligner)
-        yield outcomes
+        yield _with_tags(plans, outcomes, aligner) if aligner else outcomes
 
 
 def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None:
@@ -95,6 +91,14 @@ def _in_form(plan: LinePlan, hypothesis: Hypothesis, options: LineOptions) -> Hy
     if options.same_end:
         text = without_added_stop(text, plan.tagged.text if plan.tagged else plan.line.text)
     return hypothesis._replace(text=f"{plan.before}{text}{plan.after}")
+
+
+def _with_tags(
+    plans: list[LinePlan], outcomes: list[TranslatedLine], aligner: AlignTranslations
+) -> list[TranslatedLine]:
+    from attncli.tasks.translate.tags import with_tags
+
+    return with_tags(outcomes, [plan.tagged for plan in plans], aligner)
 
 
 def _joined(source: str, parts: list[Translation]) -> Translation:
