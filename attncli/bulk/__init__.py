@@ -16,7 +16,7 @@ from typing import Any
 from attncli.bulk.task_words import read_job
 from attncli.bulk.tasks import BulkTask, open_task
 from attncli.bulk.work import all_results
-from attncli.terminal.escapes import one_cell
+from attncli.terminal.text import one_cell
 
 
 class BatchMapper:

@@ -27,7 +27,7 @@ from attncli.data.lines import Line, decode
 from attncli.data.streams import open_input
 from attncli.data.text.rows import as_rows
 from attncli.data.text.text_files import byte_lines
-from attncli.terminal.escapes import one_cell
+from attncli.terminal.text import one_cell
 
 
 def rows_of(results: Sequence[RecordResult]) -> bytes:

@@ -22,7 +22,7 @@ from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import BULK
 from attncli.terminal import console
-from attncli.terminal.plurals import counted, duration
+from attncli.terminal.messages import counted, duration
 from models.base.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import typer
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.text_files import open_text
 from attncli.options.shared import MODEL
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 from models.catalogue.installed import no_model_given
 

@@ -19,8 +19,7 @@ from attncli.data.lines import input_chunks
 from attncli.data.streams import open_input, open_output, texts_as_stream
 from attncli.options.pictures import Picture
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import ShowProgress, counted
 from attncli.terminal.screen import Screen
 
 if TYPE_CHECKING:

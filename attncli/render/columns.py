@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from attncli.terminal.width import padded, width
+from attncli.terminal.text import padded, width
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:

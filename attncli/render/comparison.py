@@ -13,7 +13,7 @@ from attncli.data.json import as_json
 from attncli.render.columns import columns
 from attncli.render.plots import Strip, strips
 from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict
-from attncli.terminal.escapes import cell
+from attncli.terminal.text import cell
 
 Table = Sequence[Sequence[str]]  # the first row has the names of the columns
 LATEX = {

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 from attncli.data.json import as_json_line
 from attncli.data.lines import ClassifiedLine, TranslatedLine
-from attncli.terminal.escapes import one_cell, one_line
+from attncli.terminal.text import one_cell, one_line
 
 if TYPE_CHECKING:
     from models.base.types import Hypothesis

@@ -161,11 +161,6 @@ def spans(words: Sequence[int], step: int) -> list[range]:
     return [span for span in found if any(length in span for length in words)]
 
 
-def looks_tokenised(system: System) -> bool:
-    """Return True if the outputs seem tokenised: many end in a space and a full stop."""
-    return sum(text.endswith(" .") for text in system.hypotheses) >= 100
-
-
 def _bleu(scoring: Scoring, effective_order: bool = False) -> BLEU:
     from sacrebleu.metrics.bleu import BLEU
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from attncli.terminal.escapes import printable
 from attncli.terminal.messages import ShowProgress
+from attncli.terminal.text import printable
 from models.base.removed_settings import RemovedSettingWarning
 
 INTERVAL = 10.0  # seconds between two lines of progress

@@ -1,6 +1,7 @@
 """Interface by which a job reports: remarks, problems and progress; the command passes `console`.
 
-Nothing in jobs or tasks but the commands writes to stderr itself.
+Nothing in jobs or tasks but the commands writes to stderr itself. Numbers and times in messages
+are written here, too.
 """
 
 from __future__ import annotations
@@ -45,3 +46,14 @@ class Silent:
     ) -> AbstractContextManager[ShowProgress]:
         """Show nothing."""
         return nullcontext(lambda done, note="": None)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: "1 image", "2,000 images"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as h:mm:ss."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

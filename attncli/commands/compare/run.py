@@ -15,7 +15,7 @@ from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from attncli.training.events import RunEvent
 from models.base.files import write_text
 

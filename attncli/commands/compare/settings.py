@@ -15,7 +15,7 @@ from attncli.jobs.compared import (
     find_compared_source,
 )
 from attncli.tasks.table import COMPARISONS
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from models.base.registry import DEFAULT_SOURCE

@@ -6,8 +6,7 @@ import time
 from contextlib import ExitStack
 
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import ShowProgress, counted
 from attncli.training.events import (
     AlreadyFinished,
     Ended,

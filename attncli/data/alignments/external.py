@@ -18,7 +18,7 @@ from attncli.data.alignments.links import parse_pharaoh, read_links
 from attncli.data.panels import Panel
 from attncli.data.text.corpus import BARS
 from attncli.data.text.text_files import open_text
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:

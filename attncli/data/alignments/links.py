@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from attncli.data.text.text_files import open_text
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 from models.base.limits import DIGITS, SENTENCES
 from models.base.types import Link

@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from attncli.data.alignments.links import parse_pharaoh
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 from models.base.types import Batch, Link
 from models.text.tokenizer import END, Tokenizer

@@ -25,7 +25,7 @@ from attncli.data.compression import decompressed
 from attncli.data.lines import CHUNK_LINES, Line
 from attncli.data.streams import matching, open_input
 from attncli.data.text.text_files import open_text
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 
 LICENCE = re.compile(r"CC-BY .*Attribution: tatoeba\.org")  # third column of the tables of Anki

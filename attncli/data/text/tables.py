@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.text.text_files import open_text
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import InputError, ModelError
 from models.text.glossary import Glossary, Term
 

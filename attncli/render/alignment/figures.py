@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from attncli.data.panels import AlignedPair, Panel, WeightedText
 from attncli.render.alignment.svg import LINK, shade
 from attncli.render.alignment.weighted_text import Measures, laid_out
-from attncli.terminal.width import is_right_to_left, without_controls
+from attncli.terminal.text import is_right_to_left, without_controls
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from html import escape
 from typing import NamedTuple
 
 from attncli.data.panels import AlignedPair, Panel
-from attncli.terminal.width import width, without_controls
+from attncli.terminal.text import width, without_controls
 
 CELL, FONT, LETTER = 26, 13, 7.4  # pixels: cell, height of a letter, its usual width
 TURN = 55  # rotation of source words in degrees

@@ -14,7 +14,7 @@ from attncli.data.panels import WeightedText, WeightRow
 from attncli.render.alignment.svg import safe, shade, svg_file
 from attncli.render.alignment.terminal import coloured
 from attncli.terminal.screen import Screen
-from attncli.terminal.width import width, without_controls
+from attncli.terminal.text import width, without_controls
 
 LETTER = 8.4  # pixels: width of a letter of an SVG
 FONT = 'font-family="\'DejaVu Sans Mono\', Menlo, Consolas, monospace" font-size="14"'

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.render.image_attention.maps import AttentionMaps, highlighted, smooth
 from attncli.terminal.screen import GROUND, LETTER, Screen, colour_code
-from attncli.terminal.width import fitted, padded
+from attncli.terminal.text import fitted, padded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

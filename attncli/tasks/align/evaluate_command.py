@@ -21,7 +21,7 @@ from attncli.options.shared import Device, From, ReadSettings, Threads, To
 from attncli.render.columns import columns
 from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
 from attncli.terminal import console
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 
 if TYPE_CHECKING:
     from models.config.tables import AlignConfig

@@ -25,8 +25,7 @@ from attncli.tasks.align.pairs import (
     aligner_of,
     empty,
 )
-from attncli.terminal.messages import Messages
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import Messages, counted
 from models.catalogue.installed import chosen_model
 
 

@@ -44,8 +44,7 @@ from attncli.tasks.caption.writers import (
     rendered,
 )
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import ShowProgress, counted
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError
 from models.base.settings import option

@@ -24,7 +24,7 @@ from attncli.tasks.caption.training.data import evaluation_set, read_parts, spli
 from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_tar, tables
 from attncli.tasks.caption.training.dev import DevCaptions
 from attncli.tasks.caption.training.features import feature_stores
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from attncli.training.distributed.evaluation import dev_loss
 from attncli.training.settings.config import DataConfig
 from models.base.errors import ModelError

@@ -18,8 +18,7 @@ from attncli.options.evaluation import save_outputs
 from attncli.scoring.captions import CaptionScores, caption_scores, why_no_meteor
 from attncli.tasks.caption.attention_scores import AttentionScores, attention_scores
 from attncli.tasks.caption.images import caption_images
-from attncli.terminal.messages import ShowProgress
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import ShowProgress, counted
 from models.base.errors import ModelError
 from models.base.parsing import parse_json
 

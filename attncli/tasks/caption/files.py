@@ -14,7 +14,7 @@ from attncli.data.images.named import STDIN
 from attncli.data.streams import check_output, open_output
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.writers import CaptionedImage, frame, rendered
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_errors, write_text
 

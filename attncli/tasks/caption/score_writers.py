@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attncli.data.json import as_json
 from attncli.render.columns import columns, read_modes, speed_cells
 from attncli.tasks.caption.evaluation import CaptionEvaluation, CaptionSet
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 
 SCALES = (
     "BLEU-1 to BLEU-4, ROUGE-L and METEOR are in percent; CIDEr-D is as the COCO tools give it "

@@ -27,7 +27,7 @@ from attncli.render.rows import (
     RowWriter,
     hypothesis_record,
 )
-from attncli.terminal.escapes import one_cell, printable
+from attncli.terminal.text import one_cell, printable
 from models.base.types import Hypothesis
 
 if TYPE_CHECKING:

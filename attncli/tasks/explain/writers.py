@@ -28,9 +28,9 @@ from attncli.render.columns import columns
 from attncli.render.image_attention import writer_of
 from attncli.render.image_attention.terminal import maps_as_text
 from attncli.tasks.explain.lines import ExplainedLine
-from attncli.terminal.escapes import printable
 from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen, current_screen
+from attncli.terminal.text import printable
 from models.base.errors import ConfigurationError, ModelError
 from models.explain.explanation import Explanation
 from models.explain.measures import Measure

@@ -27,15 +27,13 @@ from attncli.scoring.translations import (
     System,
     evaluate_systems,
     has_short_references,
-    looks_tokenised,
     metrics,
 )
 from attncli.tasks.translate.line_plans import ROWS
 from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
 from attncli.tasks.translate.writers import OutputReport
-from attncli.terminal.escapes import one_line
-from attncli.terminal.messages import Messages, ShowProgress
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import Messages, ShowProgress, counted
+from attncli.terminal.text import one_line
 from models.config.tables import MAX_BATCH_TOKENS
 from models.inference.text_translator import TextTranslator
 from models.text.normalise import nfc
@@ -84,7 +82,8 @@ def evaluate_texts(
 def _warn_of_tokens(systems: Sequence[System], scoring: Scoring, messages: Messages) -> None:
     """Warn of outputs that are tokenised already, if the scores tokenise them again."""
     for system in systems:
-        if scoring.tokenize == "13a" and looks_tokenised(system):
+        tokenised = sum(text.endswith(" .") for text in system.hypotheses)
+        if scoring.tokenize == "13a" and tokenised >= 100:
             messages.warn(
                 f"{system.name} looks tokenised already; -s scores.tokenize=none scores it as it is"
             )

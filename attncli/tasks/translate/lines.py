@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attncli.data.lines import Line, TranslatedLine
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError
 from models.base.types import EMPTY, Hypothesis, Translation
 from models.config.tables import MAX_BATCH_TOKENS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attncli.data.json import as_json
 from attncli.render.columns import columns, read_modes, speed_cells
 from attncli.scoring.translations import Bucket, Evaluation, MetricScore
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 
 
 def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:

@@ -27,7 +27,7 @@ from attncli.render.rows import (
     encoded_rows,
     hypothesis_record,
 )
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from models.base.types import Hypothesis
 from models.inference.search.repetition import repetition
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from attncli.data.batching import Examples, epoch_plan
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.distributed.world import ALONE, World
 from attncli.training.events import Ended, Evaluated, Event, Scores

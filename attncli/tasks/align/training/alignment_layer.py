@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from attncli.data.alignments.word_links import WordLinks, target_weights, token_links, with_end_mark
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from attncli.training.interfaces import Progress
 from models.alignment.encoded import Encoded, as_batch, encode
 from models.base.errors import ModelError

@@ -35,7 +35,7 @@ from attncli.tasks.caption.training.files import (
     write_manifest,
 )
 from attncli.tasks.caption.training.self_critical import SelfCritical
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.configuration import start_advice
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig

@@ -13,7 +13,7 @@ from attncli.data.text.tokens import write_pairs
 from attncli.tasks.translate.training.data import pairs_of, sampled_lines, write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
-from attncli.terminal.plurals import counted
+from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig

@@ -1,4 +1,7 @@
-"""Width of text in columns of a terminal."""
+"""Text for terminals and tables: its width in columns, escapes of control characters, cells.
+
+Other people choose this text: names of files, cells of tables, words.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,10 @@ ELLIPSIS = "…"
 RIGHT_TO_LEFT = ("R", "AL")
 ISOLATE, END_ISOLATE, LEFT_TO_RIGHT = "\u2068", "\u2069", "\u200e"
 JOINER, EMOJI_STYLE = "\u200d", "\ufe0f"
+CONTROLS = {"Cc", "Cs", "Zl", "Zp"}  # Unicode categories that a terminal cannot show
+HIDDEN = CONTROLS | {"Cf", "Co"}  # shown as escapes
+JOINERS = "\u200c\u200d"  # format characters that belong to words of some scripts
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins a formula
 
 
 def width(text: str) -> int:
@@ -46,14 +53,42 @@ def is_right_to_left(text: str) -> bool:
 
 def without_controls(text: str) -> str:
     """Return the text without control characters, which could change the terminal."""
-    return "".join(_shown(letter) for letter in text)
+    kinds = ((letter, "" if letter == JOINER else category(letter)) for letter in text)
+    return "".join(" " if kind in CONTROLS else letter for letter, kind in kinds if kind != "Cf")
 
 
-def _shown(letter: str) -> str:
-    kind = category(letter)
-    if letter == JOINER or kind not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return letter
-    return "" if kind == "Cf" else " "
+def printable(text: str, *, keep_surrogates: bool = False) -> str:
+    """Return the text with control, format and unpaired surrogate characters as escapes.
+
+    An escape sequence in a file name would otherwise control the user's terminal.
+    keep_surrogates: leave those, which stand for bytes of a name that is not valid UTF-8.
+    """
+    if text.isprintable():
+        return text
+    hidden = HIDDEN - {"Cs"} if keep_surrogates else HIDDEN
+    return "".join(
+        letter.encode("unicode_escape").decode("ascii")
+        if category(letter) in hidden and letter not in JOINERS
+        else letter
+        for letter in text
+    )
+
+
+def one_line(text: str) -> str:
+    """Return the text with spaces in place of line breaks."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def one_cell(text: str) -> str:
+    """Return the text with spaces in place of tabs and line breaks, for a column of a table."""
+    return one_line(text).replace("\t", " ")
+
+
+def cell(text: object) -> object:
+    """Return the content of a CSV cell that a spreadsheet shows as text, never as a formula."""
+    if isinstance(text, str) and text.startswith(FORMULA):
+        return f"'{text}"
+    return text
 
 
 def _letters(text: str) -> Iterator[tuple[str, int]]:
