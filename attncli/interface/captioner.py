@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy
 from PIL import Image
@@ -23,7 +24,11 @@ from models.inference.captioner import Caption, CaptionerInput, ImageAttention
 from models.inference.captioner import Captioner as ImageModel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from attncli.render.image_attention.maps import AttentionMaps
+
+    GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
 
 
 class ImageCaption(RankedOutputs, Caption):
@@ -54,6 +59,26 @@ class ImageCaption(RankedOutputs, Caption):
 class Captioner(ImageModel):
     """A `models.inference.captioner.Captioner` that opens images; its results show themselves."""
 
+    @overload  # type: ignore[override]
+    def caption(  # type: ignore[overload-overlap]
+        self,
+        images: GivenImage,
+        *,
+        search: SearchConfig | None = ...,
+        attention: bool = ...,
+        batch: int = ...,
+    ) -> ImageCaption: ...
+
+    @overload
+    def caption(
+        self,
+        images: Iterable[GivenImage],
+        *,
+        search: SearchConfig | None = ...,
+        attention: bool = ...,
+        batch: int = ...,
+    ) -> list[ImageCaption]: ...
+
     def caption(
         self,
         images: Any,
@@ -61,8 +86,8 @@ class Captioner(ImageModel):
         search: SearchConfig | None = None,
         attention: bool = True,
         batch: int = BATCH_IMAGES,
-    ) -> Any:
-        """Caption an image, or many: an ImageCaption for one, a list of them for a list.
+    ) -> ImageCaption | list[ImageCaption]:
+        """Caption an image, or many: one in, one out; a list in, a list out.
 
         images: a path, a PIL image, the bytes of a file, or an array (h, w) or (h, w, 3 or 4), of
         0 to 255 or, if it has floats, 0 to 1. search: settings; the default is `self.search`.

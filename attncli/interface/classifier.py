@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.panels import WeightedText
@@ -44,10 +44,20 @@ class ClassifiedText(Classification):
 class Classifier(LabelModel):
     """A `models.inference.classifier.Classifier` whose results show themselves."""
 
+    @overload  # type: ignore[override]
+    def classify(  # type: ignore[overload-overlap]
+        self, texts: str, *, nbest: int = ..., attention: bool = ...
+    ) -> ClassifiedText: ...
+
+    @overload
+    def classify(
+        self, texts: Iterable[str], *, nbest: int = ..., attention: bool = ...
+    ) -> list[ClassifiedText]: ...
+
     def classify(
         self, texts: str | Iterable[str], *, nbest: int = 1, attention: bool = True
-    ) -> Any:
-        """Classify a text, or many: a ClassifiedText for one, a list of them for a list.
+    ) -> ClassifiedText | list[ClassifiedText]:
+        """Classify a text, or many: one in, one out; a list in, a list out.
 
         nbest: labels per text. attention: False leaves out the weights of the words.
         """

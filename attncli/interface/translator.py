@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
@@ -75,6 +75,28 @@ class AlignedText(DrawnPair, Alignment):
 class Translator(TextModel):
     """A `models.inference.translator.Translator` whose results show themselves."""
 
+    @overload  # type: ignore[override]
+    def translate(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        *,
+        to: str | list[str] = ...,
+        source: str | list[str] = ...,
+        search: SearchConfig | None = ...,
+        max_batch_tokens: int = ...,
+    ) -> TranslatedText: ...
+
+    @overload
+    def translate(
+        self,
+        texts: Iterable[str],
+        *,
+        to: str | list[str] = ...,
+        source: str | list[str] = ...,
+        search: SearchConfig | None = ...,
+        max_batch_tokens: int = ...,
+    ) -> list[TranslatedText]: ...
+
     def translate(
         self,
         texts: str | Iterable[str],
@@ -83,8 +105,8 @@ class Translator(TextModel):
         source: str | Sequence[str] = "",
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
-    ) -> Any:
-        """Translate a text, or many: a TranslatedText for one, a list of them for a list.
+    ) -> TranslatedText | list[TranslatedText]:
+        """Translate a text, or many: one in, one out; a list in, a list out.
 
         to: target language of a multilingual model, or one for each text. source: language of the
         texts, or one for each; a direction without training data then goes through a third
