@@ -32,7 +32,7 @@ from attncli.data.alignments.links import PairLinks, read_links
 from attncli.render.columns import columns
 from attncli.scoring.alignments import score_alignments
 from models.base.types import Link
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator

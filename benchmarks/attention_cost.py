@@ -37,7 +37,7 @@ from torch.profiler import ProfilerActivity, profile
 from models.attention.base import Attention, grouped
 from models.base.registry import names
 from models.base.types import Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 
 HERE = Path(__file__).resolve()
 MEGABYTE = 2**20

@@ -30,7 +30,7 @@ from models.base.registry import source_name
 from models.base.types import Translation
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import PRESETS, model_config
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.inference.captioner import Caption
 from models.inference.ctranslate2.engines import obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator

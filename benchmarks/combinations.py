@@ -24,7 +24,7 @@ from models.base.registry import names
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 
 PARTS = ("score", "window", "normalise", "read")
 PLACES = {  # place: preset, settings of the model that hold the attention

@@ -40,7 +40,7 @@ from models.base.settings import overridden
 from models.bundle import Bundle
 from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.storage.weights import stored_tensors, weights_of
 from models.text import tokenizer

@@ -46,7 +46,7 @@ from models.base.registry import source_name
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config, preset
-from models.config.tables import ModelConfig, SearchConfig
+from models.config import ModelConfig, SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad, pad_pairs
 from models.inference.search.beam import search

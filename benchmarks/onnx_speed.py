@@ -24,7 +24,7 @@ from typing import Any
 
 from models import load_translator
 from models.catalogue.installed import find_model
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.ctranslate2.engines import obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.text_translator import TextTranslator

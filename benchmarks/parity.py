@@ -29,7 +29,7 @@ from models.base.registry import find
 from models.base.types import Memory, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.explain.gradients import STEPS, gradient_times_input, integrated_gradients
 from models.explain.subject import TextSubject
 

@@ -28,7 +28,7 @@ from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
 from models.catalogue.unused_settings import unused_settings
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.losses.losses import sequence_loss
 
 TABLES = ("attention", "self_attention")

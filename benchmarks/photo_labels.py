@@ -27,7 +27,7 @@ from torch.nn.functional import kl_div, linear
 from attncli.data.images.index import ImageIndex, content_hash, open_images
 from attncli.tasks.caption.training.features import add_missing, features, half
 from models import bundle
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.encoders.edgetpu import MobileNetEdgeTpu
 from models.encoders.edgetpu_weights import read_classifier
 from models.encoders.image import ImageEncoder

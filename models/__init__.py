@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from models.base.errors import ModelError
 from models.base.registry import DEFAULT_SOURCE
 from models.catalogue.installed import find_model
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.sources import find_source
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from models.base.registry import find, source_name
 from models.base.registry import settings_of as settings_read_by
 from models.base.settings import from_dict, to_dict
 from models.base.types import VocabularySizes
-from models.config.tables import NO_COPY, AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import NO_COPY, AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.sources import vocabulary_sizes
 from models.storage.digests import add_digest, check_digests, write_files

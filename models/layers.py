@@ -15,7 +15,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.numerics.dropout import Dropout
 from models.numerics.linear import Linear
 

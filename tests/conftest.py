@@ -29,7 +29,7 @@ from models import load_translator
 from models.base.types import Batch
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad
 from models.inference.translator import Translator

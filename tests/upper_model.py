@@ -15,7 +15,7 @@ from attncli.jobs.loading import OpenOptions
 from attncli.tasks.translate.engine import EngineOptions
 from models.base.settings import merged
 from models.base.types import Hypothesis, Translation
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.text_translator import TextTranslator
 
 

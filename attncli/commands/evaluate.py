@@ -29,7 +29,7 @@ from attncli.tasks.translate.score_writers import scores_as_json, scores_as_text
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 from models.base.settings import option
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from attncli.render.image_attention.terminal import maps_as_text
 from attncli.tasks.caption.images import SIDE
 from attncli.terminal.screen import current_screen
 from models.base.errors import InputError
-from models.config.tables import BATCH_IMAGES, SearchConfig
+from models.config import BATCH_IMAGES, SearchConfig
 from models.images.opening import open_image, to_square
 from models.inference.captioner import Caption, CaptionerInput, ImageAttention
 from models.inference.captioner import Captioner as ImageModel

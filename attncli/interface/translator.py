@@ -16,7 +16,7 @@ from attncli.tasks.align.pairs import drawn
 from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations, head_weights
 from models.base.types import Translation
-from models.config.tables import MAX_BATCH_TOKENS, SearchConfig
+from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.translator import Translator as TextModel
 
 ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it

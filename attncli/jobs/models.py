@@ -17,7 +17,7 @@ from models.base.types import VocabularySizes
 from models.catalogue import presets as zoo
 from models.catalogue.installed import find_model, installed
 from models.catalogue.unused_settings import unused_settings
-from models.config.tables import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.sources import vocabulary_sizes
 from models.storage.about import Facts, read_card, read_facts
 from models.storage.settings import read_settings

@@ -34,7 +34,7 @@ from attncli.training.storage.state import State
 from attncli.training.updates.precision import chosen_precision, limit_kernel_caches
 from models.base.errors import ModelError
 from models.base.process import retain_freed_memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
 

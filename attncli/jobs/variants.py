@@ -30,7 +30,7 @@ from models.base import registry
 from models.base.errors import ConfigurationError, unknown_name
 from models.base.settings import fields_of, merged, overridden
 from models.catalogue import presets as zoo
-from models.config.tables import AttentionConfig, ImageConfig, ModelConfig
+from models.config import AttentionConfig, ImageConfig, ModelConfig
 from models.sources import source_of
 
 NONE = "none"

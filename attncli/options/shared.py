@@ -12,7 +12,7 @@ import typer
 from attncli.options.settings import GivenSettings, read_settings
 from models.base.errors import ConfigurationError
 from models.base.settings import option
-from models.config.tables import BATCH_IMAGES, MAX_BATCH_TOKENS, NO_UTILITY, ReadMode, SearchConfig
+from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS, NO_UTILITY, ReadMode, SearchConfig
 
 T = TypeVar("T")
 MODEL = "ATTN_MODEL"

@@ -15,7 +15,7 @@ from attncli.jobs.installed import listed
 from attncli.serve.requests import RequestError, invalid
 from models.base.errors import ModelError, NotFoundError
 from models.catalogue.installed import default_model, find_model
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.storage.about import Facts, read_facts
 from models.storage.settings import read_settings
 from models.text.languages import is_zero_shot, pivot

@@ -19,7 +19,7 @@ from attncli.training.events import Scores
 from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch
 from models.bundle import Bundle
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.tokenizer import Tokenizer
 

@@ -10,7 +10,7 @@ from models.alignment.links import Links, diagonal
 from models.alignment.mutual_head import choose_head
 from models.alignment.symmetrise import symmetrise
 from models.base.types import Link
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 
 __all__ = [
     "AlignConfig",

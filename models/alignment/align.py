@@ -36,7 +36,7 @@ from models.alignment.weights import (
 )
 from models.base.errors import ConfigurationError
 from models.base.types import Translation
-from models.config.tables import MAX_BATCH_TOKENS, AlignConfig
+from models.config import MAX_BATCH_TOKENS, AlignConfig
 from models.inference.translator import Translator
 from models.storage.statistical import StatisticalTables
 from models.text.languages import parse_direction

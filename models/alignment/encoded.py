@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from models.base.errors import ConfigurationError
 from models.base.types import Batch, Translation
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 from models.inference.search.batching import length_batches, pad_pairs
 from models.inference.translator import Translator
 from models.text.normalise import composed, with_single_spaces, with_straight_apostrophes

@@ -27,7 +27,7 @@ from torch import Tensor
 
 from models.base.errors import unknown_name
 from models.base.types import Link
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 
 Links = frozenset[Link]
 

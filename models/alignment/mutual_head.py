@@ -17,7 +17,7 @@ import torch
 from models.alignment.align import head_weights
 from models.alignment.links import mutual
 from models.alignment.weights import attention_shape
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 from models.inference.translator import Translator
 
 THRESHOLD = 0.45  # of transport, for the chosen head

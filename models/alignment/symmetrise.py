@@ -18,7 +18,7 @@ from collections.abc import Iterable, Set
 from models.alignment.links import Links
 from models.base.errors import unknown_name
 from models.base.types import Link
-from models.config.tables import SYMMETRISE
+from models.config import SYMMETRISE
 
 BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.types import Batch
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import sequence_loss

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import History, Score
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 from models.numerics.pair_energy import additive_energy
 

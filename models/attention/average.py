@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.mixing import Sums
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.layers import FeedForward
 from models.numerics.linear import Linear
 

@@ -19,7 +19,7 @@ from models.base.errors import ConfigurationError, InputError
 from models.base.registry import find
 from models.base.settings import check_limits
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import RECURRENT_SCORE, AttentionConfig, ModelConfig
+from models.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
 from models.numerics.dropout import Dropout
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long

@@ -6,7 +6,7 @@ score(s, h) = v^T tanh(W [s; h])         Luong, Pham and Manning 2015, section 3
 from __future__ import annotations
 
 from models.attention.additive import Additive
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from models.attention.base import Score
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 
 FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8

@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.attention.base import Score
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 from models.numerics.pair_energy import feed_forward_energy
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from models.attention.base import Score
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 
 

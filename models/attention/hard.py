@@ -17,7 +17,7 @@ from torch import Tensor
 from models.attention.base import History, Read
 from models.base.settings import check_limits, limits_of, within
 from models.base.types import AttentionOutput
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 
 TINY = 1e-38
 LOW = 0xFFFFFFFF  # the low 32 bits

@@ -12,7 +12,7 @@ from torch import Tensor
 from models.attention.base import Attention, History, PreparedMemory, grouped, input_keys
 from models.attention.multihead import KeyValue, MultiHead, Visible
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 
 

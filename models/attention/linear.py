@@ -13,7 +13,7 @@ from torch.nn.functional import elu
 from models.attention.mixing import Sums
 from models.attention.multihead import split
 from models.base.errors import ConfigurationError
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.numerics.linear import Linear
 
 SMALLEST = 1e-6  # added to the denominator, as in the authors' program

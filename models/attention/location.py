@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from models.attention.base import Score
 from models.base.errors import InputError
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 
 

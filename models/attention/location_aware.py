@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from models.attention.additive import Additive
 from models.attention.base import History
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 from models.numerics.pair_energy import additive_energy
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from models.base.errors import ConfigurationError
 from models.base.registry import find
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 
 DEFAULT = "attention"
 

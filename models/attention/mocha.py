@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from models.attention.base import masked_softmax
 from models.attention.monotonic import Monotonic
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 
 
 class MoChA(Monotonic):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from models.attention.base import MonotonicNormaliser
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 
 FIRST_OFFSET = -1.0  # r: a step of an untrained model stops at each slot with probability 1/4
 

@@ -27,7 +27,7 @@ from models.attention.scaled_dot import ScaledDot
 from models.attention.windows import Global
 from models.base.errors import ConfigurationError
 from models.base.types import AttentionOutput
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.dropout import Dropout
 
 FUSED = (ScaledDot, Global, Softmax, Soft)

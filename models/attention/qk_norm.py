@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from models.attention.dot import Dot
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 
 TYPICAL_LENGTH = 40  # L of the paper: the length that 97.5 % of the sentences do not exceed
 FIRST_SCALE = math.log2(TYPICAL_LENGTH**2 - TYPICAL_LENGTH)  # g_0, eq. 4

@@ -17,7 +17,7 @@ from models.attention.positions.base import position
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
+from models.config import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
 from models.numerics.linear import Linear
 
 if TYPE_CHECKING:

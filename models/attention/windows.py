@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from models.attention.base import History, Window, WindowOutput
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 
 

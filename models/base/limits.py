@@ -1,7 +1,7 @@
 """Ceilings: how much one input may make the program read, allocate or compute.
 
 docs/limits.md says what each limits and what happens beyond it; a test compares the numbers. Ranges
-of settings are in `models.config.tables`.
+of settings are in `models.config`.
 """
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from models.base.errors import ConfigurationError, unknown_name
 from models.base.settings import from_dict
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 
 
 class Preset(NamedTuple):

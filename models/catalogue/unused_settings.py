@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from models.base.registry import describe, names, settings_of
 from models.base.settings import fields_of
-from models.config.tables import RECURRENT_SCORE, TRANSFORMER_SCORE, AttentionConfig, ModelConfig
+from models.config import RECURRENT_SCORE, TRANSFORMER_SCORE, AttentionConfig, ModelConfig
 from models.sources import source_of
 
 SHARED = ("family", "embedding", "hidden", "decoder_layers", "dropout", "tied")  # by every family

@@ -18,7 +18,7 @@ from models.attention.base import Attention, is_monotonic
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import Memory
-from models.config.tables import RECURRENT_SCORE, ModelConfig
+from models.config import RECURRENT_SCORE, ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory, select
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.numerics.dropout import Dropout
 from models.pooling.base import Pooling

@@ -17,7 +17,7 @@ from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import NO_COPY, ModelConfig
+from models.config import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers import Bridge, Embedding, Recurrence
 from models.numerics.dropout import Dropout

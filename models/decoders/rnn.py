@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,

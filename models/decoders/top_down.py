@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.types import Memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,

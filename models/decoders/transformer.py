@@ -18,7 +18,7 @@ from models.attention.multihead import HeadsOutput
 from models.attention.positions.base import position
 from models.attention.transformer import cross_attention
 from models.base.types import Memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
 from models.layers import Embedding, FeedForward

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from models.base.errors import DamagedError
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 
 
 class Cnn(nn.Module):

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
 from models.base.errors import unknown_name
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.encoders.cnn import Cnn, copy_weights
 from models.encoders.edgetpu_weights import PREFIX, read_layers, shipped_tensors
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from models.base.errors import unknown_name
 from models.base.registry import find, names
 from models.base.types import Memory
-from models.config.tables import ImageConfig, ModelConfig
+from models.config import ImageConfig, ModelConfig
 from models.encoders.cnn import Cnn
 from models.encoders.edgetpu_weights import read_classifier, shipped_tensors
 from models.encoders.torchvision_cnn import FAMILIES

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from models.attention.additive import Additive
 from models.base.types import Memory
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.layers import Embedding
 from models.numerics.dropout import Dropout
 

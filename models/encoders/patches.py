@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pixel_unshuffle
 
 from models.base.errors import ConfigurationError
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.encoders.cnn import Cnn
 
 SIZE = 8  # default side of a patch in pixels

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from models.base.types import Memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.layers import Embedding
 from models.numerics.dropout import Dropout
 

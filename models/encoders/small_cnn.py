@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.base.errors import ConfigurationError
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.encoders.cnn import Cnn
 from models.encoders.edgetpu import Convolution
 

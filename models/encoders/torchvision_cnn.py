@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from models.base.errors import NotFoundError, intact, unknown_name
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.encoders.cnn import Cnn, copy_weights
 
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")

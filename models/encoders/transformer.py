@@ -15,7 +15,7 @@ from models.attention.mixing import mixing
 from models.attention.positions.base import position
 from models.base.errors import InputError
 from models.base.types import Memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.encoders.image import ImageEncoder
 from models.layers import Embedding, FeedForward
 from models.numerics.dropout import Dropout

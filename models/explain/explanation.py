@@ -15,7 +15,7 @@ from torch import Tensor
 
 from models.alignment.encoded import Encoded, both_units, why_unaligned
 from models.base.errors import InputError
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 from models.explain import METHODS, ExplainOptions
 from models.explain.measures import Measure, curves, faithfulness, rank_correlation
 from models.explain.subject import ImageSubject, Subject, TextSubject, UnsupportedMethodError

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import VocabularySizes
-from models.config.tables import RECURRENT_SCORE, ModelConfig
+from models.config import RECURRENT_SCORE, ModelConfig
 from models.encoders.image import ImageEncoder
 from models.encoders.intra import IntraEncoder
 from models.encoders.rnn import RnnEncoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.transformer import ImageTransformerEncoder
 from models.families.encoder_decoder import EncoderDecoder, Output

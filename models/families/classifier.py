@@ -5,7 +5,7 @@ from __future__ import annotations
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.pooling import PoolingDecoder
 from models.encoders.transformer import TransformerEncoder
 from models.families.base import recurrent_encoder, source_embedding

@@ -16,7 +16,7 @@ from models.attention.hard import Hard, described, input_key
 from models.base.errors import ConfigurationError
 from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory, select
-from models.config.tables import NO_COPY, ModelConfig
+from models.config import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput, joined_steps
 from models.decoders.readers import CopyReader, TokenReader, WithReader
 from models.layers import Embedding

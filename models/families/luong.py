@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.luong import LuongDecoder
 from models.families.base import embeddings, recurrent_encoder
 from models.families.encoder_decoder import EncoderDecoder, Output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.rnn import RnnDecoder
 from models.encoders.image import ImageEncoder
 from models.families.base import embeddings, recurrent_encoder

@@ -7,7 +7,7 @@ from dataclasses import replace
 from torch import nn
 
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.transformer import ImageTransformerEncoder, TransformerEncoder
 from models.families.base import embeddings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import pretrained_parameters
 from models.encoders.transformer import TransformerEncoder

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from models.base.errors import ConfigurationError
 from models.base.types import TokenMemory
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.text.tokenizer import PAD
 
 LABELS = 1001  # of ImageNet, and background

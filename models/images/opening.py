@@ -25,7 +25,7 @@ from torch import Tensor
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.files import open_regular
 from models.base.limits import IMAGE_BYTES, IMAGE_PIXELS
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 HEIC = "HEIF"  # Pillow's name of HEIC, the format of phones

@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from models.base.types import Hypothesis, Memory
-from models.config.tables import BATCH_IMAGES, SearchConfig
+from models.config import BATCH_IMAGES, SearchConfig
 from models.decoders.base import DecoderOutput
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from models.base.errors import InputError
 from models.base.types import Classification, LabelProbability, WordWeight
-from models.config.tables import MAX_BATCH_TOKENS
+from models.config import MAX_BATCH_TOKENS
 from models.inference.ensemble import MemberLengths, MemberReadModes, check_equal
 from models.inference.search.batching import in_order, length_batches, pad, windows
 from models.inference.trained import TorchModel

@@ -8,7 +8,7 @@ from PIL import Image
 from torch import Tensor
 
 from models.base.types import Memory
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.encoders.image import equal_features
 from models.inference.captioner import Captioner, CaptionerInput, ImageAttention, ImageInput
 from models.inference.ensemble import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from models.base.errors import ConfigurationError, InputError
 from models.base.types import EMPTY, Translation
-from models.config.tables import (
+from models.config import (
     MAX_BATCH_TOKENS,
     AlignConfig,
     ModelConfig,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from models.base.types import Hypothesis
-from models.config.tables import ModelConfig, SearchConfig
+from models.config import ModelConfig, SearchConfig
 from models.inference.search.minimum_bayes_risk import by_expected_similarity
 from models.sources import check_source
 from models.storage.settings import family_of, read_settings

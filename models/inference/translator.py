@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.base.types import Memory
 from models.bundle import Bundle
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.ensemble import (
     EnsembleBackend,
     MemberLengths,

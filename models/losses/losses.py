@@ -21,7 +21,7 @@ from models.attention.hard import Hard
 from models.base.errors import ConfigurationError
 from models.base.settings import check_limits
 from models.base.types import Batch
-from models.config.tables import AttentionLossConfig
+from models.config import AttentionLossConfig
 from models.decoders.base import DecoderOutput
 from models.decoders.copying import mixture_loss
 from models.decoders.pooling import PoolingDecoder

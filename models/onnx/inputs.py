@@ -14,7 +14,7 @@ from torch import Tensor
 from models.base.limits import OUTPUT_TOKENS
 from models.base.types import Memory
 from models.bundle import Bundle
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.hypotheses import caption_limit

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 
 
 class Pooling(nn.Module):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from models.attention.heads import attention, read_values
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.pooling.base import Pooling, final_state
 
 

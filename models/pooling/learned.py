@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from models.attention.heads import attention, read_values
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.pooling.base import Pooling
 
 

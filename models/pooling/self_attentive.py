@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from models.attention.base import Attention, History
 from models.attention.heads import concatenated
 from models.base.types import AttentionOutput, Memory, select
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.numerics.linear import Linear
 from models.pooling.base import Pooling
 

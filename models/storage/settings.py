@@ -11,7 +11,7 @@ from models.base.files import write_text
 from models.base.parsing import parse_json
 from models.base.removed_settings import updated
 from models.base.settings import to_dict
-from models.config.tables import AlignConfig, ModelConfig
+from models.config import AlignConfig, ModelConfig
 from models.sources import source_of
 from models.storage.digests import read_digests, write_files
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 
 from models.base.errors import ConfigurationError, unknown_name
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 
 BACK_TRANSLATED = "<bt>"  # in front of a back-translated source; Caswell et al. 2019
 CODE = re.compile(r"[A-Za-z0-9_]+")  # of a language; no hyphen, because en-de is a direction

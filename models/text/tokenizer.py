@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from models.base.errors import ConfigurationError, InputError, intact
-from models.config.tables import TOKEN_KINDS as KINDS
-from models.config.tables import TokenizerConfig
+from models.config import TOKEN_KINDS as KINDS
+from models.config import TokenizerConfig
 from models.sources.rows import TAB
 from models.text.languages import control_tokens, target_token
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from models.base.errors import unknown_name
 from models.base.settings import limits_of
 from models.base.types import Span
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 from models.text.tokenizer import SPACE
 
 KINDS = limits_of(AlignConfig, "units").choices

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.installed import BOX
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from tests.attncli.labels import write_toy
 from tests.docs.pages import MISSING

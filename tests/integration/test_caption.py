@@ -16,7 +16,7 @@ import pytest
 
 from attncli.shell import app
 from models import load_captioner
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.images.opening import open_image
 from tests.fixtures.before_restructuring import make
 

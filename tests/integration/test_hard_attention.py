@@ -11,7 +11,7 @@ import torch
 
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
-from models.config.tables import AttentionConfig, SearchConfig, TokenizerConfig
+from models.config import AttentionConfig, SearchConfig, TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from tests.attncli.command_line import Attn
 from tests.models.small import add_noise

@@ -20,7 +20,7 @@ from models.base.errors import ModelError
 from models.base.registry import find, names
 from models.base.types import VocabularySizes, select
 from models.bundle import build
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from tests.models.small import VOCABULARY, add_noise, pairs, small_config
 

@@ -12,7 +12,7 @@ from models.base.registry import source_name
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
-from models.config.tables import ImageConfig, ModelConfig
+from models.config import ImageConfig, ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.tokenizer import END, PAD, START
 

@@ -11,7 +11,7 @@ import torch
 
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from tests.models.attention.formulas import FORMULAS
 from tests.models.mechanisms import BATCH, refused
 from tests.models.small import VOCABULARY, imaged, small_config, small_model

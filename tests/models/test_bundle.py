@@ -20,7 +20,7 @@ from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.base.types import Batch
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.inference.translator import Translator
 from models.text.tokenizer import Tokenizer, train
 from tests.models.small import pairs, small_config

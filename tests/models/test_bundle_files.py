@@ -18,7 +18,7 @@ from models.base.errors import ModelError
 from models.base.registry import source_name
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import PRESETS, model_config
-from models.config.tables import AlignConfig, SearchConfig, TokenizerConfig
+from models.config import AlignConfig, SearchConfig, TokenizerConfig
 from models.encoders.image import pretrained_parameters
 from models.storage.digests import NAME as SUMS
 from models.storage.digests import read_digests

@@ -15,7 +15,7 @@ from models.base.settings import merged
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.encoders.rnn import RnnEncoder
 from models.families.luong import Luong
 from models.families.rnnsearch import RnnSearch

@@ -12,7 +12,7 @@ from torch import Tensor
 from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
-from models.config.tables import AttentionConfig, AttentionLossConfig
+from models.config import AttentionConfig, AttentionLossConfig
 from models.decoders.base import DecoderOutput
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import AttentionLoss

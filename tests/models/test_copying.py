@@ -13,7 +13,7 @@ import torch
 from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes, select
 from models.bundle import Bundle, build, read, save
-from models.config.tables import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.decoders.copying import Copying, mixture_loss
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.attention.null_slot import NullSlot
 from models.base.types import Batch, select
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished

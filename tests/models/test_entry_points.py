@@ -14,7 +14,7 @@ from models import load
 from models.attention.base import Attention
 from models.base import registry
 from models.base.errors import ConfigurationError, ModelError
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 
 MODULE = '''
 from models.attention.dot import Dot

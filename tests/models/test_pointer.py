@@ -15,7 +15,7 @@ from models.base.registry import find, names
 from models.base.types import Memory, VocabularySizes, select
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
 from models.decoders.copynet import CopyNet, SelectiveCopyNet
 from models.decoders.pointer import Pointer

@@ -8,7 +8,7 @@ from models.base.errors import ModelError
 from models.base.registry import TABLES, find, names, source_name
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.families.captioner import ShowAttendTell
 from models.sources import check_source, find_source, source_of, vocabulary_sizes
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from models.base.errors import ModelError
 from models.base.settings import from_dict, to_dict
 from models.base.types import Memory, VocabularySizes
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
 from models.families.transformer import Transformer

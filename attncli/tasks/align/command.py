@@ -38,7 +38,7 @@ from attncli.terminal import console
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 
 
 @dataclass(frozen=True)

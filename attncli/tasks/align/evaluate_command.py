@@ -24,7 +24,7 @@ from attncli.terminal import console
 from attncli.terminal.messages import counted
 
 if TYPE_CHECKING:
-    from models.config.tables import AlignConfig
+    from models.config import AlignConfig
 
 Files = Annotated[
     list[Path] | None,

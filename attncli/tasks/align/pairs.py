@@ -9,12 +9,12 @@ from attncli.data.panels import AlignedPair, Panel
 from attncli.data.text.corpus import PairLine
 from models.base.errors import ModelError
 from models.base.settings import merged
-from models.config.tables import MAX_BATCH_TOKENS
+from models.config import MAX_BATCH_TOKENS
 
 if TYPE_CHECKING:
     from models.alignment import Alignment
     from models.base.types import Translation
-    from models.config.tables import AlignConfig
+    from models.config import AlignConfig
     from models.inference.translator import Translator
 
 

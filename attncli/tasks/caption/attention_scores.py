@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attncli.data.images.named import ImageFile
 from attncli.scoring.caption_words import is_content_word
 from attncli.terminal.messages import ShowProgress
-from models.config.tables import BATCH_IMAGES
+from models.config import BATCH_IMAGES
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner

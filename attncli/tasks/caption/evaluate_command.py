@@ -18,7 +18,7 @@ from attncli.tasks.caption.evaluation import evaluate_captions
 from attncli.tasks.caption.score_writers import caption_scores_as_json, caption_scores_as_text
 from attncli.terminal import console
 from models.base.settings import option
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from attncli.data.images.named import STDIN, ImageFile
 from attncli.tasks.caption.writers import CaptionedImage
 from models.base.errors import ModelError
 from models.base.limits import IMAGE_PIXELS
-from models.config.tables import BATCH_IMAGES
+from models.config import BATCH_IMAGES
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.split import split
 from models.base.types import Classification, LabelProbability, WordWeight
-from models.config.tables import MAX_BATCH_TOKENS
+from models.config import MAX_BATCH_TOKENS
 
 if TYPE_CHECKING:
     from models.inference.classifier import Classifier

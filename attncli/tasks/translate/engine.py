@@ -14,7 +14,7 @@ from models.base.errors import ConfigurationError, DamagedError
 from models.base.process import retain_freed_memory
 from models.base.settings import from_dict, merged, option
 from models.catalogue.installed import chosen_model
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.storage.about import read_facts

@@ -34,7 +34,7 @@ from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
 from attncli.tasks.translate.writers import OutputReport
 from attncli.terminal.messages import Messages, ShowProgress, counted
 from attncli.terminal.text import one_line
-from models.config.tables import MAX_BATCH_TOKENS
+from models.config import MAX_BATCH_TOKENS
 from models.inference.text_translator import TextTranslator
 from models.text.normalise import nfc
 

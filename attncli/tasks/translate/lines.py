@@ -12,7 +12,7 @@ from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError
 from models.base.types import EMPTY, Hypothesis, Translation
-from models.config.tables import MAX_BATCH_TOKENS
+from models.config import MAX_BATCH_TOKENS
 from models.text.normalise import is_untranslatable, without_added_stop
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen
 from models.base.errors import ConfigurationError
 from models.base.settings import option
-from models.config.tables import AlignConfig, SearchConfig
+from models.config import AlignConfig, SearchConfig
 from models.text.glossary import Glossary
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from models.base.errors import ModelError, unknown_name
 from models.base.settings import from_dict, merged, overridden, to_dict
 from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.storage.settings import read_settings
 
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}

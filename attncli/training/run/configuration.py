@@ -14,7 +14,7 @@ from models.base.errors import ConfigurationError
 from models.base.settings import check_limits, merged, overridden
 from models.catalogue.installed import BOX, DEFAULTS
 from models.catalogue.presets import preset as find_preset
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 
 ENCODER = "model.image.encoder="
 

@@ -19,7 +19,7 @@ from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config.tables import ModelConfig, TokenizerConfig
+from models.config import ModelConfig, TokenizerConfig
 from models.encoders.image import ImageEncoder, pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import AttentionLoss

@@ -23,7 +23,7 @@ from attncli.training.updates.precision import DTYPES
 from attncli.version import __version__
 from models.base.settings import from_dict, to_dict
 from models.bundle import Bundle, build, sizes_of
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.storage.settings import read_settings

@@ -26,7 +26,7 @@ from attncli.training.storage.tensor_file import read_tensors, to_bytes
 from attncli.training.updates.metrics import improves, value_of
 from models.base.files import write_bytes, write_errors
 from models.bundle import save as save_bundle
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.storage.about import About
 

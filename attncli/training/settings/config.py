@@ -12,7 +12,7 @@ from attncli.scoring.translations import BleuTokenizer
 from attncli.training.loggers import LOGGERS
 from attncli.training.settings.corpora import CorpusConfig
 from models.base.settings import option
-from models.config.tables import (
+from models.config import (
     MAX_SEED,
     AttentionLossConfig,
     ModelConfig,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import ModelConfig, SearchConfig, TokenizerConfig
+    from models.config import ModelConfig, SearchConfig, TokenizerConfig
 
 
 class TrainingSource:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 
 SHARE = 0.999  # of the training pairs that fit the limit before the margin is added
 MARGIN = 1.2  # factor on the lengths observed

@@ -17,7 +17,7 @@ from models.base.errors import ModelError
 from models.base.files import write_bytes, write_folder
 from models.base.parsing import parse_json
 from models.base.process import interruptible
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.storage.digests import check_digests, read_digests, write_digests
 from models.text.labels import read_tokenizer
 from models.text.tokenizer import Tokenizer, train

@@ -16,7 +16,7 @@ import os
 import torch
 
 from attncli.training.settings.config import TrainConfig
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}  # values of train.precision
 CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # oneDNN, ideep

@@ -16,7 +16,7 @@ from models.attention.base import History, is_monotonic
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 
 

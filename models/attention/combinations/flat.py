@@ -8,7 +8,7 @@ from models.attention.base import History, PreparedMemory
 from models.attention.combinations.base import Combination, MemoryMaps
 from models.attention.heads import attention, read_values
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 
 
 class Flat(Combination):

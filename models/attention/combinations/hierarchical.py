@@ -11,7 +11,7 @@ from models.attention.base import Attention, History, PreparedMemory, masked_sof
 from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.linear import Linear
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.base.registry import find
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 
 
 class Position(nn.Module):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.positions.base import Position
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 
 
 class Learned(Position):

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from models.attention.positions.base import Position
 from models.base.errors import ConfigurationError
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 
 BASE = 10_000.0
 

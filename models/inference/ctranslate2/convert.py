@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from models.base.errors import DamagedError
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.inference.ctranslate2.weights import Array, Weights, to_bytes
 from models.text.tokenizer import END, START, UNKNOWN
 

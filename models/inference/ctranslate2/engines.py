@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from models.base.settings import from_dict
-from models.config.tables import NO_COPY, AttentionConfig, ModelConfig, SearchConfig
+from models.config import NO_COPY, AttentionConfig, ModelConfig, SearchConfig
 from models.inference.ctranslate2.translator import MOST_POSITIONS
 from models.storage.settings import family_of, read_settings
 

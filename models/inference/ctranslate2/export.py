@@ -17,7 +17,7 @@ from models.base.errors import ConfigurationError
 from models.base.files import write_new_folder
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
-from models.config.tables import ModelConfig, SearchConfig
+from models.config import ModelConfig, SearchConfig
 from models.inference.ctranslate2.convert import converted, text_files
 from models.inference.ctranslate2.engines import ComputePrecision, unsuitable
 from models.inference.ctranslate2.translator import table_size

@@ -21,7 +21,7 @@ from models.base.errors import DamagedError
 from models.base.process import interruptible, processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
-from models.config.tables import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
 from models.inference.ctranslate2.cache import cached, checked_digest
 from models.inference.search.hypotheses import (
     Finished,

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from models.base.types import select, to_device
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, Outputs, in_order
 from models.inference.search.hypotheses import Finished, beam_width, check_search, length_penalty

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from models.base.types import select
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.search.backend import Backend
 from models.inference.search.hypotheses import Finished, beam_width, length_penalty
 from models.text.tokenizer import END, FIRST_OUTPUT, START

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.search.hypotheses import Finished, length_penalty
 
 

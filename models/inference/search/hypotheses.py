@@ -12,7 +12,7 @@ from typing import NamedTuple
 from models.base.errors import ConfigurationError
 from models.base.limits import OUTPUT_TOKENS
 from models.base.settings import check_limits
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 
 
 class Finished(NamedTuple):

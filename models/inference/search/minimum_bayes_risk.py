@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from models.base.types import Hypothesis
-from models.config.tables import NO_UTILITY, SearchConfig
+from models.config import NO_UTILITY, SearchConfig
 
 SCALE = 0.5  # exponent of the probabilities of candidates of a beam
 DIGITS = 9  # decimal places of a score, so that sums that differ by rounding alone are equal

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from models.base.types import select
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, in_order
 from models.inference.search.hypotheses import Finished

@@ -2,7 +2,7 @@
 
 A utility returns a matrix (N, N): row i, column j is the similarity of candidate i to candidate j
 as its reference, from 0 to 1. A new one is a function, a row in `UTILITIES` and a name in
-`models.config.tables.UTILITIES`.
+`models.config.UTILITIES`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from models import build
 from models.base import registry
 from models.base.settings import fields_of
 from models.catalogue import presets as zoo
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from tests.attncli.command_line import Attn
 from tests.fixtures.before_restructuring import make
 

@@ -12,7 +12,7 @@ from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.types import Hypothesis, Translation
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.search.batching import windows
 from tests.attncli.documents import generated
 from tests.attncli.tags.small import one_to_one

@@ -11,7 +11,7 @@ import torch
 
 from models import load_ensemble
 from models.bundle import build, read, save, sizes_of
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.translator import EnsembleTranslator
 from models.text.labels import LabelTokenizer
 from tests.attncli.command_line import Attn

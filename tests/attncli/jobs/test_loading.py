@@ -10,7 +10,7 @@ import pytest
 from attncli.jobs.loading import model_names
 from models import load_translator
 from models.bundle import read, save
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from tests.attncli.command_line import Attn
 
 

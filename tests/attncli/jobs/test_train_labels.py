@@ -14,7 +14,7 @@ from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.settings.config import RunConfig
 from models import load_classifier
 from models.base.errors import ModelError
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.text.labels import LabelTokenizer
 from tests.attncli.labels import toy_rows, write_toy
 from tests.attncli.training.small import TINY, assert_stops_change_nothing, run

@@ -16,7 +16,7 @@ from attncli.training.storage.state import State
 from attncli.training.updates.stepper import Stepper
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config.tables import AttentionConfig, AttentionLossConfig
+from models.config import AttentionConfig, AttentionLossConfig
 from tests.models.small import VOCABULARY, pairs, small_config
 
 BATCH = pairs([4, 7, 2], [5, 3, 6])

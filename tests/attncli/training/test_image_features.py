@@ -14,7 +14,7 @@ from attncli.data.images.features import FeatureCache, RowKind, verify_cache
 from attncli.data.images.index import content_hash
 from attncli.tasks.caption.training.features import FeatureStore, add_missing
 from models.base.errors import ModelError
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 
 CONFIG = ImageConfig(size=8)
 

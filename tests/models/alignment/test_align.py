@@ -10,7 +10,7 @@ import torch
 from models.alignment import AlignConfig, align, align_translations, head_weights, symmetrise
 from models.base.errors import ModelError
 from models.bundle import Bundle
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.inference.translator import Translator
 from models.text.tokenizer import Tokenizer
 from tests.models.small import small_model

@@ -12,7 +12,7 @@ from models.attention.base import Attention
 from models.base.errors import ModelError
 from models.base.registry import names
 from models.base.types import Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from tests.models.mechanisms import EQUAL_SIZES, cannot_move
 
 COMPOSITIONS = [

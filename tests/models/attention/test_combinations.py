@@ -13,7 +13,7 @@ from torch import Tensor
 from models.attention.combinations.base import Combination
 from models.base.registry import find, names
 from models.base.types import Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from tests.models.attention.formulas import Vector, additive, dot, times
 from tests.models.mechanisms import EQUAL_SIZES, refused
 

@@ -18,7 +18,7 @@ from models.base.registry import names
 from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory, select
 from models.bundle import build
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
 from models.storage.weights import fill, weights_of
 from tests.models.mechanisms import (

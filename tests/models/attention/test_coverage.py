@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.bundle import build
-from models.config.tables import AttentionLossConfig
+from models.config import AttentionLossConfig
 from models.decoders.base import DecoderOutput
 from models.losses.losses import AttentionLoss, coverage_penalty
 from tests.models.mechanisms import BATCH, FAMILIES, SIZES

@@ -17,7 +17,7 @@ from models.attention.hard import Hard
 from models.base.settings import limits_of
 from models.base.types import AttentionOutput, Batch
 from models.bundle import build
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.families.encoder_decoder import EncoderDecoder
 from tests.models.mechanisms import (
     BATCH,

@@ -12,7 +12,7 @@ from models.attention.average import AverageAttention
 from models.attention.linear import SMALLEST, LinearAttention
 from models.base.registry import names
 from models.bundle import build
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from tests.models.mechanisms import (
     BATCH,
     SIZES,

@@ -14,7 +14,7 @@ from models.attention.heads import attention
 from models.attention.mocha import MoChA
 from models.attention.monotonic import Monotonic, expected_stops
 from models.base.types import Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from tests.models.mechanisms import refused
 
 LENGTHS = (6, 4)

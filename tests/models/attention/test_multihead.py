@@ -13,7 +13,7 @@ from models.attention.heads import attention as build_heads
 from models.attention.transformer import CrossAttention, SelfAttention
 from models.base.errors import ModelError
 from models.base.types import Memory
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 
 
 def of(size: int, heads: int, dropout: float = 0.0) -> ModelConfig:

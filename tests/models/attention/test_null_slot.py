@@ -13,7 +13,7 @@ from models.base.registry import names
 from models.base.settings import from_dict
 from models.base.types import Memory
 from models.bundle import build
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.families.encoder_decoder import EncoderDecoder
 from tests.models.mechanisms import BATCH, FAMILIES, MONOTONIC, SIZES, TRANSFORMER, configured
 

@@ -12,7 +12,7 @@ from models.attention.positions.learned import Learned
 from models.attention.positions.relative import REACH, Relative
 from models.attention.positions.rotary import Rotary
 from models.base.registry import names
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from tests.models.mechanisms import BATCH, CLOSE, check_transformer, refused, transformer
 
 CONFIG = ModelConfig(embedding=12, heads=3, max_source=6)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from models.attention import hard
 from models.base.types import Batch
-from models.config.tables import AttentionConfig, AttentionLossConfig
+from models.config import AttentionConfig, AttentionLossConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import AttentionLoss, token_loss
 from tests.models.mechanisms import BATCH, FAMILIES, hard_model, model_of

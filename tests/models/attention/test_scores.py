@@ -12,7 +12,7 @@ from torch import Tensor
 
 from models.attention.additive import Additive
 from models.base.registry import find, names
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from models.numerics.pair_energy import additive_energy, feed_forward_energy
 from tests.models.attention.formulas import FORMULAS
 from tests.models.mechanisms import BATCH, EQUAL_SIZES, FAMILIES, a_past, model_of, refused

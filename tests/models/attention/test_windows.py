@@ -11,7 +11,7 @@ import torch
 from models.attention.base import Attention
 from models.attention.windows import LocalMonotonic, LocalPredictive
 from models.base.types import Memory
-from models.config.tables import AttentionConfig
+from models.config import AttentionConfig
 from tests.models.attention.formulas import dot, times
 from tests.models.mechanisms import a_past
 

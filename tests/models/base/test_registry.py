@@ -12,7 +12,7 @@ import models
 from models.base.errors import ModelError
 from models.base.registry import TABLES, describe, find, location, names
 from models.catalogue.presets import PRESETS, model_config
-from models.config.tables import RECURRENT_SCORE
+from models.config import RECURRENT_SCORE
 
 ENTRIES = [(kind, name) for kind in TABLES for name in names(kind)]
 UNSOURCED: set[tuple[str, str]] = set()  # variants that come from no paper
@@ -61,7 +61,7 @@ def test_the_facade_lists_and_builds() -> None:
 def test_looking_at_the_zoo_imports_no_torch() -> None:
     code = """
 import sys
-import models, models.config.tables, models.base.errors, models.base.registry
+import models, models.config, models.base.errors, models.base.registry
 import models.text.tokenizer, models.base.types
 import models.base.files, models.catalogue.presets
 for preset in models.list_models():

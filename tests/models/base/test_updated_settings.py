@@ -9,7 +9,7 @@ import pytest
 
 from models.base.removed_settings import updated
 from models.base.settings import from_dict, to_dict
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 
 
 def stored_by_an_earlier_version(family: str) -> dict[str, Any]:

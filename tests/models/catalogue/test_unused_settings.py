@@ -15,7 +15,7 @@ from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
 from models.catalogue.unused_settings import unused_settings, without_effect
-from models.config.tables import AttentionConfig, ImageConfig, ModelConfig
+from models.config import AttentionConfig, ImageConfig, ModelConfig
 from tests.models.small import VOCABULARY, reads_images, small_config
 
 PRESET = {model_config(name).family: name for name in PRESETS}

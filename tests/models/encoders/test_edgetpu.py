@@ -13,7 +13,7 @@ import torch
 from torch.nn.functional import conv2d, pad
 
 from models.base.errors import ModelError
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.encoders.edgetpu import (
     MOBILENET_EDGETPU,
     Architecture,

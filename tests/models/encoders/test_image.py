@@ -12,7 +12,7 @@ from models.base.errors import ModelError
 from models.base.registry import names
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.encoders.cnn import Cnn
 from models.encoders.image import ImageEncoder, identity, kind_of
 from tests.models.small import IMAGES, small_config

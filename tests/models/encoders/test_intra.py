@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.bundle import build
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.encoders.intra import IntraRecurrence
 from tests.models.mechanisms import BATCH, CLOSE, FAMILIES, SIZES
 from tests.models.small import VOCABULARY, small_config

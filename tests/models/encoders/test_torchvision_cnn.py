@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from models.base.errors import ModelError
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.encoders.image import ImageEncoder
 from models.encoders.torchvision_cnn import TorchvisionCnn, torchvision_models
 from models.storage.weights import fill, weights_of

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from models.base.types import Batch, Memory, TokenMemory
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.images.labels import TOKENS, ImageLabels, nouns
 from models.images.noun_swap import padded, swap_nouns, with_swaps
 from models.text.tokenizer import END, PAD, START

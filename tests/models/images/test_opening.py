@@ -15,7 +15,7 @@ from PIL import Image
 
 from models.base.errors import ModelError
 from models.base.limits import IMAGE_PIXELS
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.images.opening import FORMATS, open_image, to_square, to_tensor
 
 

@@ -19,7 +19,7 @@ from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import PRESETS
-from models.config.tables import (
+from models.config import (
     ModelConfig,
     SearchConfig,
     TokenizerConfig,

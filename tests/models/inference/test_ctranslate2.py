@@ -24,7 +24,7 @@ from models.base.types import Translation, VocabularySizes
 from models.bundle import Bundle, build, read, save
 from models.catalogue.installed import BOX
 from models.catalogue.presets import model_config
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.inference.ctranslate2 import cache
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator

@@ -14,7 +14,7 @@ from attncli.embedded.grammar import Pair
 from models import load_captioner, load_ensemble, load_translator
 from models.base.errors import ConfigurationError, InputError
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.inference.captioner import Captioner
 from models.inference.ensemble import mean_log_probs
 from models.inference.ensemble_captioner import EnsembleCaptioner

@@ -16,7 +16,7 @@ from attncli.shell.app import run
 from models import load_translator
 from models.base.errors import ConfigurationError
 from models.catalogue.installed import BOX
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.ctranslate2.export import export
 
 SENTENCES = [pair.source for pair in generate(40, seed=9)]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from models.base.types import Memory, select
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import beam_search, best, ended, is_done, possible
 from models.text.tokenizer import FIRST_OUTPUT

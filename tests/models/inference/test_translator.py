@@ -10,7 +10,7 @@ import pytest
 from attncli.embedded.grammar import Pair
 from models.base.errors import ModelError
 from models.base.types import Translation
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.search.batching import length_batches
 from models.inference.translator import Translator
 from models.text.tokenizer import END

@@ -18,7 +18,7 @@ pytest.importorskip("onnxruntime", reason="the extra attn[onnx] is not installed
 
 from attncli.shell.app import run
 from models import load_captioner, load_classifier, load_translator
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.onnx import trace
 from models.onnx.export import inputs_of
 from models.onnx.trace import Traced

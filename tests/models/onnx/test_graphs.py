@@ -17,7 +17,7 @@ from models.base.errors import ConfigurationError
 from models.base.registry import find, names
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.encoders.rnn import CELLS, PaddedRnn
 from models.families.encoder_decoder import EncoderDecoder
 from models.onnx.export import graphs_of, inputs_of

@@ -12,7 +12,7 @@ import torch
 
 from models.base.registry import find, names
 from models.base.types import AttentionOutput, Memory
-from models.config.tables import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.pooling.base import Pooling, final_state
 from tests.models.attention.formulas import FORMULAS, times
 from tests.models.mechanisms import cannot_move

@@ -14,7 +14,7 @@ from models.alignment import align, align_translations
 from models.base.errors import ModelError
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
-from models.config.tables import SearchConfig, TokenizerConfig
+from models.config import SearchConfig, TokenizerConfig
 from models.inference.translator import EnsembleTranslator, Translator
 from models.text.languages import check_direction, is_zero_shot, parse_direction, pivot
 from models.text.tokenizer import END, Tokenizer, train

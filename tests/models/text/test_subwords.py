@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from attncli.embedded.grammar import Pair
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.text.subwords import SubwordSampler
 from models.text.tokenizer import Tokenizer, train
 

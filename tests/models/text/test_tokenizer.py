@@ -10,7 +10,7 @@ import pytest
 
 from attncli.embedded.grammar import Pair
 from models.base.errors import ModelError
-from models.config.tables import TOKEN_KINDS, TokenizerConfig
+from models.config import TOKEN_KINDS, TokenizerConfig
 from models.text.tokenizer import END, NEVER_OUTPUT, UNKNOWN, Tokenizer, train
 
 TEXTS = [

@@ -7,7 +7,7 @@ import torch
 
 from models.alignment.weights import pooled, shifted
 from models.base.errors import ModelError
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.text.tokenizer import Tokenizer, train
 from models.text.units import (
     Units,

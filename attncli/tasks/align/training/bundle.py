@@ -11,7 +11,7 @@ import torch
 from models.alignment.align import align
 from models.alignment.links import best_threshold
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.config.tables import AlignConfig
+from models.config import AlignConfig
 from models.inference.translator import Translator
 from models.storage.about import read_about, read_card
 from models.storage.settings import read_settings

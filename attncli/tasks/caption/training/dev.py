@@ -25,7 +25,7 @@ from attncli.training.updates.metrics import metric_for, metric_scores
 from models.base.errors import ModelError
 from models.base.types import Batch
 from models.bundle import Bundle
-from models.config.tables import ImageConfig, ModelConfig
+from models.config import ImageConfig, ModelConfig
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.images.opening import open_image, to_square

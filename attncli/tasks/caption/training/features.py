@@ -19,7 +19,7 @@ from attncli.training.interfaces import Progress
 from attncli.training.run.initial_model import load_initial_encoder
 from attncli.training.settings.config import DataConfig, TrainConfig
 from models.base.errors import ModelError
-from models.config.tables import ImageConfig, ModelConfig
+from models.config import ImageConfig, ModelConfig
 from models.encoders.image import PREPROCESSING, ImageEncoder, identity
 from models.images.opening import open_image, to_tensor
 

@@ -23,7 +23,7 @@ from attncli.scoring.cider_d import Reward
 from attncli.training.interfaces import RewardLossOutput
 from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch, Memory, select
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.images.noun_swap import with_swaps
 from models.inference.search.batching import pad, teacher_forcing_batch

@@ -14,7 +14,7 @@ from models.base.errors import ModelError
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
     from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-    from models.config.tables import ModelConfig, TokenizerConfig
+    from models.config import ModelConfig, TokenizerConfig
 
 
 class ImageTraining(TrainingSource):

@@ -28,7 +28,7 @@ from attncli.training.sources.preparation import (
 )
 from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.text.labels import LabelTokenizer, read_tokenizer
 from models.text.normalise import normalise
 

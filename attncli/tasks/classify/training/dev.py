@@ -15,7 +15,7 @@ from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch, Classification
 from models.bundle import Bundle
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.classifier import Classifier
 from models.inference.search.batching import length_batches, pad_pairs

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
     from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.config.tables import TokenizerConfig
+    from models.config import TokenizerConfig
 
 
 class LabelTraining(TrainingSource):

@@ -27,7 +27,7 @@ from attncli.training.sources.preparation import (
     write_vocabulary,
 )
 from models.base.files import write_text
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
 

@@ -18,7 +18,7 @@ from models import load_translator
 from models.alignment import align_translations, choose_head
 from models.base.types import Batch, Translation
 from models.bundle import Bundle
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import length_batches, pad_pairs
 from models.inference.translator import Translator

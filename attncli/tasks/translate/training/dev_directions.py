@@ -14,7 +14,7 @@ from attncli.training.settings.config import TrainConfig
 from attncli.training.updates.metrics import metric_for
 from models.base.types import Batch
 from models.bundle import Bundle
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.tokenizer import Tokenizer
 

@@ -17,7 +17,7 @@ from attncli.tasks.caption.training.features import (
 from attncli.training.interfaces import Progress
 from attncli.training.settings.config import DataConfig, TrainConfig
 from models.base.errors import ModelError
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from models.sources.rows import TAB, columns_of
 
 

@@ -19,7 +19,7 @@ from attncli.data.text.tokens import Side
 from models.base.types import Batch
 from models.bundle import build, sizes_of
 from models.catalogue.presets import model_config
-from models.config.tables import AttentionLossConfig, TokenizerConfig
+from models.config import AttentionLossConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import AttentionLoss
 from models.text.tokenizer import Tokenizer, train

@@ -15,7 +15,7 @@ from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.data.text.noise import add_noise, typo, without_final_mark
 from attncli.data.text.tokens import read_pairs, write_pairs
 from attncli.embedded.grammar import Pair
-from models.config.tables import TokenizerConfig
+from models.config import TokenizerConfig
 from models.text.tokenizer import END, Tokenizer, train
 
 Mixed = Callable[..., Mixture]

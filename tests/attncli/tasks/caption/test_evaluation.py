@@ -13,7 +13,7 @@ from PIL import Image
 from attncli.scoring.caption_words import is_content_word
 from attncli.scoring.captions import caption_scores
 from models import load_captioner
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.images.opening import open_image
 from models.inference.captioner import Captioner
 from tests.attncli.command_line import Attn, evaluated

@@ -19,7 +19,7 @@ from attncli.tasks.caption.images import CaptionStatistics, ImageOpener, PixelBu
 from attncli.tasks.caption.writers import CaptionedImage
 from models import load_captioner
 from models.base.types import Hypothesis
-from models.config.tables import ImageConfig
+from models.config import ImageConfig
 from models.inference.captioner import Captioner
 
 

@@ -20,7 +20,7 @@ from attncli.tasks.translate.evaluation import (
 )
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.files import write
 from tests.upper_model import Upper, opened

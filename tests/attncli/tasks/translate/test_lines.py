@@ -12,7 +12,7 @@ from attncli.tasks.translate.lines import LineLanguages, translate_lines
 from models import load_classifier
 from models.base.errors import ModelError
 from models.base.types import Translation
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from tests.attncli.command_line import Attn
 from tests.upper_model import Upper
 

@@ -11,7 +11,7 @@ from attncli.tags.spans import TokenWeights
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.tags import AlignTranslations, token_weights
 from models.base.types import Translation
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator
 from tests.attncli.tags.small import line, one_to_one

@@ -15,7 +15,7 @@ from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
 from models.catalogue.installed import BOX, DEFAULTS
-from models.config.tables import ImageConfig, ModelConfig
+from models.config import ImageConfig, ModelConfig
 from models.encoders import edgetpu_weights
 from models.encoders.image import ImageEncoder
 from models.inference.captioner import Captioner

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attncli.training.sources.output_length import fit_limits
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 
 DEFAULT = SearchConfig()
 SOURCES = np.arange(1, 80)

@@ -14,7 +14,7 @@ from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.updates import precision
 from attncli.training.updates.precision import chosen_precision
-from models.config.tables import ModelConfig
+from models.config import ModelConfig
 from tests.attncli.training.small import after, outcome, run, small_config, write_texts
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")

@@ -15,7 +15,7 @@ from models.base.errors import ModelError
 from models.base.registry import source_name
 from models.base.settings import limits_of
 from models.base.types import Batch, Memory, select
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import is_done, search
 from models.inference.search.hypotheses import Finished

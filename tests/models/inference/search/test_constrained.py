@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models.base.errors import ConfigurationError
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.search.constrained import (
     ConstraintProgress,
     RequiredPhrase,

@@ -8,7 +8,7 @@ import pytest
 
 from models.base.errors import ConfigurationError
 from models.base.limits import OUTPUT_TOKENS
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.search.hypotheses import (
     caption_limit,
     check_search,

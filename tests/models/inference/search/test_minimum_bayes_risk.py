@@ -12,7 +12,7 @@ from attncli.embedded.grammar import Pair
 from models import load_captioner, load_translator
 from models.base.types import Hypothesis
 from models.catalogue.installed import BOX
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.inference.captioner import Captioner
 from models.inference.ensemble_captioner import EnsembleCaptioner
 from models.inference.search.minimum_bayes_risk import (

@@ -6,7 +6,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from models.config.tables import UTILITIES as NAMES
+from models.config import UTILITIES as NAMES
 from models.inference.search.utilities import UTILITIES, WORD, bleu, chrf
 
 TEXTS = [

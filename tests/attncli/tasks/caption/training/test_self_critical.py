@@ -18,7 +18,7 @@ from attncli.training.interfaces import UpdateBatch
 from attncli.training.run.run import fresh_state
 from attncli.training.updates.stepper import Stepper
 from models.base.types import Batch, Memory
-from models.config.tables import SearchConfig
+from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END

@@ -21,7 +21,7 @@ from models.base.settings import (
     to_dict,
 )
 from models.catalogue.presets import PRESETS, model_config, preset, usual_preset
-from models.config.tables import (
+from models.config import (
     AlignConfig,
     AttentionConfig,
     ModelConfig,

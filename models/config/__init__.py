@@ -1,1 +1,0 @@
-"""Settings of models, tokenizers, search and alignment. Imports no torch."""
