@@ -41,8 +41,8 @@ def intact(name: object, expected: str, hint: str = "", *kinds: type[Exception])
     try:
         yield
     except damages as error:
-        missing = isinstance(error, FileNotFoundError)
-        found = "missing" if missing else f"damaged ({error})"
+        fault = "not readable" if isinstance(error, OSError) else "damaged"
+        found = "missing" if isinstance(error, FileNotFoundError) else f"{fault} ({error})"
         raise DamagedError(f"{name} is {found}", expected, hint) from None
 
 

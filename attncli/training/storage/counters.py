@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from attncli.training.events import AlreadyFinished, FinalModel
 from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.tensor_file import intact, read_metadata
+from attncli.training.storage.tensor_file import intact_file, read_metadata
 from models.base.files import write_text
 from models.base.parsing import parse_json
 
@@ -57,7 +57,7 @@ def read_progress(folder: RunFolder) -> Counters | None:
     """
     if not folder.is_pruned:
         return read_counters(folder)
-    with intact(folder.finished):
+    with intact_file(folder.finished):
         return parse_counters(folder.finished.read_text("utf-8"))
 
 
@@ -66,7 +66,7 @@ def read_counters(folder: RunFolder) -> Counters | None:
     if not folder.checkpoint.exists():
         return None
     metadata = read_metadata(folder.checkpoint)
-    with intact(folder.checkpoint):
+    with intact_file(folder.checkpoint):
         return parse_counters(metadata["counters"])
 
 

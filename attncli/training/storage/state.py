@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from attncli.training.optimisers import optimiser
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.counters import Counters, parse_counters
-from attncli.training.storage.tensor_file import intact, read_tensors, to_bytes
+from attncli.training.storage.tensor_file import intact_file, read_tensors, to_bytes
 from models.families.encoder_decoder import EncoderDecoder
 
 
@@ -81,7 +81,7 @@ def content(state: State) -> bytes:
 def restore(state: State, path: Path) -> None:
     """Restore a run from its checkpoint; raise a DamagedError if the file is damaged."""
     tensors, metadata = read_tensors(path)
-    with intact(path):
+    with intact_file(path):
         counters = parse_counters(metadata["counters"])
         fill(state, tensors)
     state.counters = counters

@@ -10,16 +10,15 @@ versions have no digests and are not checked.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
-from models.base.errors import DamagedError
+from models.base.errors import intact
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,7 +43,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Metadata]:
 
     Raises DamagedError if the file cannot be read or differs from its digests.
     """
-    with intact(path):
+    with intact_file(path):
         with safe_open(path, framework="pt") as file:
             metadata = _checked(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -58,23 +57,14 @@ def read_metadata(path: Path) -> Metadata:
 
     Imports no torch.
     """
-    with intact(path), safe_open(path, framework="numpy") as file:
+    with intact_file(path), safe_open(path, framework="numpy") as file:
         return _checked(file.metadata() or {})
 
 
-@contextlib.contextmanager
-def intact(path: Path) -> Iterator[None]:
-    """Raise a DamagedError in place of the exceptions of a damaged file."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise DamagedError(f"{path} is missing", "a file written by `attn train`") from None
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
-        raise DamagedError(
-            f"{path} is damaged ({type(error).__name__}: {error})",
-            "a file written by `attn train`",
-            "choose another -o; --start-from starts from the weights of this run",
-        ) from None
+def intact_file(path: Path) -> AbstractContextManager[None]:
+    """Return a context that raises DamagedError if it cannot read a file of a run."""
+    hint = "choose another -o; --start-from starts from the weights of this run"
+    return intact(path, "a file written by `attn train`", hint, SafetensorError, RuntimeError)
 
 
 def digest(tensors: dict[str, Tensor]) -> str:
