@@ -120,7 +120,7 @@ def test_weights_that_cannot_be_read_are_refused(damage: str, tmp_path: Path) ->
         numpy.savez(path, **{"stem.weight_q": numpy.array([{}], dtype=object)})  # type: ignore[arg-type]
     elif damage == "other":
         numpy.savez(path, other=numpy.zeros(3))
-    with pytest.raises(ModelError, match="is (missing|damaged)") as refused:
+    with pytest.raises(ModelError, match="is (not readable|damaged)") as refused:
         whole.load(str(tmp_path))
     assert "\n" not in str(refused.value)
 
