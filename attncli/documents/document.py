@@ -49,7 +49,7 @@ class Document:
 
 @dataclass(frozen=True)
 class DocumentOptions:
-    """Choice of the parts of a table or of JSON lines that are translated."""
+    """Choice of the parts of a table or of JSON that are translated."""
 
     columns: tuple[str, ...] = ()  # names, or numbers from 1
     fields: tuple[str, ...] = ()  # names; inner fields with a dot: meta.title

@@ -26,7 +26,8 @@ FORMATS = {
     "markdown": Row("attncli.documents.markdown:read", (".md", ".markdown")),
     "html": Row("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
     "csv": Row("attncli.documents.csv_table:read", (".csv", ".tsv")),
-    "jsonl": Row("attncli.documents.json_lines:read", (".jsonl", ".ndjson")),
+    "json": Row("attncli.documents.json_values:read", (".json",)),
+    "jsonl": Row("attncli.documents.json_values:read_lines", (".jsonl", ".ndjson")),
     "po": Row("attncli.documents.po:read", (".po", ".pot")),
 }
 PACKED = {  # archives of several files; `read` takes bytes
@@ -35,7 +36,10 @@ PACKED = {  # archives of several files; `read` takes bytes
     "epub": Row("attncli.documents.packed.epub:read", (".epub",)),
 }
 # formats that cannot be read: their lines are not text, or are mostly markup
-UNREAD = (".pdf", ".doc", ".rtf", ".ppt", ".pptx", ".xls", ".xlsx", ".xliff", ".xlf", ".tmx")
+UNREAD = (
+    *(".pdf", ".doc", ".rtf", ".ppt", ".pptx", ".xls", ".xlsx", ".xliff", ".xlf", ".tmx"),
+    *(".xml", ".rst", ".tex", ".yaml", ".yml"),
+)
 
 
 def uncompressed(path: Path) -> Path:

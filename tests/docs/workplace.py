@@ -69,6 +69,7 @@ def write_documents(folder: Path) -> None:
         "page.md": f"# {text}\n",
         "page.html": f"<p>{text}</p>\n",
         "products.csv": f"id,name,note\n1,{text},{text}\n",
+        "messages.json": f'{{"save": "{text}"}}\n',
         "reviews.jsonl": f'{{"id": "a", "text": "{text}"}}\n',
         "app.po": f'msgid "{text}"\nmsgstr ""\n',
     }

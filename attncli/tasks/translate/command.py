@@ -120,8 +120,8 @@ def translate(
 
     Lines come from the arguments, a file or standard input. A line that cannot be translated gives
     an empty line and a message, and exit status 1 at the end. Documents (srt, vtt, markdown, html,
-    csv, jsonl, po, docx, odt, epub) are recognised by the name of the file; only their text is
-    translated. Search settings default to those saved with the model. See docs/translate.md.
+    csv, json, jsonl, po, docx, odt, epub) are recognised by the name of the file; only their text
+    is translated. Search settings default to those saved with the model. See docs/translate.md.
 
     Example:
       attn translate -m runs/demo "The old dog sees a small house."

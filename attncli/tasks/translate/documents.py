@@ -45,7 +45,7 @@ Columns = Annotated[
 ]
 Fields = Annotated[
     list[str] | None,
-    typer.Option("--field", help="jsonl: field, such as meta.title (repeatable)."),
+    typer.Option("--field", help="json, jsonl: field, such as meta.title (repeatable)."),
 ]
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
 SURROGATES = ("\udc80", "\udcff")  # stand for bytes that are not UTF-8
@@ -63,7 +63,7 @@ class InputSettings:
         "format of the input (empty: by the name of the file; text, for lines)",
         choices=("", TEXT, *FORMATS, *PACKED),
     )
-    keep: tuple[str, ...] = option((), "jsonl: translate all text fields but these")
+    keep: tuple[str, ...] = option((), "json, jsonl: translate all text fields but these")
 
 
 class DocumentChoice(NamedTuple):
@@ -90,10 +90,10 @@ def document_choice(
         )
     for where, given, wanted in (
         ("--column", columns, "csv"),
-        ("--field", fields, "jsonl"),
-        ("input.keep", settings.keep, "jsonl"),
+        ("--field", fields, "json or jsonl"),
+        ("input.keep", settings.keep, "json or jsonl"),
     ):
-        if given and name != wanted:
+        if given and name not in wanted.split(" or "):
             raise typer.BadParameter(
                 f"the input is {name}, and this is for {wanted}", param_hint=f"'{where}'"
             )

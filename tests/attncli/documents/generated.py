@@ -113,7 +113,7 @@ def csv(random: Random) -> str:
     return "\n".join(["id,text,more", *rows]) + random.choice(("\n", ""))
 
 
-def jsonl(random: Random) -> str:
+def json_object(random: Random) -> str:
     def value(depth: int = 0) -> object:
         text = sentence(random) + random.choice(("", "\n", '\t"\\/\u2028 😀', "\r\nx "))
         choices = [text, text, random.random(), None, True]
@@ -121,14 +121,19 @@ def jsonl(random: Random) -> str:
             choices += [[value(depth + 1)], {"text": value(depth + 1), "a.b": "c"}, {}, []]
         return random.choice(choices)
 
-    rows = [
-        json.dumps(
-            {"id": "x y", "text": value(), "n": [1, -2.5e10]},
-            ensure_ascii=random.random() < 0.5,
-            separators=random.choice(((",", ":"), (", ", ": "), ("  ,", " :\t"))),
-        )
-        for _ in range(random.randint(1, 6))
-    ]
+    return json.dumps(
+        {"id": "x y", "text": value(), "n": [1, -2.5e10]},
+        ensure_ascii=random.random() < 0.5,
+        separators=random.choice(((",", ":"), (", ", ": "), ("  ,", " :\t"))),
+    )
+
+
+def json_file(random: Random) -> str:
+    return json_object(random).replace("  ,", "\n,") + random.choice(("", "\n"))
+
+
+def jsonl(random: Random) -> str:
+    rows = [json_object(random) for _ in range(random.randint(1, 6))]
     return "\n".join([*rows, *random.choice(([], [""], ["not json {"], ['{"text": "a'], ["[1,]"]))])
 
 
@@ -158,6 +163,7 @@ MAKERS = {
     "markdown": markdown,
     "html": html,
     "csv": csv,
+    "json": json_file,
     "jsonl": jsonl,
     "po": po,
 }

@@ -201,6 +201,16 @@ def test_fields_are_chosen_by_name() -> None:
         in_capitals("jsonl", content, fields=("tittle",))
 
 
+def test_all_texts_of_a_json_file_are_translated() -> None:
+    content = '{\n  "save": "save",\n  "menu": {"open": "open {name}", "n": [1, "a"]}\n}\n'
+    done = '{\n  "save": "SAVE",\n  "menu": {"open": "OPEN {name}", "n": [1, "A"]}\n}\n'
+    assert in_capitals("json", content) == done
+    assert in_capitals("json", f"\ufeff{content}") == f"\ufeff{done}"
+    assert in_capitals("json", content, fields=("save",)) == content.replace('"save",', '"SAVE",')
+    with pytest.raises(InputError, match="not JSON"):
+        in_capitals("json", "{")
+
+
 def test_json_escapes_what_was_escaped() -> None:
     assert in_capitals("jsonl", '{"a": "\\u00e9"}', fields=("a",)) == '{"a": "\\u00c9"}'
     assert in_capitals("jsonl", '{"a": "é"}', fields=("a",)) == '{"a": "É"}'

@@ -81,7 +81,7 @@ def test_parts_that_cannot_be_read_come_back_and_are_reported(
         ("a.csv", (), "--column and one of id, text"),
         ("a.xlsx", (), "-s input.format=text translates its lines"),
         ("a.txt", ("--column", "text"), "the input is text, and this is for csv"),
-        ("a.csv", ("--field", "text"), "the input is csv, and this is for jsonl"),
+        ("a.csv", ("--field", "text"), "the input is csv, and this is for json or jsonl"),
         ("a.csv", ("--column", "text", "--nbest", "2"), "a document has one output"),
         ("a.csv", ("--column", "text", "--align"), "a document has one output"),
         ("a.jsonl", ("--field", "a", "-s", "input.keep=b"), "cannot be combined"),

@@ -1,10 +1,10 @@
-"""JSON lines: chosen string values of the object on each line."""
+"""JSON: the string values of a file, or the chosen ones of the object on each line."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from attncli.documents.document import (
     Fault,
     string_segment,
 )
-from models.base.errors import ConfigurationError, unknown_name
+from models.base.errors import ConfigurationError, InputError, unknown_name
 
 TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>[ \t\r]*:)?|[{}\[\]]')
 
@@ -31,27 +31,47 @@ class Value(NamedTuple):
 
 
 def read(content: str, options: DocumentOptions) -> Document:
+    """Return the values of all fields of a JSON file, or of the chosen ones."""
+    text = content.removeprefix("\ufeff")
+    if not _is_json(text):
+        raise InputError("a document that is not JSON", "a JSON file", "mend it")
+    return _document(content, [(len(content) - len(text), text)], (), options)
+
+
+def read_lines(content: str, options: DocumentOptions) -> Document:
     """Return the values of the chosen fields of every line."""
     if not options.fields and not options.keep:
         raise ConfigurationError(
             "JSON lines without a chosen field",
             "--field NAME, or -s input.keep=NAME for all others",
         )
+    found = [(found.start(), found[0]) for found in re.finditer(r"[^\n\ufeff][^\n]*", content)]
+    lines = [(at, line) for at, line in found if line.strip(" \t\r")]
+    faults = tuple(Fault(at, "not JSON") for at, line in lines if not _is_json(line))
+    return _document(content, [one for one in lines if _is_json(one[1])], faults, options)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        # int refuses the constants NaN and Infinity, which are not JSON
+        json.loads(text, parse_int=str, parse_float=str, parse_constant=int)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _document(
+    content: str,
+    parts: Sequence[tuple[int, str]],
+    faults: tuple[Fault, ...],
+    options: DocumentOptions,
+) -> Document:
+    """Return a document of the parts of a content that are JSON, each with its place."""
     segments: list[DocumentSegment | None] = []
-    faults: list[Fault] = []
     seen: set[str] = set()
     quote = partial(json.dumps, ensure_ascii=content.isascii() and "\\u" in content)
-    for found in re.finditer(r"[^\n\ufeff][^\n]*", content):
-        at, line = found.start(), found[0]
-        if not line.strip(" \t\r"):
-            continue
-        try:
-            # int refuses the constants NaN and Infinity, which are not JSON
-            json.loads(line, parse_int=str, parse_float=str, parse_constant=int)
-        except (ValueError, RecursionError):
-            faults.append(Fault(at, "not JSON"))
-            continue
-        for path, start, end, text, is_name in strings_of(line):
+    for at, part in parts:
+        for path, start, end, text, is_name in strings_of(part):
             if is_name:
                 seen.add(path)
             elif _leads_to(path, options.fields or options.keep) == bool(options.fields):
@@ -59,7 +79,7 @@ def read(content: str, options: DocumentOptions) -> Document:
     for name in (*options.fields, *options.keep):
         if seen and not any(_leads_to(path, [name]) for path in seen):
             raise unknown_name("field", name, seen)
-    return Document(content, tuple(filter(None, segments)), (), tuple(faults))
+    return Document(content, tuple(filter(None, segments)), (), faults)
 
 
 def strings_of(line: str) -> Iterator[Value]:
