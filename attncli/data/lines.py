@@ -12,6 +12,7 @@ A person gets a prompt. If input and output are both the terminal, lines can be 
 
 from __future__ import annotations
 
+import codecs
 import io
 import itertools
 import os
@@ -26,12 +27,14 @@ from typing import BinaryIO, NamedTuple
 from attncli.data.compression import decompressed, is_compressed
 from attncli.data.panels import AlignedPair
 from attncli.terminal import console
+from models.base.errors import InputError
 from models.base.limits import LINE_BYTES
 from models.base.types import Classification, Translation
 
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
 
 
@@ -64,14 +67,25 @@ class ClassifiedLine(NamedTuple):
 
 
 def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
-    """Yield the lines of a stream in order, in chunks of at least one line."""
+    """Yield the lines of a stream in order, in chunks of at least one line.
+
+    Raises InputError for UTF-16.
+    """
     reader = _Reader(stream)
     most = CHUNK_LINES if reader.is_file else FIRST_LINES
     number = 1
     while lines := reader.chunk(most):
+        if number == 1:
+            refuse_utf_16(lines[0], "the input")
         yield [decode(line, number + i) for i, line in enumerate(lines)]
         number += len(lines)
         most = min(2 * most, CHUNK_LINES)
+
+
+def refuse_utf_16(content: bytes, what: str) -> None:
+    """Raise InputError if some content begins as UTF-16, of which only noise would be read."""
+    if content.startswith(UTF_16_MARKS):
+        raise InputError(f"{what} in UTF-16", "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
 
 
 def decode(line: bytes, number: int) -> Line:

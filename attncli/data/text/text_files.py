@@ -7,20 +7,18 @@ are composed (Unicode NFC), because models read their input so. Compressed files
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 from attncli.data.compression import decompressed, read_whole
-from attncli.data.lines import decode
+from attncli.data.lines import UTF_16_MARKS, decode
 from attncli.data.streams import matching, open_input
 from models.base.errors import InputError
 from models.base.limits import LINE_BYTES
 from models.text.normalise import nfc
 
 MARK = b"\xef\xbb\xbf"  # a byte order mark
-UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
 
 
 def open_text(path: Path | str, *, as_written: bool = False) -> closing[Generator[str]]:

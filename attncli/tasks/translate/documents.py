@@ -5,7 +5,6 @@ Readers and tags are imported for a document alone, so that a translation of lin
 
 from __future__ import annotations
 
-import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 import typer
 
 from attncli.data.compression import read_whole
-from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
 from attncli.data.streams import Write
 from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
 from attncli.documents.inline import read_lines
@@ -162,8 +161,7 @@ def decoded(content: bytes) -> str:
 
     Raises InputError for UTF-16, in which nothing would be found.
     """
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InputError("a document in UTF-16", "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
+    refuse_utf_16(content, "a document")
     return content.decode("utf-8", "surrogateescape")
 
 

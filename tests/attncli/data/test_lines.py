@@ -14,7 +14,7 @@ import zstandard
 
 from attncli.data import lines
 from attncli.data.lines import Line, read_chunks
-from models.base.errors import ModelError
+from models.base.errors import InputError, ModelError
 
 
 def read(data: bytes) -> list[Line]:
@@ -28,6 +28,12 @@ def test_lines_end_at_newline_only() -> None:
 
 def test_a_byte_order_mark_is_not_text() -> None:
     assert [line.text for line in read("\ufeffa\n\ufeffb".encode())] == ["a", "\ufeffb"]
+
+
+def test_utf_16_is_refused() -> None:
+    for encoding in ("utf-16-le", "utf-16-be"):
+        with pytest.raises(InputError, match="the input in UTF-16.*iconv"):
+            read("\ufeffa\nb\n".encode(encoding))
 
 
 def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
