@@ -73,13 +73,21 @@ def set_aside(
 
 
 def read_glossary(path: Path) -> Glossary:
-    """Read a glossary; empty lines are skipped. Raises ModelError for another line."""
-    terms = []
+    """Read a glossary; empty lines are skipped.
+
+    Raises InputError for another line, and for a term that has two translations.
+    """
+    terms: dict[str, Term] = {}
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
             source, _, target = (part.strip() for part in line.partition("\t"))
             if source and target and "\t" not in target:
-                terms.append(Term(source, target))
+                term = Term(source, target)
+                if terms.setdefault(source.casefold(), term).target != target:
+                    raise InputError(
+                        f"{path}, line {number} has another translation of '{source}'",
+                        "each term once",
+                    )
             elif line.strip():
                 raise InputError(
                     f"{path}, line {number} is not an entry of a glossary",
@@ -87,4 +95,4 @@ def read_glossary(path: Path) -> Glossary:
                 )
     if not terms:
         raise InputError(f"{path} is empty", "a term on each line")
-    return Glossary(tuple(terms))
+    return Glossary(tuple(terms.values()))

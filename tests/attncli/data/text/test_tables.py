@@ -22,3 +22,12 @@ def test_another_line_is_refused(line: str, tmp_path: Path) -> None:
     path.write_text(f"a\tb\n{line}\n", "utf-8")
     with pytest.raises(InputError, match="line 2 is not an entry of a glossary"):
         read_glossary(path)
+
+
+def test_a_term_has_one_translation(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text("dog\tHund\nDog\tHund\n", "utf-8")
+    assert read_glossary(path).targets("a dog") == ["Hund"]
+    path.write_text("dog\tHund\nDog\tKöter\n", "utf-8")
+    with pytest.raises(InputError, match="line 2 has another translation of 'Dog'"):
+        read_glossary(path)
