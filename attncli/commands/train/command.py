@@ -123,7 +123,8 @@ def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None
     print(f"parameters        {found.parameters:,}")
     print(f"vocabulary        {found.vocabulary}")
     print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)")
-    print(f"an epoch          {found.batches:,} batches, {found.target_tokens:,} target tokens")
+    unit = "batch" if found.batches == 1 else "batches"
+    print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
     print(f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}")
 
 

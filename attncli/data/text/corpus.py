@@ -126,7 +126,7 @@ def table_rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
             raise ModelError(
                 f"{path}, line {number} has no {BARS if separator == BARS else 'tab'}",
                 "source, tab, translation",
-                "give two files if this is the source alone",
+                "save a table of commas with tabs; give two files if this is the source alone",
             )
         source, target, *others = row
         yield [source, target, *(text for text in others if not LICENCE.match(text))]
