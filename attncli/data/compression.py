@@ -1,10 +1,11 @@
-"""Decompression of gz, xz and zst, recognised by the first bytes and not by a name."""
+"""gz, xz and zst: recognised by the first bytes when read, chosen by the name when written."""
 
 from __future__ import annotations
 
 import itertools
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -46,6 +47,29 @@ def read_whole(stream: BinaryIO, name: Path | str) -> bytes:
         if len(content) > FILE_BYTES:
             raise InputError(f"{name} is longer than {FILE_BYTES:,} bytes", "a smaller file")
     return bytes(content)
+
+
+@contextmanager
+def compressing(stream: BinaryIO, path: Path) -> Iterator[Any]:
+    """Yield a stream that compresses for a path that ends in gz, xz or zst; else the stream."""
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        import gzip
+
+        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as file:
+            yield file
+    elif suffix == ".xz":
+        import lzma
+
+        with lzma.LZMAFile(stream, "wb") as file:
+            yield file
+    elif suffix == ".zst":
+        import zstandard
+
+        with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as file:
+            yield file
+    else:
+        yield stream
 
 
 class _Decoder(NamedTuple):

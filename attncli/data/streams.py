@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from attncli.data.compression import compressing
 from models.base.errors import ModelError, NotFoundError
 from models.base.files import replacing
 
@@ -85,8 +86,9 @@ def check_output(path: Path | None) -> None:
 def open_output(path: Path | None) -> Iterator[Write]:
     """Yield a function that writes and flushes bytes, to a file or (None or ``-``) to stdout.
 
-    A regular file is replaced when the block ends without an error, otherwise it keeps its content.
-    A symbolic link that the user names is followed. A device or a named pipe is written directly.
+    A regular file is replaced when the block ends without an error, otherwise it keeps its content;
+    it is compressed if its name ends in gz, xz or zst. A symbolic link that the user names is
+    followed. A device or a named pipe is written directly.
     """
     if path is None or str(path) == "-":
         if sys.stdout is None:
@@ -97,8 +99,8 @@ def open_output(path: Path | None) -> Iterator[Write]:
             yield _writer(stream, path)
     else:
         target = Path(os.path.realpath(path)) if os.path.islink(path) else path
-        with replacing(target) as file:
-            yield _writer(file, path)
+        with replacing(target) as file, compressing(file, path) as stream:
+            yield _writer(stream, path)
 
 
 def write_stdout(text: str) -> None:

@@ -32,7 +32,10 @@ Input = Annotated[
     typer.Option("--input", "-i", help="File to read instead of standard input (gz, xz, zst too)."),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="File to write instead of standard output.")
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="File to write instead of standard output (gz, xz, zst too)."
+    ),
 ]
 
 
