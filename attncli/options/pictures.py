@@ -71,6 +71,8 @@ class Picture:
 
             if problem := undrawable([text for pair in self.pairs for text in pair.drawn]):
                 console.warn(f"{path}: {problem}")
+        if self.drawing.chosen and not self.pairs:
+            console.warn(f"{path} shows nothing: none of the lines of picture.lines has a result")
         if self.left_out:
             total = len(self.pairs) + self.left_out
             console.warn(

@@ -120,6 +120,8 @@ def test_heat_maps_and_a_choice_of_pairs(
     assert len(links.read_text("utf-8").splitlines()) == 6
     attn("align", "-m", tiny_bundle, "-s", "picture.lines=2", *texts, status=1)
     attn("align", "-m", tiny_bundle, "--show", "-s", "picture.lines=0", *texts, status=1)
+    none = ["--picture", tmp_path / "x.html", "-s", "picture.lines=99"]
+    assert "shows nothing" in attn("align", "-m", tiny_bundle, *none, *texts).err
 
 
 def test_other_programs_are_drawn_beside_ours_and_alone(
