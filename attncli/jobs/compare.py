@@ -58,7 +58,12 @@ class Failed(NamedTuple):
 
 
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
-    """Return the runs: every variant with the first seed, then with the next."""
+    """Return the runs: every variant with the first seed, then with the next.
+
+    Raises ModelError if the folder holds a run itself.
+    """
+    if RunFolder(out).has_begun:
+        raise ModelError(f"{out} holds a run", "a folder of its own", "choose another -o")
     runs = []
     for number, variant in itertools.product(range(seeds), variants):
         train = replace(variant.config.train, seed=variant.config.train.seed + number)

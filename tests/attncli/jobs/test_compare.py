@@ -150,6 +150,8 @@ def test_a_comparison_continues_and_adds(tmp_path: Path, attn: Attn) -> None:
     assert "3 of 3: cosine, seed 1" in conversation and "dot, seed" not in conversation
     assert stored.stat().st_mtime_ns == before
     assert "holds another run" in attn(*command, *data, "-s", "train.steps=1", status=1).err
+    command[5] = str(out / "dot" / "seed-1")
+    assert "seed-1 holds a run" in attn(*command, *data, status=1).err
 
 
 def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
