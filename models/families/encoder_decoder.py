@@ -144,9 +144,14 @@ class EncoderDecoder(nn.Module):
         logits = self.output(forced.features).float()
         return logits.log_softmax(-1) if forced.copying is None else forced.copying.mixed(logits)
 
-    def target_log_probs(self, batch: Batch, memory: Memory | None = None) -> Tensor:
-        """Return the log-probabilities (B, T) of the targets of a batch; see `teacher_force`."""
-        log_probs = self.log_probs(self.teacher_force(batch, memory=memory))  # (B, T, Y)
+    def target_log_probs(
+        self, batch: Batch, memory: Memory | None = None, forced: DecoderOutput | None = None
+    ) -> Tensor:
+        """Return the log-probabilities (B, T) of the targets of a batch; see `teacher_force`.
+
+        forced: its output, if it is already computed.
+        """
+        log_probs = self.log_probs(forced or self.teacher_force(batch, memory=memory))  # (B, T, Y)
         return log_probs.gather(-1, batch.target_out[..., None]).squeeze(-1)
 
     def teacher_force(

@@ -28,6 +28,7 @@ from models.families.encoder_decoder import EncoderDecoder
 from models.images.noun_swap import with_swaps
 from models.inference.search.batching import pad, teacher_forcing_batch
 from models.inference.search.beam import search
+from models.losses.losses import AttentionLoss
 from models.text.tokenizer import END, Tokenizer
 
 SAMPLES = 5  # K, captions sampled per image; at most as many as a batch has of it, at least 2
@@ -102,11 +103,16 @@ class SelfCritical:
         return [[caption.ids for caption in captions] for captions in found]
 
     def reference_loss(self, model: EncoderDecoder, batch: Batch, memory: Memory) -> Tensor:
-        """Return the negative log-likelihood per token of the references of a batch."""
+        """Return the negative log-likelihood per token of the references, with terms on weights."""
         of_each = memory if batch.rows is None else select(memory, batch.rows)
         model.train()
         batch, of_each = with_swaps(model, batch, of_each, self.config.noun_swap)
-        return likelihoods(model, batch, of_each).sum() / batch.target_mask.sum()
+        terms = AttentionLoss(self.config.attention, model)
+        forced = model.teacher_force(batch, memory=of_each, want_weights=terms.wants_weights)
+        loss = -(model.target_log_probs(batch, forced=forced) * batch.target_mask).sum()
+        if forced.weights is not None:
+            loss = loss + terms.on_weights(forced.weights, batch)
+        return loss / batch.target_mask.sum()
 
     def text(self, ids: Iterable[int]) -> str:
         """Return the text of a caption with its end word, for the reward."""

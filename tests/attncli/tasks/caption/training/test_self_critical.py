@@ -115,6 +115,19 @@ def test_the_likelihood_of_the_references_is_mixed_in_by_its_weight(begun: Begun
         torch.testing.assert_close(mixed, 0.75 * rewards + 0.25 * own / tokens)
 
 
+def test_the_loss_of_the_references_has_the_terms_on_their_attention(begun: Begun) -> None:
+    reward_loss, model, batch, _ = begun
+    memory, tokens = model.encode(batch.source, batch.source_mask), batch.target_mask.sum()
+    plain = reward_loss.reference_loss(model, batch, memory)
+    attention = replace(reward_loss.config.attention, peaked=2.0, coverage="none")
+    reward_loss.config = replace(reward_loss.config, attention=attention)
+    weights = model.teacher_force(batch, want_weights=True).weights
+    assert weights is not None
+    spread = (torch.special.entr(weights).sum(-1) * batch.target_mask).sum()
+    found = reward_loss.reference_loss(model, batch, memory)
+    torch.testing.assert_close(found, plain + 2 * spread / tokens)
+
+
 def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
     begun: Begun,
 ) -> None:
@@ -126,9 +139,9 @@ def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
         memories.append(memory)
         return say(model, memory, config)
 
-    def learned(batch: Batch, *, memory: Memory) -> Any:
+    def learned(batch: Batch, *, memory: Memory, **wanted: Any) -> Any:
         memories.append(memory)
-        return force(batch, memory=memory)
+        return force(batch, memory=memory, **wanted)
 
     reward_loss.decode, model.teacher_force = said, learned  # type: ignore[method-assign, assignment]
     reward_loss(model, batch, numbers)
