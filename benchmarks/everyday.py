@@ -6,9 +6,9 @@
 `prepare` writes the corpora of everyday_data.py and everyday_templates.py into WORK, and prints
 the `attn train` command that learns from them, from random weights or from MODEL. The vocabulary
 is always new: tokens of MODEL that it contains keep their embeddings, each other token begins with
-the mean embedding of the tokens that spell it in MODEL's vocabulary. If everyday_distil.py has
-written its pairs into WORK, the command is that of the last stage: it weights all corpora, and the
-rate falls to 0.
+the mean embedding of the tokens that spell it in MODEL's vocabulary. If everyday_distil.py and
+everyday_words.py have written their pairs into WORK, the command is that of the last stage: it
+weights all corpora, and the rate falls to 0.
 
 `score` translates test sentences with `attn translate` and prints BLEU (sacreBLEU, 13a, all
 references) and chrF2: the Tatoeba test sets in all twelve directions, and with `--longer` the dev
@@ -50,9 +50,10 @@ VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
 CORPORA = ("sentences", "longer", "words", "copies", "phrases", "templates")
 LAST_WEIGHTS = {  # of corpora in the last stage
-    **{"sentences": 1.0, "longer": 0.69, "words": 1.4, "copies": 0.26, "phrases": 1.8},
-    **{"templates": 1.5, "chosen": 4.1, "back": 4.9},
+    **{"sentences": 1.0, "longer": 0.59, "copies": 0.23, "phrases": 3.2, "templates": 1.0},
+    **{"chosen": 3.3, "back": 3.1, "unknown": 2.5, "entries": 15.0},
 }
+ADDED = ("chosen", "back", "unknown", "entries")  # by everyday_distil.py and everyday_words.py
 MODEL_SETTINGS = (
     *("model.embedding=256", "model.hidden=1024", "model.encoder_layers=6"),
     *("model.decoder_layers=2", "model.heads=4"),
@@ -64,7 +65,7 @@ SETTINGS = (
     *("train.steps=24000", "train.epochs=0", "train.evaluate_every=500", "train.patience=0"),
     *("train.samples=0", "search.beam=2"),
 )
-LAST = ("train.lr=0.001", "train.warmup=50", "train.schedule=linear", "train.steps=1400")
+LAST = ("train.lr=0.0011", "train.warmup=30", "train.schedule=linear", "train.steps=3400")
 
 
 def main() -> None:
@@ -89,7 +90,8 @@ def main() -> None:
 
 def prepare(data: Path, work: Path, start: str) -> None:
     """Write the training and dev corpora and the initial model; print the command."""
-    last = all((work / f"en-{language}.back.tsv").exists() for language in CODES.values())
+    added = [f"en-{language}.{name}.tsv" for language in CODES.values() for name in ADDED]
+    last = all((work / name).exists() for name in added)
     words = ["attn", "train", "-o", str(work / ("last" if last else "everyday"))]
     words += [word for setting in (*SETTINGS, *(LAST if last else ())) for word in ("-s", setting)]
     for code, language in CODES.items():
