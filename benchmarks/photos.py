@@ -1,4 +1,4 @@
-"""Train and score `photos` and `photos-hard`, the captioners in the box: Show, Attend and Tell.
+"""Train and score `photos` and `photos-hard`, the captioners in the box.
 
     python benchmarks/photos.py train --data DIR --work WORK [--threads N]
     python benchmarks/photos.py score --data DIR [-m MODEL ...]
@@ -6,11 +6,13 @@
 
 DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,
-takes 300 images of each dev set for early stopping, and makes `photos` and `photos-hard`. First it
-makes the models from which they start: training runs (`STAGES`), means of the weights of models
-that began with the same one (`MEANS`; Wortsman et al. 2022), and captioners whose classifier of
-labels is fitted to their image network (`LABELLED`; photo_labels.py). At last the attention of
-`photos` is made sharper (`SHARPENED`). The same command continues an interrupted run.
+takes 300 images of each dev set for early stopping, and makes `photos-hard` (Show, Attend and
+Tell) and `photos` (a Transformer over the cells of the same image network, which it takes from the
+box by `model.image.weights=DEFAULT`). First it makes the models from which they start: training
+runs (`STAGES`), means of the weights of models that began with the same one (`MEANS`; Wortsman et
+al. 2022), and captioners whose classifier of labels is fitted to their image network (`LABELLED`;
+photo_labels.py). At last the attention of `photos` is made
+sharper (`SHARPENED`). The same command continues an interrupted run.
 
 `score` runs `attn evaluate captions -s scores.attention=true` on each whole dev set, with the
 search settings that are saved with the model. `table` prints the same scores of `photos` as it was
@@ -47,6 +49,7 @@ class Stage(NamedTuple):
     start: str  # a preset, or another model of this file
     settings: tuple[str, ...]
     views: bool = False  # train on mirrored and cropped images too
+    network: str = ""  # weights of the image network of a preset; "": those of ImageNet
 
 
 class Mean(NamedTuple):
@@ -72,11 +75,14 @@ MIXED = (  # rewards and likelihood: captions stay English
     *("train.epochs=0", "train.evaluate_every=150", "train.self_critical_from=1"),
     *("train.self_critical_bleu=2", "train.noun_swap=0.5"),
 )
-VIEWED = (  # rewards and likelihood again, of every image in four views
-    *("train.ema=0.998", "train.lr=0.001", "train.warmup=20", "train.schedule=linear"),
-    *("train.epochs=0", "train.self_critical_from=1", "train.self_critical_bleu=2"),
-    *("train.self_critical_lr=0.0003", "train.noun_swap=0.5", "train.metric=cider"),
-    "search.length_penalty=0.2",
+TRANSFORMER = (
+    *("train.ema=0.998", "train.schedule=linear", "train.epochs=0", "train.noun_swap=0.5"),
+    *("train.metric=cider", "model.dropout=0.3"),
+)
+PRAISED = (  # rewards and likelihood
+    *(*TRANSFORMER, "train.optimiser=adam", "train.lr=0.0005", "train.warmup=40"),
+    *("train.self_critical_from=1", "train.self_critical_bleu=2", "train.self_critical_lr=0.0002"),
+    *("train.self_critical_likelihood=0.3", "train.evaluate_every=300"),
 )
 LABELS = (
     *("model.image.labels=5", "model.image.dropout=0.3"),
@@ -153,20 +159,19 @@ STAGES = {
             *("train.self_critical_likelihood=0.4", "train.metric=cider"),
         ),
     ),
-    "viewed": Stage(
-        "third",
+    "sentences": Stage(
+        "captioner-transformer-small",
         (
-            *(*LABELS, *VIEWED, "train.steps=1500", "train.evaluate_every=300"),
-            "train.self_critical_likelihood=0.4",
+            *(*LABELS, *TRANSFORMER, "train.optimiser=muon", "train.lr=0.0015", "train.warmup=100"),
+            *("train.steps=5000", "train.evaluate_every=500", "model.image.fit=squash"),
         ),
         views=True,
+        network="DEFAULT",
     ),
-    "viewed-longer": Stage(
-        "viewed",
-        (
-            *(*LABELS, *VIEWED, "train.steps=1300", "train.evaluate_every=325"),
-            *("train.self_critical_likelihood=0.3", "train.seed=2"),
-        ),
+    "praised": Stage("sentences", (*LABELS, *PRAISED, "train.steps=860"), views=True),
+    "peaked": Stage(
+        "praised",
+        (*LABELS, *PRAISED, "train.steps=2100", "train.attention.peaked=0.03"),
         views=True,
     ),
     "photos-hard": Stage(
@@ -184,7 +189,7 @@ MEANS = {
     "mean": Mean(("softened", "named"), (1, 1), 0.2),
     "third": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
 }
-SHARPENED = {"photos": ("viewed-longer", 1.6)}  # by name: the model before, factor of scores
+SHARPENED = {"photos": ("peaked", 2.0)}  # by name: the model before, factor of the scores shown
 LABELLED = {"labelled": "averaged", "refitted": "longer"}  # by name: the captioner before
 
 
@@ -310,7 +315,7 @@ def train(name: str, options: argparse.Namespace) -> None:
         make(stage.start, options)
         start = ["--start-from", work / stage.start]
     else:
-        weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
+        weights = stage.network or options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
         start = ["--preset", stage.start, "-s", f"model.image.weights={weights}"]
     place = work / "views" if stage.views else work
     arguments = ["--images", place / "images.tar", "--captions", place / "train.tsv"]
@@ -329,9 +334,12 @@ def add_labels(start: str, name: str, options: argparse.Namespace) -> None:
 
 @torch.no_grad()
 def sharpen(start: Path, factor: float, folder: Path) -> None:
-    """Write a captioner whose attention scores are multiplied by a factor: rewards flatten them."""
+    """Write a captioner whose shown attention scores are multiplied: rewards flatten them."""
     captioner = bundle.read(start)
-    captioner.model.get_parameter("decoder.attention.score.energy").mul_(factor)
+    layer = captioner.model.decoder.shown_layer
+    for name in ("weight", "bias"):
+        place = f"decoder.layers.{layer}.cross_attention.query.{name}"
+        captioner.model.get_parameter(place).mul_(factor)
     folder.mkdir()
     bundle.save(captioner, folder)
 
