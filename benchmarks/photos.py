@@ -11,8 +11,8 @@ Tell) and `photos` (a Transformer over the cells of the same image network, whic
 box by `model.image.weights=DEFAULT`). First it makes the models from which they start: training
 runs (`STAGES`), means of the weights of models that began with the same one (`MEANS`; Wortsman et
 al. 2022), and captioners whose classifier of labels is fitted to their image network (`LABELLED`;
-photo_labels.py). At last the attention of `photos` is made
-sharper (`SHARPENED`). The same command continues an interrupted run.
+photo_labels.py). At last the attention of `photos` is made sharper (`SHARPENED`). The same command
+continues an interrupted run.
 
 `score` runs `attn evaluate captions -s scores.attention=true` on each whole dev set, with the
 search settings that are saved with the model. `table` prints the same scores of `photos` as it was
@@ -171,7 +171,10 @@ STAGES = {
     "praised": Stage("sentences", (*LABELS, *PRAISED, "train.steps=860"), views=True),
     "peaked": Stage(
         "praised",
-        (*LABELS, *PRAISED, "train.steps=2100", "train.attention.peaked=0.03"),
+        (
+            *(*LABELS, *PRAISED, "train.steps=2400", "train.attention.peaked=0.03"),
+            "search.length_penalty=1.2",
+        ),
         views=True,
     ),
     "photos-hard": Stage(

@@ -46,9 +46,14 @@ def read_lines(content: str, options: DocumentOptions) -> Document:
             "--field NAME, or -s input.keep=NAME for all others",
         )
     found = [(found.start(), found[0]) for found in re.finditer(r"[^\n\ufeff][^\n]*", content)]
-    lines = [(at, line) for at, line in found if line.strip(" \t\r")]
-    faults = tuple(Fault(at, "not JSON") for at, line in lines if not _is_json(line))
-    return _document(content, [one for one in lines if _is_json(one[1])], faults, options)
+    parts: list[tuple[int, str]] = []
+    faults: list[Fault] = []
+    for at, line in found:
+        if _is_json(line):
+            parts.append((at, line))
+        elif line.strip(" \t\r"):
+            faults.append(Fault(at, "not JSON"))
+    return _document(content, parts, tuple(faults), options)
 
 
 def _is_json(text: str) -> bool:
