@@ -114,9 +114,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
 
         With `selected` in the state, T must be 1.
         """
-        embedded = self.dropout(self.embedding(tokens))  # (R, T, E)
+        inputs, outputs = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
         steps: list[RecurrentStep] = []
-        inputs = self.token_gates(embedded)  # (R, T, G)
         if self.selected_gates is not None:
             inputs = inputs + self.selected_gates(state.selected).unsqueeze(1)
         for each in inputs.unbind(1):  # (R, G)
@@ -125,7 +124,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
         gates = torch.cat(factors, 1) if factors and want_weights else None
-        output = DecoderOutput(self.features(embedded, steps), state, gates=gates)
+        output = DecoderOutput(self.features(outputs, steps), state, gates=gates)
         return with_reads(output, reads, want_weights, bool(want_heads)) if reads else output
 
     def step(
@@ -134,9 +133,27 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """Read the memory and update the state; gates (R, G) are the token's part."""
         raise NotImplementedError
 
-    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
-        """Return the output layer's input (R, T, D) from tokens (R, T, E) and the steps of each."""
+    def output_part(self, embedded: Tensor) -> Tensor:
+        """Return what `features` needs of embedded tokens (R, T, E)."""
+        return embedded
+
+    def features(self, tokens: Tensor, steps: list[RecurrentStep]) -> Tensor:
+        """Return the output layer's input (R, T, D) from `output_part` and the steps."""
         raise NotImplementedError
+
+    def read_tokens(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the parts of the gates and of the output layer's input that tokens (R, T) have.
+
+        The hypotheses of a search read few different tokens: on a processor each is mapped once.
+        """
+        searched = tokens.shape[1] == 1 and tokens.device.type == "cpu" and not self.training
+        if not searched or torch.compiler.is_compiling():
+            embedded = self.dropout(self.embedding(tokens))
+            return self.token_gates(embedded), self.output_part(embedded)
+        different, rows = tokens[:, 0].unique(return_inverse=True)
+        embedded = self.embedding(different[:, None])  # (N, 1, E)
+        gates, outputs = self.token_gates(embedded), self.output_part(embedded)
+        return gates.index_select(0, rows), outputs.index_select(0, rows)
 
     def read(
         self, query: Tensor, state: RecurrentState, prepared: RecurrentMemory

@@ -62,13 +62,15 @@ class RnnDecoder(RecurrentDecoder):
         after = RecurrentState(recurrent, history=None if read is None else read.history)
         return RecurrentStep(after, after.hidden, context, read)
 
-    def features(self, embedded: Tensor, steps: list[RecurrentStep]) -> Tensor:
+    def output_part(self, embedded: Tensor) -> Tensor:
+        """Return the tokens' part of the maxout's input, (R, T, 2 * readout)."""
+        return self.token_out(embedded)
+
+    def features(self, tokens: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Compute the maxout over y, s and c: (R, T, readout)."""
         states = torch.stack([step.hidden for step in steps], 1)
         contexts = torch.stack([step.context for step in steps], 1)
-        mixed = (
-            self.token_out(embedded) + self.state_out(states) + self.context_out(contexts)
-        )  # (R, T, 2 * readout)
+        mixed = tokens + self.state_out(states) + self.context_out(contexts)  # (R, T, 2 * readout)
         return self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))
 
 

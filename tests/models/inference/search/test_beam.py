@@ -17,7 +17,7 @@ from models.base.settings import limits_of
 from models.base.types import Batch, Memory, select
 from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.beam import is_done, search
+from models.inference.search.beam import BLOCK, best, is_done, search
 from models.inference.search.hypotheses import Finished
 from models.inference.search.sampling import sample_tokens
 from models.inference.translator import Translator
@@ -302,3 +302,15 @@ def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translat
     for config in (SearchConfig(nbest=0), SearchConfig(method="greedy", nbest=3)):
         with pytest.raises(ModelError, match="search.nbest"):
             tiny_translator.translate(["The dog sleeps."], search=config)
+
+
+@pytest.mark.parametrize("vocabulary", [7, BLOCK - 1, BLOCK, 2 * BLOCK + 5, 40 * BLOCK])
+def test_the_best_continuations_are_those_of_a_selection_from_all_tokens(vocabulary: int) -> None:
+    beam, generator = 3, torch.Generator().manual_seed(1)
+    log_probs = torch.randn(20, beam, vocabulary, generator=generator).log_softmax(2)
+    before = torch.randn(20, beam, generator=generator)
+    for count in (1, 2, 6):
+        found = best(before, log_probs, count)
+        sums, places = (log_probs + before[:, :, None]).flatten(1).topk(count)
+        assert torch.equal(found.log_probs, sums)
+        assert torch.equal(found.rows * vocabulary + found.tokens, places)
