@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 import time
 from collections.abc import Callable
@@ -126,7 +127,8 @@ def test_a_run_in_plain_lines_and_again(texts: Texts, tmp_path: Path, attn: Attn
     assert "update 14  epoch" in err and "ended after 14 updates\n" in err
     page = tmp_path / "a run" / "samples" / "index.html"
     assert page.exists() and lines[-2] == f"samples of the dev set: {page}"
-    assert lines[-1].startswith("try: echo ")
+    example = shlex.split(lines[-1])[2]
+    assert lines[-1].startswith("try: echo ") and f"{example}\t" in texts.dev.read_text("utf-8")
     assert lines[-1].endswith(f" | attn translate -m '{tmp_path}/a run'")
     assert out == "" and "\r" not in err and "\x1b" not in err
     assert attn(*command).err.startswith("finished before, after 14 updates; kept")

@@ -33,6 +33,8 @@ from attncli.training.sources import TrainingSource, training_source
 from attncli.training.storage.folder import RunFolder
 from models.catalogue.unused_settings import without_effect
 
+ENGLISH = "A dog runs."  # an example for models that name their languages
+
 
 def train(
     context: typer.Context,
@@ -133,8 +135,18 @@ def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) 
     page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
     if page.exists():
         console.say(f"samples of the dev set: {page}")
-    to = next((f" --to {name}" for name in languages if name != "en"), "")  # the example is English
-    console.say(f"try: {source.example_input}{to} -m {place}")
+    to = next((f" --to {name}" for name in languages if name != "en"), "")
+    text = ENGLISH if languages else _example(folder)
+    console.say(f"try: {source.example_input.format(shlex.quote(text))}{to} -m {place}")
+
+
+def _example(folder: Path) -> str:
+    """Return the shortest source of the samples of a run, an English sentence if it has none."""
+    from attncli.training.run.samples import read_evaluations  # imports torch
+
+    evaluations = read_evaluations(RunFolder(folder).samples)
+    sources = [sample.source for sample in evaluations[-1].samples] if evaluations else []
+    return min((text for text in sources if text.strip()), key=len, default=ENGLISH)
 
 
 def default_folder(

@@ -33,7 +33,7 @@ class TrainingSource:
     demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
     embedded: ClassVar[str]  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
-    example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`
+    example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`; {}: a text
     unfit_data: ClassVar[tuple[str, ...]] = ()  # settings of [data] that only other kinds have
     unfit_train: ClassVar[tuple[str, ...]] = ("encoder_from", "self_critical_from")  # of [train]
     metrics: ClassVar[tuple[str, ...]] = ("bleu", "exact", "error_rate", "rouge_l")  # besides loss

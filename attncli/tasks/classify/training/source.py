@@ -25,7 +25,7 @@ class LabelTraining(TrainingSource):
     demo_name = "tenses"
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
-    example_input = "echo 'A dog runs.' | attn classify"
+    example_input = "echo {} | attn classify"
     unfit_data = (
         *("train", "dev", "corpora", "dev_corpora", "noise", "concatenate"),
         *("images", "captions", "dev_captions", "regions"),

@@ -30,7 +30,7 @@ class TextTraining(TrainingSource):
     demo_name = "demo"
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
-    example_input = "echo 'A dog runs.' | attn translate"
+    example_input = "echo {} | attn translate"
     unfit_data: ClassVar[tuple[str, ...]] = (
         "images",
         "captions",
