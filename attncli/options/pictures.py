@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+import typer
+
 from attncli.data.panels import AlignedPair, WeightedText
 from attncli.data.streams import check_output, open_output
 from attncli.terminal import console
@@ -101,6 +103,14 @@ def check_drawing(path: Path | None, lines: str, *, drawn: bool = True) -> Drawi
     name = format_of(path, pictures=True)
     check_output(path)
     return Drawing(path, name, chosen)
+
+
+def check_shown(show: bool, format: str) -> None:
+    """Raise a usage error for drawings in the terminal among rows for programs."""
+    if show and format != "text":
+        raise typer.BadParameter(
+            f"cannot be combined with --format {format}", param_hint="'--show'"
+        )
 
 
 def numbers(text: str) -> Sequence[range]:

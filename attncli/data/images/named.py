@@ -60,10 +60,14 @@ def check_image(arguments: Sequence[str], *, recursive: bool) -> None:
 
     Several arguments are not checked: each has a row of its own.
     """
-    if is_alone(arguments) and arguments[0] != STDIN and not os.path.exists(arguments[0]):
-        raise NotFoundError(f"no file {arguments[0]}", "an image")
-    if len(arguments) == 1 and os.path.isdir(arguments[0]) and not recursive:
-        raise InputError(_file(arguments[0]).fault)
+    is_folder = len(arguments) == 1 and os.path.isdir(arguments[0]) and not recursive
+    if not (is_folder or is_alone(arguments)) or arguments[0] == STDIN:
+        return
+    image = _file(arguments[0])
+    if image.fault:
+        raise InputError(image.fault)
+    if image.path and not image.path.exists():
+        raise NotFoundError(f"no file {image.name}", "an image")
 
 
 def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:

@@ -23,6 +23,7 @@ from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
+from attncli.options.pictures import check_shown
 from attncli.options.settings import GivenSettings, SetOption
 from attncli.options.shared import (
     Beam,
@@ -171,8 +172,7 @@ def _check(
 ) -> None:
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
-    if show and format != "text":
-        raise typer.BadParameter(f"maps among {format}", param_hint="'--show'")
+    check_shown(show, format)
     if sidecar and any(name == STDIN or is_archive(name) for name in names):
         raise typer.BadParameter(
             "images of standard input and of TAR files have no place for text",

@@ -14,7 +14,7 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, LineWriter, Output, open_source, write_lines
-from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing
+from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing, check_shown
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, HardAttention, PictureSettings, TextBatches, Threads
 from attncli.render.alignment.weighted_text import weighted_text, words_in_colour
@@ -88,6 +88,7 @@ def classify(
     check_texts(text or [], "classify")
     tables = read_settings(ClassifyTables, set).tables
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)
+    check_shown(show, format)
     options = OpenOptions(device, threads, tables.attention.read_decode, messages=console)
     with open_source(text, input) as stream:
         run = partial(

@@ -14,6 +14,7 @@ from attncli.data.streams import check_output, open_output
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
+from attncli.options.pictures import check_shown
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import MODEL, Device, From, HardAttention, PictureSettings, Threads, To
 from attncli.terminal import console
@@ -113,8 +114,7 @@ def explain(
     if not is_image:
         check_texts(texts, "explain")
     tables = read_settings(ExplainTables, set).tables
-    if show and format != "text":
-        raise typer.BadParameter(f"heat maps among {format}", param_hint="'--show'")
+    check_shown(show, format)
     from attncli.tasks.explain import lines, writers  # import torch
 
     layout = writers.layout_of(

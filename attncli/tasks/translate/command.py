@@ -15,7 +15,7 @@ from attncli.jobs.loading import OpenOptions, row_inputs
 from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
-from attncli.options.pictures import check_drawing
+from attncli.options.pictures import check_drawing, check_shown
 from attncli.options.settings import GivenSettings, SetOption
 from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, search_settings
 from attncli.render.rows import RowFormat, RowLayout
@@ -135,13 +135,15 @@ def translate(
     check_texts(text or [])
     terms = read_glossary(glossary) if glossary else None
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)
+    check_shown(show, format)
     aligned = align or show or picture is not None
     _check_alignment(aligned, keep_tags, given.of("align"))
     named = None if row_inputs(model) else input  # rows are read line by line
     choice = document_choice(tables.input, named, columns=column, fields=field)
     if choice:
         several = tables.search.nbest > 1
-        unfit = {"align": aligned, "scores": scores, "format": format != "text", "nbest": several}
+        unfit = {"align": align, "show": show, "picture": picture is not None, "scores": scores}
+        unfit |= {"format": format != "text", "nbest": several}
         refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
     if server and not model:
         unfit = {"scores": scores, "align": aligned, "keep-tags": keep_tags, "set": bool(set)}

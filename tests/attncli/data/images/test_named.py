@@ -48,6 +48,8 @@ def test_captions_of_a_tar_file_are_those_of_its_files(
     task = ["caption", "-m", soft_captioner]
     of_files = attn(*task, "-r", photos).out.replace(f"{photos}/", f"{archive}/all/")
     assert sorted(attn(*task, archive).out.splitlines()) == sorted(of_files.splitlines())
+    [name] = (line.split("\t")[0] for line in of_files.splitlines() if "/a.png" in line)
+    assert attn(*task, name).out and "no file" in attn(*task, f"{archive}/no.png", status=1).err
     attn(*task, "--sidecar", archive, status=2)
 
 

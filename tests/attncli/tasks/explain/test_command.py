@@ -96,7 +96,7 @@ def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str, att
     [
         (("x", "--method", "atention"), 1, "did you mean attention"),
         (("a ||| b", "--word", "9"), 1, "word 9 of an output of 1 words"),
-        (("x", "--show", "--format", "jsonl"), 2, "heat maps among jsonl"),
+        (("x", "--show", "--format", "jsonl"), 2, "cannot be combined with --format jsonl"),
         (("x", "--picture", "no/folder.svg"), 1, "no folder no"),
     ],
 )
