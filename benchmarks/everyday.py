@@ -50,8 +50,8 @@ VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
 CORPORA = ("sentences", "longer", "words", "copies", "phrases", "templates")
 LAST_WEIGHTS = {  # of corpora in the last stage
-    **{"sentences": 1.0, "longer": 0.8, "copies": 0.2, "phrases": 4.0, "templates": 0.5},
-    **{"chosen": 1.85, "back": 1.0, "unknown": 1.5, "entries": 8.0},
+    **{"sentences": 1.0, "longer": 0.59, "copies": 0.23, "phrases": 3.2, "templates": 1.0},
+    **{"chosen": 3.3, "back": 3.1, "unknown": 2.5, "entries": 15.0},
 }
 ADDED = ("chosen", "back", "unknown", "entries")  # by everyday_distil.py and everyday_words.py
 MODEL_SETTINGS = (
