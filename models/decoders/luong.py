@@ -58,6 +58,6 @@ class LuongDecoder(RecurrentDecoder):
         after = RecurrentState(moved.recurrent, fed, read.history)
         return RecurrentStep(after, attentional, read.context, read)
 
-    def features(self, tokens: Tensor, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Return the attentional vectors (R, T, D)."""
         return torch.stack([step.hidden for step in steps], 1)

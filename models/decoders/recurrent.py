@@ -114,7 +114,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
 
         With `selected` in the state, T must be 1.
         """
-        inputs, outputs = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
+        inputs, token_part = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
         steps: list[RecurrentStep] = []
         if self.selected_gates is not None:
             inputs = inputs + self.selected_gates(state.selected).unsqueeze(1)
@@ -124,7 +124,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
         gates = torch.cat(factors, 1) if factors and want_weights else None
-        output = DecoderOutput(self.features(outputs, steps), state, gates=gates)
+        output = DecoderOutput(self.features(token_part, steps), state, gates=gates)
         return with_reads(output, reads, want_weights, bool(want_heads)) if reads else output
 
     def step(
@@ -137,8 +137,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """Return what `features` needs of embedded tokens (R, T, E)."""
         return embedded
 
-    def features(self, tokens: Tensor, steps: list[RecurrentStep]) -> Tensor:
-        """Return the output layer's input (R, T, D) from `output_part` and the steps."""
+    def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:
+        """Return the output layer's input (R, T, D) from `output_part` of tokens and the steps."""
         raise NotImplementedError
 
     def read_tokens(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
@@ -146,13 +146,15 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
 
         The hypotheses of a search read few different tokens: on a processor each is mapped once.
         """
+        rows = None
         searched = tokens.shape[1] == 1 and tokens.device.type == "cpu" and not self.training
-        if not searched or torch.compiler.is_compiling():
-            embedded = self.dropout(self.embedding(tokens))
-            return self.token_gates(embedded), self.output_part(embedded)
-        different, rows = tokens[:, 0].unique(return_inverse=True)
-        embedded = self.embedding(different[:, None])  # (N, 1, E)
+        if searched and not torch.compiler.is_compiling():
+            different, rows = tokens[:, 0].unique(return_inverse=True)
+            tokens = different[:, None]  # (N, 1)
+        embedded = self.dropout(self.embedding(tokens))
         gates, outputs = self.token_gates(embedded), self.output_part(embedded)
+        if rows is None:
+            return gates, outputs
         return gates.index_select(0, rows), outputs.index_select(0, rows)
 
     def read(

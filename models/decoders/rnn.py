@@ -66,11 +66,11 @@ class RnnDecoder(RecurrentDecoder):
         """Return the tokens' part of the maxout's input, (R, T, 2 * readout)."""
         return self.token_out(embedded)
 
-    def features(self, tokens: Tensor, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Compute the maxout over y, s and c: (R, T, readout)."""
         states = torch.stack([step.hidden for step in steps], 1)
         contexts = torch.stack([step.context for step in steps], 1)
-        mixed = tokens + self.state_out(states) + self.context_out(contexts)  # (R, T, 2 * readout)
+        mixed = token_part + self.state_out(states) + self.context_out(contexts)
         return self.dropout(mixed.unflatten(-1, (-1, 2)).amax(-1))
 
 

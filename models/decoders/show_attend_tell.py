@@ -55,10 +55,10 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         after = RecurrentState(recurrent, history=read.history)
         return RecurrentStep(after, after.hidden, context, read, factor)
 
-    def features(self, tokens: Tensor, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Compute E y + L_h h + L_z z: (R, T, E)."""
         states = torch.stack([step.hidden for step in steps], 1)
         contexts = torch.stack([step.context for step in steps], 1)
         return self.dropout(
-            tokens + self.state_out(self.dropout(states)) + self.context_out(contexts)
+            token_part + self.state_out(self.dropout(states)) + self.context_out(contexts)
         )

@@ -65,6 +65,6 @@ class TopDownDecoder(RecurrentDecoder):
         after = RecurrentState(torch.stack([attending, writing], 1), history=read.history)
         return RecurrentStep(after, after.hidden, read.context, read)
 
-    def features(self, tokens: Tensor, steps: list[RecurrentStep]) -> Tensor:
+    def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Return the states h2 (R, T, H)."""
         return self.dropout(torch.stack([step.hidden for step in steps], 1))

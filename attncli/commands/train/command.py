@@ -136,8 +136,10 @@ def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) 
     if page.exists():
         console.say(f"samples of the dev set: {page}")
     to = next((f" --to {name}" for name in languages if name != "en"), "")
-    text = ENGLISH if languages else _example(folder)
-    console.say(f"try: {source.example_input.format(shlex.quote(text))}{to} -m {place}")
+    command = source.example_input
+    if "{}" in command:
+        command = command.format(shlex.quote(ENGLISH if languages else _example(folder)))
+    console.say(f"try: {command}{to} -m {place}")
 
 
 def _example(folder: Path) -> str:

@@ -136,17 +136,19 @@ def translate(
     terms = read_glossary(glossary) if glossary else None
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)
     check_shown(show, format)
-    aligned = align or show or picture is not None
-    _check_alignment(aligned, keep_tags, given.of("align"))
+    shown = {"align": align, "show": show, "picture": picture is not None}
+    aligned = any(shown.values())
+    if keep_tags:
+        refuse_given(shown, "cannot be combined with --keep-tags, whose output is not plain text")
+    _check_alignment(aligned, given.of("align"))
     named = None if row_inputs(model) else input  # rows are read line by line
     choice = document_choice(tables.input, named, columns=column, fields=field)
     if choice:
         several = tables.search.nbest > 1
-        unfit = {"align": align, "show": show, "picture": picture is not None, "scores": scores}
-        unfit |= {"format": format != "text", "nbest": several}
+        unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}
         refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
     if server and not model:
-        unfit = {"scores": scores, "align": aligned, "keep-tags": keep_tags, "set": bool(set)}
+        unfit = shown | {"scores": scores, "keep-tags": keep_tags, "set": bool(set)}
         limits = {"glossary": glossary, "beam": beam, "nbest": nbest}
         unfit |= {name: given is not None for name, given in limits.items()}
         refuse_given(unfit, "is not for --server")
@@ -199,12 +201,7 @@ def translate_options(
     )
 
 
-def _check_alignment(aligned: bool, keep_tags: bool, given: Mapping[str, object]) -> None:
-    if aligned and keep_tags:
-        raise typer.BadParameter(
-            "cannot be combined with --keep-tags, whose output is not plain text",
-            param_hint="'--align'",
-        )
+def _check_alignment(aligned: bool, given: Mapping[str, object]) -> None:
     if given and not aligned:
         raise ConfigurationError(
             f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"

@@ -89,10 +89,15 @@ def test_pictures_and_heat_maps(tiny_bundle: Path, tmp_path: Path, lines: Path, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status"),
-    [(["--align", "--keep-tags"], 2), (["-s", "align.units=char"], 1)],
+    ("arguments", "status", "named"),
+    [
+        (["--align", "--keep-tags"], 2, "'--align'"),
+        (["--show", "--keep-tags"], 2, "'--show'"),
+        (["--show", "--format", "jsonl"], 2, "'--show'"),
+        (["-s", "align.units=char"], 1, "align.units"),
+    ],
 )
-def test_options_that_do_not_agree_are_refused(
-    tiny_bundle: Path, arguments: list[str], status: int, attn: Attn
+def test_options_that_do_not_agree_are_refused_by_name(
+    tiny_bundle: Path, arguments: list[str], status: int, named: str, attn: Attn
 ) -> None:
-    attn("translate", "-m", tiny_bundle, *arguments, TEXT, status=status)
+    assert named in attn("translate", "-m", tiny_bundle, *arguments, TEXT, status=status).err
