@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.documents.registry import uncompressed
+from attncli.documents.registry import is_document, uncompressed
 from models.base.errors import InputError, NotFoundError
 
 
@@ -34,7 +34,6 @@ def text_sources(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
         if not path.exists():
             raise NotFoundError(f"no file or folder {path}", "texts to process")
     if len(inputs) == 1 and inputs[0].is_file() and not out.is_dir():
-        _check_other(inputs, out)
         return [BulkSource((inputs[0],), out)]
     several = len(inputs) > 1
     sources = [
@@ -47,18 +46,22 @@ def text_sources(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
     return sources
 
 
+def refuse_documents(sources: Sequence[BulkSource], command: str) -> None:
+    """Raise InputError for the first document, also for one that `command` cannot read."""
+    for [path], out in sources:
+        if is_document(path):
+            raise InputError(
+                f"{path} is a document, and attn bulk reads lines",
+                "text, or JSON lines with --field",
+                f"for documents: {command} {path} -o {out}",
+            )
+
+
 def image_source(inputs: Sequence[Path], out: Path) -> list[BulkSource]:
     """Return all images as one input, whose output is one file."""
     if out.is_dir():
         raise InputError(f"{out} is a folder", "a file for the captions of all images")
-    _check_other(inputs, out)
     return [BulkSource(tuple(inputs), out)]
-
-
-def _check_other(inputs: Sequence[Path], out: Path) -> None:
-    """Raise InputError if the output would replace an input."""
-    if any(out.exists() and path.exists() and out.samefile(path) for path in inputs):
-        raise InputError(f"{out} is input and output", "an output of another name", "name OUT last")
 
 
 def _files(given: Path, several: bool) -> Iterator[tuple[Path, Path]]:

@@ -34,6 +34,7 @@ class BulkTask(ABC):
     input = "lines"  # kind of its records: lines or images
     fields = 1  # of JSON lines that make up a record
     into: str  # field or column of the results in JSON lines and tables
+    documents = ""  # command for documents, whose lines are not records
     unused_tables: tuple[str, ...]  # tables of the command's settings that a bulk job does not use
 
     @abstractmethod

@@ -11,7 +11,7 @@ import typer
 from attncli.bulk.job import BulkJob
 from attncli.bulk.parts import ERRORS, WARNINGS, state_folder
 from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
-from attncli.bulk.sources import image_source, text_sources
+from attncli.bulk.sources import image_source, refuse_documents, text_sources
 from attncli.bulk.task_words import read_job
 from attncli.bulk.tasks import bulk_task
 from attncli.bulk.work import ENGINES
@@ -115,11 +115,13 @@ def bulk(
     *inputs, out = paths
     if not inputs:
         raise typer.BadParameter("an input and an output", param_hint="'IN... OUT'")
-    check_output(out)
+    check_output(out, *inputs)
     check_own(out)
     job = _with_input(read_job(context.meta[WORDS]), field or [])
     is_images = job.input == "images"
     sources = (image_source if is_images else text_sources)(inputs, out)
+    if job.input == "lines" and (command := bulk_task(job.task).documents):
+        refuse_documents(sources, command)
     size = shard or (GROUP if is_images else CHUNK_LINES)
     run(BulkPlan(job, sources, out, size, engine, processes))
 

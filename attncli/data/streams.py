@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from attncli.data.compression import compressing
-from models.base.errors import ModelError, NotFoundError
+from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.files import replacing
 
 Write = Callable[[bytes], None]
@@ -76,10 +76,17 @@ def matching(path: Path | str) -> list[Path]:
     return found
 
 
-def check_output(path: Path | None) -> None:
-    """Raise ModelError if the folder of a file to write does not exist."""
-    if path and str(path) != "-" and not path.parent.is_dir():
+def check_output(path: Path | None, *inputs: Path | str | None) -> None:
+    """Raise ModelError if the folder of a file to write does not exist, or it is one of the inputs.
+
+    A device may be both.
+    """
+    if path is None or str(path) == "-":
+        return
+    if not path.parent.is_dir():
         raise ModelError(f"cannot write {path}: no folder {path.parent}")
+    if path.is_file() and any(os.path.exists(one) and path.samefile(one) for one in inputs if one):
+        raise InputError(f"{path} is input and output", "an output of another name")
 
 
 @contextmanager

@@ -56,6 +56,11 @@ def format_of(path: Path | None) -> str:
     return next((key for key, row in (FORMATS | PACKED).items() if suffix in row.suffixes), TEXT)
 
 
+def is_document(path: Path) -> bool:
+    """Return True if the name of a file is that of a document, also of one that cannot be read."""
+    return format_of(path) != TEXT or uncompressed(path).suffix.lower() in UNREAD
+
+
 def named_delimiter(path: Path | None) -> str:
     """Return the delimiter of a table that the name of a file tells; "" if it tells none."""
     is_tsv = path is not None and ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]]

@@ -155,13 +155,15 @@ def verdict(rows: Sequence[RunScores]) -> str:
         if fmean(scores[best]) - fmean(scores[name])
         <= found.margin(len(scores[best]), len(scores[name]))
     ]
+    worse = " Significantly worse: all others." if others else ""
+    rest = f" Not significantly worse: {'; '.join(close)}." if close else worse
     most = max(map(len, scores.values()))
     deviation, margin = _number(found.deviation, metric), _number(found.margin(most, most), metric)
     return (
         f"Noise: the standard deviation of {QUALITY[metric][0]} between seeds is {deviation} "
         f"({counted(found.freedom, 'degree')} of freedom). Two means of {most} seeds that differ "
         f"by less than {margin} do not differ significantly (95 %, without correction for several "
-        f"pairs).\nBest: {best}. Not significantly worse: {'; '.join(close) or 'none'}."
+        f"pairs).\nBest: {best}.{rest}"
     )
 
 

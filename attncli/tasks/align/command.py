@@ -135,7 +135,7 @@ def align(
     models = model or []
     _check(files or [], models, reverse_model, hypotheses or [], given.of("align"))
     check_inputs(files or [])
-    check_output(output)
+    check_output(output, *(files or []))
     if len(models) > 1 and not (show or picture or FORMATS[name].picture):
         raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
     chosen = ChosenModels(

@@ -84,7 +84,7 @@ def classify(
       attn classify -m runs/intents --nbest 3 --format jsonl < lines.txt
       attn classify -m runs/intents --show --picture words.svg < lines.txt
     """
-    check_output(output)
+    check_output(output, input)
     check_texts(text or [], "classify")
     tables = read_settings(ClassifyTables, set).tables
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)

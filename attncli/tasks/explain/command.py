@@ -106,7 +106,7 @@ def explain(
       attn explain -m languages "Das Auto ist rot."
       attn explain photo.jpg --word 2 --picture maps.png
     """
-    check_output(output)
+    check_output(output, input)
     methods, texts = known_methods(method), text or []
     shipped = "caption" if texts and texts[0].lower().endswith(SUFFIXES) else "translate"
     folder = find_model(model) if model else default_model(shipped)

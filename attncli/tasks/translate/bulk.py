@@ -28,7 +28,7 @@ class TranslateTask(BulkTask):
     """Text models that translate the lines of shards."""
 
     doing, shipped = "translating", "translate"
-    into = "translation"
+    into, documents = "translation", "attn translate -i"
     unused_tables = ("input", "picture", "align")
 
     def __init__(self, job: BulkJob) -> None:

@@ -131,7 +131,7 @@ def translate(
     """
     given = search_settings(TranslateTables, set, beam, nbest)
     tables = given.tables
-    check_output(output)
+    check_output(output, input)
     check_texts(text or [])
     terms = read_glossary(glossary) if glossary else None
     drawing = check_drawing(picture, tables.picture.lines, drawn=show)

@@ -315,3 +315,13 @@ def test_an_output_that_would_replace_something_is_refused(
         assert bulk(given, out, *task) == 1
         assert message in capsys.readouterr().err
         assert before == (out.read_bytes() if out.exists() else None)
+
+
+def test_documents_are_not_translated_as_lines(
+    source: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = source.rename(source.with_name("page.md"))
+    out = source.with_name("out.md")
+    assert bulk(page, out, "translate", "-m", tiny_bundle) == 1
+    assert f"for documents: attn translate -i {page} -o {out}" in capsys.readouterr().err
+    assert not out.exists()

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.streams import open_output
+from attncli.data.streams import check_output, open_output
 from attncli.data.text.text_files import read_content
+from models.base.errors import ModelError
 
 
 @pytest.mark.parametrize("end", ["gz", "xz", "zst", "GZ"])
@@ -23,3 +24,14 @@ def test_a_name_chooses_the_compression(end: str, tmp_path: Path) -> None:
         write(b"three\n")
         raise KeyError
     assert path.read_bytes() == content
+
+
+def test_an_output_is_no_input(tmp_path: Path) -> None:
+    path, link = tmp_path / "in.txt", tmp_path / "link.txt"
+    path.write_text("one\n")
+    link.symlink_to(path)
+    for output in (path, link):
+        with pytest.raises(ModelError, match="is input and output"):
+            check_output(output, None, path)
+    check_output(tmp_path / "new.txt", path)
+    check_output(Path("/dev/null"), Path("/dev/null"))

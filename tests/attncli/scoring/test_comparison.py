@@ -36,6 +36,8 @@ def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
     assert list(ranked(rows)) == ["dot", "general", "none"]
     said = verdict(rows)
     assert "Best: dot. Not significantly worse: general." in said and "3 degrees" in said
+    alone = [one for one in rows if one.variant != "general"]
+    assert verdict(alone).endswith("Best: dot. Significantly worse: all others.")
 
 
 def test_equal_scores_of_all_seeds_measure_no_noise() -> None:
