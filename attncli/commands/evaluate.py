@@ -87,7 +87,8 @@ Hypotheses = Annotated[
 Confidence = Annotated[
     bool,
     typer.Option(
-        "--confidence", help="95 % confidence intervals, and p-values against the first system."
+        "--confidence",
+        help="95 % confidence intervals of BLEU, chrF and TER; p-values against the first system.",
     ),
 ]
 ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")]

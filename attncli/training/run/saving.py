@@ -23,7 +23,7 @@ from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import read_log
 from attncli.training.storage.state import content
 from attncli.training.storage.tensor_file import read_tensors, to_bytes
-from attncli.training.updates.metrics import improves, value_of
+from attncli.training.updates.metrics import described, improves, value_of
 from models.base.files import write_bytes, write_errors
 from models.bundle import save as save_bundle
 from models.config import AlignConfig
@@ -69,24 +69,22 @@ def remove_old(folder: RunFolder, steps: list[int]) -> None:
 def save_weights(run: Run, description: str) -> None:
     """Write the state's weights as the bundle of the run folder."""
     with run.state.evaluated() as model:
-        save_model(run, model, description)
+        save_model(run, model, description, run.state.counters.best)
 
 
-def save_model(run: Run, model: EncoderDecoder, description: str) -> None:
-    """Write a model as the bundle of the run folder."""
-    best, languages = run.state.counters.best, run.config.tokenizer.languages
-    score = "" if best is None else f"{run.config.train.metric} {best:.2f} (dev)"
-    about = About(languages=languages, score=score).to_dict()
-    save_bundle(run.bundle(model), run.folder.path, card=card(run, description), about=about)
+def save_model(run: Run, model: EncoderDecoder, description: str, score: float | None) -> None:
+    """Write a model, with its score on the dev set, as the bundle of the run folder."""
+    said = "" if score is None else f"{described(score, run.config.train.metric)} (dev)"
+    about = About(languages=run.config.tokenizer.languages, score=said).to_dict()
+    save_bundle(run.bundle(model), run.folder.path, card=card(run, description, score), about=about)
 
 
-def card(run: Run, weights: str) -> str:
+def card(run: Run, weights: str, score: float | None) -> str:
     """Return the model card as Markdown. weights: description of the weights in the bundle."""
     config, state = run.config, run.state
     source = training_source(config.model.family)
     data = ", ".join(Path(path).name for path in source.files(config.data)) or source.embedded
     start = f"- Initial model: {Path(config.start_from).name}\n" if config.start_from else ""
-    best = "none" if state.counters.best is None else f"{state.counters.best:.2f}"
     return (
         f"# {config.preset}\n\n"
         f"An attn model of family `{config.model.family}`, "
@@ -100,7 +98,7 @@ def card(run: Run, weights: str) -> str:
         f"- Weights: {weights}\n"
         f"- Target tokens seen: {state.counters.tokens:,} in {state.counters.step:,} updates\n\n"
         "## Scores\n\n"
-        f"- Best dev score ({config.train.metric}): {best}\n"
+        f"- {'none' if score is None else described(score, config.train.metric)} on the dev set\n"
     )
 
 
@@ -140,9 +138,8 @@ def save_average(run: Run, report: Report) -> FinalModel | None:
         value = value_of(scores, run.config.train.metric)
         if not improves(value, scores.loss, best, run.state.counters.best_loss):
             return None
-        save_model(
-            run, model, f"average of the evaluations at updates {', '.join(map(str, steps))}"
-        )
+        of = ", ".join(map(str, steps))
+        save_model(run, model, f"average of the evaluations at updates {of}", value)
     return FinalModel(f"average of {len(steps)}", value, steps[-1], run.config.train.metric)
 
 

@@ -23,8 +23,11 @@ from attncli.training.events import (
 from attncli.training.run.command_line import settings
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.storage.log import read_log
+from attncli.training.updates.metrics import described
 from models import load_translator
 from models.base.errors import ModelError
+from models.storage.about import read_about
+from models.storage.settings import read_settings
 from tests.attncli.training.small import (
     SMALL,
     Texts,
@@ -100,7 +103,10 @@ def test_the_kept_bundle_is_the_best_of_all_that_was_scored(texts: Texts, tmp_pa
         scored = [r for r in read_log(folder / "log.jsonl") if r["event"] in ("dev", "average")]
         assert isinstance(kept, FinalModel) and kept.score is not None
         assert -kept.score == pytest.approx(min(record["loss"] for record in scored), rel=1e-5)
-        assert kept.which in (folder / "card.md").read_text() or "average" in kept.which
+        card, score = (folder / "card.md").read_text(), described(kept.score, "loss")
+        assert kept.which in card or "average" in kept.which
+        assert f"- {score} on the dev set\n" in card  # of the average too, if that is kept
+        assert read_about(read_settings(folder)).score == f"{score} (dev)"
         load_translator(folder).translate(["The dog sleeps."])
 
 
