@@ -120,6 +120,7 @@ def test_settings_are_completed_by_name_with_their_docs() -> None:
         (["translate", "-m", "x", "--nbest", "9"], "expected --beam 9"),
         (["translate", "-m", "x", "-s", "search.method=greedy", "--nbest", "2"], "method=beam"),
         (["translate", "-m", "x", "-i", "file", "text"], "--input"),
+        (["translate", "-i", "one", "--input=two"], "--input is given 2 times"),
     ],
 )
 def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:
