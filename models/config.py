@@ -351,7 +351,9 @@ class AlignConfig:
         "method from weights to links: argmax, threshold, mutual or transport",
         choices=("argmax", "threshold", "mutual", "transport"),
     )
-    threshold: float = option(0.3, "threshold, transport: minimum weight, or share, of a link")
+    threshold: float = option(
+        0.3, "threshold, transport: minimum weight, or share, of a link", least=0, at_most=1
+    )
     null_threshold: float = option(
         1.0, "a target unit with more weight than this on no source unit gets no link", at_most=1
     )

@@ -121,7 +121,13 @@ def _opened(image: Any) -> CaptionerInput:
         raise InputError(
             f"an image of type {type(image).__name__}", "a path, a PIL image, bytes or an array"
         )
+    if not image.size:
+        raise InputError(f"an array {image.shape} without pixels", "(h, w) or (h, w, 3 or 4)")
     if image.dtype.kind == "f":
+        if image.max() > 2:  # the values of a resized image can be a little over 1
+            raise InputError(
+                f"an array of floats up to {image.max():g}", "0 to 1, or whole numbers"
+            )
         image = (255 * image.clip(0, 1)).round()
     try:
         return Image.fromarray(image.astype("uint8")).convert("RGB")

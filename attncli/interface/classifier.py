@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.panels import WeightedText
-from attncli.interface.results import framed
+from attncli.interface.results import as_list, framed
 from attncli.render.alignment.weighted_text import html, weighted_text, words_in_colour
 from attncli.terminal.screen import current_screen
 from models.base.types import Classification
@@ -61,7 +61,6 @@ class Classifier(LabelModel):
 
         nbest: labels per text. attention: False leaves out the weights of the words.
         """
-        many = [texts] if isinstance(texts, str) else texts
-        found = super().classify(many, nbest=nbest, attention=attention)
+        found = super().classify(as_list(texts), nbest=nbest, attention=attention)
         results = [ClassifiedText._make(one) for one in found]
         return results[0] if isinstance(texts, str) else results

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 
+from models.base.errors import InputError
 from models.base.types import Hypothesis
 
 
@@ -21,6 +23,16 @@ class RankedOutputs:
     def alternatives(self) -> tuple[str, ...]:
         """Texts of the other outputs; `nbest` of the search says how many there are."""
         return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])
+
+
+def as_list(texts: str | Iterable[str]) -> list[str]:
+    """Return one text or many as a list; raise InputError for anything else."""
+    several = isinstance(texts, Iterable) and not isinstance(texts, (str, bytes))
+    found = list(texts) if several else [texts]
+    for text in found:
+        if not isinstance(text, str):
+            raise InputError(f"a text of type {type(text).__name__}", "str, or several of them")
+    return found
 
 
 def framed(page: bytes, height: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
-from attncli.interface.results import RankedOutputs, framed
+from attncli.interface.results import RankedOutputs, as_list, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
 from attncli.tasks.align.pairs import drawn
@@ -113,9 +113,8 @@ class Translator(TextModel):
         language. search: settings; the default is `self.search`. Raises ModelError for a text that
         is longer than the model takes.
         """
-        many = [texts] if isinstance(texts, str) else texts
         found = super().translate(
-            many, to=to, source=source, search=search, max_batch_tokens=max_batch_tokens
+            as_list(texts), to=to, source=source, search=search, max_batch_tokens=max_batch_tokens
         )
         results = [self._result(translation) for translation in found]
         return results[0] if isinstance(texts, str) else results

@@ -193,19 +193,13 @@ def open_device(options: OpenOptions) -> str:
     """Set the number of threads and return the name of the device. Imports torch."""
     import torch
 
+    from models.inference.trained import usable_device, usable_devices
+
     if options.threads:
         torch.set_num_threads(options.threads)
-    usable = ["cuda"] if torch.cuda.is_available() else []
-    usable += ["mps"] if torch.backends.mps.is_available() else []
-    usable += ["cpu"]
     if options.device == "auto":
-        return usable[0]
-    if options.device not in usable:
-        raise ModelError(
-            f"device '{options.device}', which this machine does not have",
-            f"auto or {', '.join(usable)}",
-        )
-    return options.device
+        return usable_devices()[0]
+    return str(usable_device(options.device))
 
 
 def retain_memory() -> None:

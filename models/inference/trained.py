@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from models.base.errors import ConfigurationError
 from models.base.types import Hypothesis
 from models.config import ModelConfig, SearchConfig
 from models.inference.search.minimum_bayes_risk import by_expected_similarity
@@ -53,6 +54,26 @@ class TrainedModel:
         )
 
 
+def usable_devices() -> list[str]:
+    """Return the kinds of device that this machine has, the fastest first. Imports torch."""
+    import torch
+
+    usable = ["cuda"] if torch.cuda.is_available() else []
+    usable += ["mps"] if torch.backends.mps.is_available() else []
+    return [*usable, "cpu"]
+
+
+def usable_device(name: str) -> torch.device:
+    """Return a device; raise ConfigurationError if this machine does not have its kind."""
+    import torch
+
+    usable = usable_devices()
+    if str(name).partition(":")[0] not in usable:
+        found = f"device '{name}', which this machine does not have"
+        raise ConfigurationError(found, " or ".join(usable))
+    return torch.device(name)
+
+
 class TorchModel(TrainedModel):
     """A trained model in use, run by torch on a device."""
 
@@ -61,12 +82,10 @@ class TorchModel(TrainedModel):
     device: torch.device
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
-        import torch
-
         check_source(bundle.model.config.family, self.source)
-        self.model = bundle.model.to(device).eval()
+        self.device = usable_device(device)
+        self.model = bundle.model.to(self.device).eval()
         self.tokenizer, self.search = bundle.tokenizer, bundle.search
-        self.device = torch.device(device)
 
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:

@@ -140,7 +140,8 @@ def limit_reached(counters: Counters, config: TrainConfig) -> str:
     if 0 < config.steps <= counters.step:
         return f"{counted(config.steps, 'update')} done"
     if 0 < config.epochs <= counters.epoch:
-        return f"{counted(config.epochs, 'epoch')} done"
+        more = f", before train.steps={config.steps} (train.epochs=0: no limit)"
+        return f"{counted(config.epochs, 'epoch')} done{more if config.steps else ''}"
     if time_share(counters.elapsed, config) >= 1:
         return f"{config.minutes:g} minutes of training done"
     return ""

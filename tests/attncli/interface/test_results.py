@@ -96,3 +96,23 @@ def test_classify_one_or_many(toy_classifier: Path) -> None:
     assert [word for word, _ in one.words] == texts[0].split()
     assert texts[0].split()[0] in one.picture and "iframe" in one._repr_html_()
     assert classifier.classify("").score == 0
+
+
+def test_what_is_no_text_or_no_device_is_refused(tiny_bundle: Path) -> None:
+    translator: Any = load(tiny_bundle)
+    for wrong in (None, b"A dog.", 3, ["A dog.", None], object()):
+        with pytest.raises(ModelError, match="a text of type .*; expected str"):
+            translator.translate(wrong)
+    for device in ("gpu", "npu:1"):
+        with pytest.raises(ModelError, match=f"device '{device}', which this machine"):
+            load(tiny_bundle, device=device)
+
+
+def test_an_array_without_pixels_or_of_other_floats_is_refused() -> None:
+    captioner: Any = load("scenes")
+    for array, message in (
+        (numpy.zeros((0, 0, 3), "uint8"), "without pixels"),
+        (numpy.full((8, 8, 3), 200.0), "floats up to 200"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            captioner.caption(array)

@@ -251,6 +251,7 @@ def test_limits() -> None:
     config = TrainConfig(steps=10, epochs=3)
     assert limit_reached(Counters(step=9, epoch=2), config) == ""
     assert limit_reached(Counters(step=10, epoch=2), config) == "10 updates done"
-    assert limit_reached(Counters(step=9, epoch=3), config) == "3 epochs done"
+    found = limit_reached(Counters(step=9, epoch=3), config)
+    assert found == "3 epochs done, before train.steps=10 (train.epochs=0: no limit)"
     assert limit_reached(Counters(step=9, epoch=1), TrainConfig(epochs=1)) == "1 epoch done"
     assert limit_reached(Counters(step=99, epoch=99), TrainConfig(steps=0, epochs=0)) == ""
