@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from typing import Any
 
 from models.base.errors import InputError
 from models.base.types import Hypothesis
@@ -28,7 +29,7 @@ class RankedOutputs:
 def as_list(texts: str | Iterable[str]) -> list[str]:
     """Return one text or many as a list; raise InputError for anything else."""
     several = isinstance(texts, Iterable) and not isinstance(texts, (str, bytes))
-    found = list(texts) if several else [texts]
+    found: list[Any] = list(texts) if several else [texts]
     for text in found:
         if not isinstance(text, str):
             raise InputError(f"a text of type {type(text).__name__}", "str, or several of them")
