@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, NoReturn
@@ -155,7 +156,7 @@ class CommandTable(TyperGroup):
             return name, stand_in, rest
         command = load_command(stand_in.name or "")
         if rest and _is_unknown(stand_in.name or "", command, rest[0]):
-            if stand_in.name == "models" and rest[0] in resolve_name(KINDS_OF_PARTS):
+            if stand_in.name == "models" and _may_be_shown(rest[0]):
                 return self.resolve_command(ctx, ["models", "show", *rest])
             return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
         return name, command, rest
@@ -242,6 +243,12 @@ def _is_unknown(name: str, command: Any, word: str) -> bool:
     nested = any(other.startswith(f"{name} ") for other in COMMANDS)
     takes_words = any(param.param_type_name == "argument" for param in command.params)
     return nested and not takes_words and not word.startswith("-")
+
+
+def _may_be_shown(word: str) -> bool:
+    """Return True if `attn models WORD` can mean `attn models show WORD`: no command is near."""
+    commands = [name.removeprefix("models ") for name in COMMANDS if name.startswith("models ")]
+    return word in resolve_name(KINDS_OF_PARTS) or not get_close_matches(word, commands)
 
 
 def _help_and_example(function: Callable[..., Any]) -> tuple[str, str]:

@@ -57,6 +57,7 @@ def test_commands_under_another_are_listed_suggested_and_refused(attn: Attn) -> 
     shown = attn("models", "--help").out
     assert re.search(rf"attn models show +{re.escape(app.summary('models show'))}", shown)
     assert "'models show'" in attn("models", "shwo", "dot", status=2).err
+    assert attn("models", "pointer").out == attn("models", "show", "pointer").out
 
 
 @pytest.mark.parametrize("word", ["--help", "models"])
