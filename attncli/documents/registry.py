@@ -58,7 +58,12 @@ def format_of(path: Path | None) -> str:
 
 def is_document(path: Path) -> bool:
     """Return True if the name of a file is that of a document, also of one that cannot be read."""
-    return format_of(path) != TEXT or uncompressed(path).suffix.lower() in UNREAD
+    return format_of(path) != TEXT or is_unread(path)
+
+
+def is_unread(path: Path) -> bool:
+    """Return True if the name of a file is that of a document that cannot be read."""
+    return uncompressed(path).suffix.lower() in UNREAD
 
 
 def named_delimiter(path: Path | None) -> str:

@@ -66,7 +66,7 @@ def _feed_forward(
 
 
 def _weighted_tanh(doubled: Tensor, energy: Tensor) -> Tensor:
-    """Return v^T tanh(x) from 2x (.., A), as tanh(x) = 2 sigmoid(2x) - 1.
+    """Return v^T tanh(x) from 2x (.., A), which is overwritten, as tanh(x) = 2 sigmoid(2x) - 1.
 
     PyTorch's tanh takes four times as long on a CPU.
     """

@@ -24,12 +24,11 @@ from attncli.documents.registry import (
     FORMATS,
     PACKED,
     TEXT,
-    UNREAD,
     format_of,
+    is_unread,
     named_delimiter,
     read_document,
     suffixes,
-    uncompressed,
 )
 from attncli.tags.parse import parse
 from attncli.tasks.translate.writers import REPORTED, OutputReport
@@ -81,7 +80,7 @@ def document_choice(
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
-    if path and not settings.format and uncompressed(path).suffix.lower() in UNREAD:
+    if path and not settings.format and is_unread(path):
         raise InputError(
             f"cannot read {path}: a document of another format",
             f"a name ending in {', '.join(suffixes())}",
