@@ -26,7 +26,7 @@ from attncli.training.storage.claim import claim, with_stored_choices
 from attncli.training.storage.counters import read_progress
 from attncli.training.storage.folder import RunFolder, locked
 from models import load
-from models.base.errors import ModelError
+from models.base.errors import ModelError, naming
 from models.base.files import write_text
 from models.base.parsing import parse_json
 
@@ -76,11 +76,8 @@ def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -
 def check_all(variants: Iterable[Variant]) -> None:
     """Raise a ModelError for a variant that no model can use, before training starts."""
     for name, config in variants:
-        try:
+        with naming(f"variant {name}"):
             check_buildable(config)
-        except ModelError as error:
-            found = f"variant {name}: {error.found}"
-            raise type(error)(found, error.expected, error.hint) from None
 
 
 def compare(

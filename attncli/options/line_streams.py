@@ -42,11 +42,12 @@ Output = Annotated[
 def open_source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:
     """Open the texts of the command line, a file, or standard input; refuse texts and a file.
 
-    Who reads the stream decompresses it, as `read_chunks` does.
+    The text "-" alone stands for standard input, as it does for files. Who reads the stream decompresses it, as `read_chunks` does.
     """
     if texts and path:
         raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
-    return nullcontext(texts_as_stream(texts)) if texts else open_input(path)
+    given = texts and texts != ["-"]
+    return nullcontext(texts_as_stream(texts)) if given else open_input(path)
 
 
 def is_away(output: Path | None) -> bool:

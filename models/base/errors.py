@@ -46,6 +46,15 @@ def intact(name: object, expected: str, hint: str = "", *kinds: type[Exception])
         raise DamagedError(f"{name} is {found}", expected, hint) from None
 
 
+@contextlib.contextmanager
+def naming(name: object) -> Iterator[None]:
+    """Put a name before what a ModelError of a block found: of the file or part it is about."""
+    try:
+        yield
+    except ModelError as error:
+        raise type(error)(f"{name}: {error.found}", error.expected, error.hint) from None
+
+
 class ConfigurationError(ModelError):
     """A setting, or a combination of settings, that is not allowed."""
 

@@ -154,7 +154,7 @@ def translate(
         refuse_given(unfit, "is not for --server")
         remote = remote_translator(server, source or AUTO, to, html=choice is not None)
         with open_source(text, input) as stream:
-            read = read_input(stream, choice) if choice else stream
+            read = read_input(stream, choice, input) if choice else stream
             writer = line_writer(RowLayout(format), drawing)
             complete = write_translations(remote.lines, read, output, writer, console)
         raise typer.Exit(not complete)
@@ -163,7 +163,7 @@ def translate(
         model, options, tables, precision, verbatim=verbatim, keep_tags=keep_tags, glossary=terms
     )
     with open_source(text, input) as stream:
-        document = read_input(stream, choice) if choice else None
+        document = read_input(stream, choice, input) if choice else None
         translator = open_translator(work, document=document, aligned=aligned)
         languages = line_languages(translator, work.options) if source == AUTO else None
         run = translation_of_lines(work, translator, languages, is_document=document is not None)

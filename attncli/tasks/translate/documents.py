@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -33,7 +34,7 @@ from attncli.documents.registry import (
 from attncli.tags.parse import parse
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
-from models.base.errors import InputError
+from models.base.errors import InputError, naming
 from models.base.settings import option
 from models.inference.search.batching import windows
 
@@ -112,10 +113,11 @@ def refuse_given(options: Mapping[str, bool], why: str) -> None:
             raise typer.BadParameter(why, param_hint=f"'--{name}'")
 
 
-def read_input(stream: BinaryIO, choice: DocumentChoice) -> Document:
-    """Read a whole document. Raises InputError if it is too long."""
-    content = read_whole(stream, "the document")
-    return opened(content, choice.format, choice.options)
+def read_input(stream: BinaryIO, choice: DocumentChoice, path: Path | None) -> Document:
+    """Read a whole document; path: of its file, for messages. Raises ModelError as `opened`."""
+    content = read_whole(stream, path or "the document")
+    with naming(path) if path else nullcontext():
+        return opened(content, choice.format, choice.options)
 
 
 def translate_document(

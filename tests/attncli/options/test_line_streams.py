@@ -1,9 +1,13 @@
-"""Progress of commands that read lines."""
+"""Input of commands that read lines, and their progress."""
 
 from __future__ import annotations
 
+import io
+
+import pytest
+
 from attncli.data.lines import Line
-from attncli.options.line_streams import ByteProgress
+from attncli.options.line_streams import ByteProgress, open_source
 
 
 def test_progress_within_a_chunk_is_the_share_of_its_texts() -> None:
@@ -14,3 +18,10 @@ def test_progress_within_a_chunk_is_the_share_of_its_texts() -> None:
         progress.show_share(1, 4)
         progress.finish(chunk)
     assert shown == [(2.5, "0 lines"), (10, "2 lines"), (12.5, "2 lines"), (20, "3 lines")]
+
+
+def test_a_hyphen_alone_stands_for_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"read\n")))
+    for texts, content in ((["-"], b"read\n"), (["-", "a"], b"-\na\n")):
+        with open_source(texts, None) as stream:
+            assert stream.read() == content

@@ -97,3 +97,13 @@ def test_options_that_do_not_fit_are_refused(
     (tmp_path / name).write_text("id,text\n1,a\n", "utf-8")
     assert translate(tmp_path / name, *options) > 0
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.json", "a.srt.gz"])
+def test_a_message_about_a_damaged_document_names_its_file(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\x1f\x8b\x08\x00" if name.endswith("gz") else b"{")
+    assert translate(path) == 1
+    assert capsys.readouterr().err.startswith(f"attn: {path}")
