@@ -42,12 +42,13 @@ Output = Annotated[
 def open_source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:
     """Open the texts of the command line, a file, or standard input; refuse texts and a file.
 
-    The text "-" alone stands for standard input, as it does for files. Who reads the stream decompresses it, as `read_chunks` does.
+    The text "-" alone stands for standard input, as it does for files. Who reads the stream
+    decompresses it, as `read_chunks` does.
     """
     if texts and path:
         raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
-    given = texts and texts != ["-"]
-    return nullcontext(texts_as_stream(texts)) if given else open_input(path)
+    given = texts if texts != ["-"] else None
+    return nullcontext(texts_as_stream(given)) if given else open_input(path)
 
 
 def is_away(output: Path | None) -> bool:

@@ -25,7 +25,7 @@ from models.inference.search.hypotheses import Finished, beam_width
 from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TrainedModel
 from models.text.glossary import Glossary
-from models.text.languages import check_direction, is_zero_shot, pivot
+from models.text.languages import check_direction, check_source, is_zero_shot, pivot
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -179,8 +179,14 @@ class TextTranslator(TrainedModel):
         search: SearchConfig | None = None,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> list[Translation]:
-        """Translate texts; see `stream`. All of them are batched by length together."""
+        """Translate texts; see `stream`. All of them are batched by length together.
+
+        Raises ModelError for a source language that the model does not have, unlike `stream`, whose
+        languages may be recognised ones.
+        """
         texts = list(texts)
+        for language in [source] if isinstance(source, str) else source:
+            check_source(self.tokenizer_config, language)
         for languages, side in ((to, "target"), (source, "source")):
             if not isinstance(languages, str) and len(languages) != len(texts):
                 found = f"{len(languages)} {side} languages for {len(texts)} texts"

@@ -114,9 +114,11 @@ def test_a_missing_or_unknown_language_lists_the_languages(
         translator.for_direction(to, source)
 
 
-def test_a_missing_language_is_refused_in_translate(translator: Translator) -> None:
+def test_a_missing_or_unknown_language_is_refused_in_translate(translator: Translator) -> None:
     with pytest.raises(ModelError, match="no target language"):
         translator.translate(["He ran."])
+    with pytest.raises(ModelError, match="unknown source language 'sv'"):
+        translator.translate(["He ran."] * 2, to="de", source=["en", "sv"])
     with pytest.raises(ModelError, match="1 target languages for 2 texts"):
         translator.translate(["He ran.", "I ran."], to=["de"])
 
