@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 T = TypeVar("T")
 SECONDS = 2  # after which a client may try again
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
+FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
 MOST_FIELDS = 1000  # of a form
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
@@ -85,14 +86,20 @@ class Parameters(NamedTuple):
 
 
 async def read_parameters(request: Request) -> Parameters:
-    """Return the parameters of the query and the body; those of the body have precedence."""
+    """Return the parameters of the query and the body; those of the body have precedence.
+
+    A body that is called a form may be JSON or a file: `curl` calls any body so unless it is told.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     values: dict[str, Any] = dict(request.query_params)
-    if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
+    if kind == "multipart/form-data":
         return await _form(request, values)
     body = await _in_time(request, request.body())
-    if kind.startswith("image/") or kind == "application/octet-stream":
+    unsure = kind in (FORM, "")
+    if unsure and not _is_text(body) or kind.startswith("image/") or kind == BYTES:
         return Parameters(values, {"file": body}, {"file": ""})
+    if kind == FORM and not body.lstrip().startswith(b"{"):
+        return await _form(request, values)
     if body.strip():
         values |= _object(body)
     return Parameters(values, {}, {})
@@ -153,6 +160,14 @@ async def _in_time(request: Request, work: Awaitable[T]) -> T:
     more = int(size) / BYTES_PER_SECOND if size.isdecimal() and len(size) < 12 else 0
     late = RequestError(408, "The request came too slowly")
     return await in_time(work, BODY_SECONDS + more, late)
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tests.attncli.serve.conftest import Start
 
 httpx = pytest.importorskip("httpx")
 
+CURL = {"Content-Type": "application/x-www-form-urlencoded"}  # its default, for any body
 TEXTS = ["Good morning.", "", "Where is the station?", "I am tired."]
 
 
@@ -37,6 +38,7 @@ def test_json_form_query_and_multipart_mean_the_same(url: str) -> None:
         httpx.post(f"{url}/translate", data=given),
         httpx.post(f"{url}/translate", params=given),
         httpx.post(f"{url}/translate", files={name: (None, v) for name, v in given.items()}),
+        httpx.post(f"{url}/translate", content=json.dumps(given), headers=CURL),
     ]
     assert len({answer.text for answer in answers}) == 1 and answers[0].status_code == 200
 
@@ -205,7 +207,8 @@ def test_caption(url: str, photos: Path) -> None:
     address, kind = f"{url}/caption?nbest=3", {"Content-Type": "image/png"}
     raw = httpx.post(address, content=content, headers=kind, timeout=60)
     form = httpx.post(address, files={"file": ("<b>.png", content)}, timeout=60)
-    assert raw.json() == form.json()
+    untold = [httpx.post(address, content=content, headers=h, timeout=60) for h in (CURL, {})]
+    assert raw.json() == form.json() == untold[0].json() == untold[1].json()
     found = raw.json()
     assert found["caption"] == " ".join(found["words"]) and len(found["captions"]) == 3
     assert len(found["maps"]) == len(found["words"])
