@@ -22,6 +22,7 @@ from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.translate.documents import (
     Columns,
     Fields,
+    check_format,
     document_choice,
     read_input,
     refuse_given,
@@ -143,6 +144,7 @@ def translate(
     _check_alignment(aligned, given.of("align"))
     named = None if row_inputs(model) else input  # rows are read line by line
     choice = document_choice(tables.input, named, columns=column, fields=field)
+    check_format(output, choice)
     if choice:
         several = tables.search.nbest > 1
         unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}

@@ -106,6 +106,22 @@ def document_choice(
     return DocumentChoice(name, options)
 
 
+def check_format(output: Path | None, choice: DocumentChoice | None) -> None:
+    """Raise InputError if the name of the output tells another format than that of the input."""
+    if output is None:
+        return
+    made, named = choice.format if choice else TEXT, format_of(output)
+    if choice and named == TEXT:
+        is_other = is_unread(output) or output.suffix.lower() == ".txt"
+    else:
+        is_other = named != made and (choice is not None or named in PACKED)
+    if is_other:
+        raise InputError(
+            f"cannot write {output}: the translation has the format of the input, {made}",
+            "a name for that format",
+        )
+
+
 def refuse_given(options: Mapping[str, bool], why: str) -> None:
     """Raise a usage error for the first option that was given: whose value is True."""
     for name, is_given in options.items():

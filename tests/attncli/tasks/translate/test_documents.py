@@ -107,3 +107,25 @@ def test_a_message_about_a_damaged_document_names_its_file(
     path.write_bytes(b"\x1f\x8b\x08\x00" if name.endswith("gz") else b"{")
     assert translate(path) == 1
     assert capsys.readouterr().err.startswith(f"attn: {path}")
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "said"),
+    [
+        ("a.srt", "b.vtt", "the format of the input, srt"),
+        ("a.srt", "b.txt", "the format of the input, srt"),
+        ("a.html", "b.pdf", "the format of the input, html"),
+        ("a.txt", "b.docx", "the format of the input, text"),
+        ("a.srt", "b.srt.gz", ""),
+        ("a.srt", "b.out", ""),
+        ("a.txt", "b.md", ""),
+    ],
+)
+def test_an_output_named_for_another_format_is_refused(
+    name: str, output: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_bytes(SRT)
+    words = ["translate", "-m", "upper", "-i", str(tmp_path / name), "-o", str(tmp_path / output)]
+    assert run(words) == bool(said)
+    assert said in capsys.readouterr().err
+    assert (tmp_path / output).exists() != bool(said)
