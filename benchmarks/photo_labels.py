@@ -103,7 +103,7 @@ def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:
 def _logits(
     content: bytes, network: MobileNetEdgeTpu, config: ImageConfig, weights: Path
 ) -> np.ndarray:
-    pixels = to_tensor(open_image(content, name="", least=1), config)[None]
+    pixels = to_tensor(open_image(content, name="", least=config.size), config)[None]
     mean = network(2 * pixels - 1).flatten(2).mean(2)
     return half(linear(mean, *read_classifier(weights))[0])
 

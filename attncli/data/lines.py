@@ -56,6 +56,7 @@ class TranslatedLine(NamedTuple):
     parts: tuple[Translation, ...] = ()  # what was translated: one for each part of the line
     alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
     lost: str = ""  # characters that the model has no token for and that the output lacks
+    foreign: bool = False  # copied, because the model has no token for any of its letters
 
 
 class ClassifiedLine(NamedTuple):

@@ -156,6 +156,8 @@ def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:
 
 def _notes(outcome: TranslatedLine) -> Iterator[str]:
     """Yield what the model could not do with a line."""
+    if outcome.foreign:
+        yield "The model knows none of the letters."
     if outcome.lost:
         yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
     if outcome.translation and outcome.translation.hypotheses[0].truncated:

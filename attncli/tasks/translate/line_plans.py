@@ -70,6 +70,7 @@ class LinePlan(NamedTuple):
     refused: bool = False
     tagged: TaggedLine | None = None  # if tags are projected: the tags and the text between them
     copied: bool = False  # the line is its own output
+    foreign: bool = False  # copied, because the model has no token for any of its letters
     capitals: bool = False  # the output is written in capitals
     before: str = ""  # white space and emoji of the line that the output keeps
     after: str = ""
@@ -96,6 +97,8 @@ def plan_line(
         return LinePlan(line, [])
     if options.everyday and is_untranslatable(line.text):
         return LinePlan(line, [], copied=True)
+    if options.everyday and _is_foreign(line.text, model):
+        return LinePlan(line, [], copied=True, foreign=True)
     if tags:
         return _plan_tagged(line, model, options)
     return _plan_text(line, line.text, model, options)
@@ -132,6 +135,14 @@ def _plan_tagged(line: Line, model: TextTranslator, options: LineOptions) -> Lin
         tagged = tagged.changed(lambda text: composed(text, model.source_length))
         tagged = tagged._replace(text=normalise_characters(tagged.text))
     return _shortened(LinePlan(line, tagged.blocks, tagged=tagged), model, options)
+
+
+def _is_foreign(text: str, model: TextTranslator) -> bool:
+    """Return True if a text has letters and the model has a token for none of them."""
+    letters = filter(str.isalpha, text)
+    return bool(model.unknown_characters(next(letters, ""))) and all(
+        map(model.unknown_characters, letters)
+    )
 
 
 def _has_unknown_capitals(text: str, model: TextTranslator) -> bool:

@@ -75,7 +75,7 @@ def _outcome(
         return TranslatedLine(plan.line, None, plan.note)
     if plan.copied:
         copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
-        return TranslatedLine(plan.line, copied, plan.note)
+        return TranslatedLine(plan.line, copied, plan.note, foreign=plan.foreign)
     joined = _joined(plan.line.text, results)
     hypotheses = tuple(_in_form(plan, one, options) for one in joined.hypotheses)
     joined = joined._replace(hypotheses=hypotheses)

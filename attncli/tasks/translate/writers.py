@@ -87,6 +87,7 @@ def _links(outcome: TranslatedLine, rank: int, layout: RowLayout) -> str | None:
 WRITER = RowWriter(_cells, _record)
 
 
+FOREIGN = "lines copied, because the model knows none of their letters"
 LOST = "outputs without a character that the model does not know"
 TRUNCATED = "outputs cut at their length limit"
 LOOPS = "outputs with a repetition loop"
@@ -102,7 +103,7 @@ class OutputReport:
 
     def __init__(self, references: Sequence[Sequence[str]] = ()) -> None:
         self._references = references
-        self._counts = dict.fromkeys((LOST, TRUNCATED, LOOPS), 0)
+        self._counts = dict.fromkeys((FOREIGN, LOST, TRUNCATED, LOOPS), 0)
         self._copied = self._others = 0  # lines without letters that were copied; lines of text
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
@@ -122,6 +123,8 @@ class OutputReport:
         if outcome.translation is None:
             return
         best = outcome.translation.hypotheses[0]
+        if outcome.foreign:
+            yield FOREIGN, "copied, because the model knows none of its letters"
         if outcome.lost:
             yield LOST, f"the output lacks {outcome.lost!r}, which the model does not know"
         if best.truncated:

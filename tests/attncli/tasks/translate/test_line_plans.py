@@ -60,6 +60,17 @@ def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
     assert [found.lost for found in outcomes(["東"], Copying(tiny_translator))] == [""]
 
 
+def test_a_line_of_letters_that_the_model_does_not_know_is_copied_and_reported(
+    tiny_translator: Translator,
+) -> None:
+    lines = ["\u6771\u4eac 12", "\u6771 dog", PLAIN]
+    found = outcomes(lines, tiny_translator)
+    assert [outcome.foreign for outcome in found] == [True, False, False]
+    assert found[0].translation and found[0].translation.text == lines[0] and not found[0].lost
+    assert next(OutputReport().messages(found)).startswith("line 1: copied")
+    assert not outcomes(lines, tiny_translator, LineOptions())[0].foreign
+
+
 class Copying(Upper):
     """A model that copies characters that it does not know."""
 
