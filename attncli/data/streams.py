@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -95,13 +96,13 @@ def open_output(path: Path | None) -> Iterator[Write]:
 
     A regular file is replaced when the block ends without an error, otherwise it keeps its content;
     it is compressed if its name ends in gz, xz or zst. A symbolic link that the user names is
-    followed. A device or a named pipe is written directly.
+    followed. A device, a named pipe, or a stream of this process (/dev/stdout) is written directly.
     """
     if path is None or str(path) == "-":
         if sys.stdout is None:
             raise ModelError("standard output is closed", hint="give a file with -o")
         yield _writer(sys.stdout.buffer, Path("standard output"))
-    elif os.path.exists(path) and not os.path.isfile(path):  # a device, a named pipe, a folder
+    elif os.path.exists(path) and (_descriptor(path) is not None or not os.path.isfile(path)):
         with _opened(path, "write") as stream:
             yield _writer(stream, path)
     else:
@@ -116,9 +117,21 @@ def write_stdout(text: str) -> None:
         write(text.encode("utf-8", "replace"))
 
 
+def _descriptor(path: Path) -> int | None:
+    """Return the descriptor that /dev/stdout and its like name; None for other paths.
+
+    Opened by its name, a file behind it would lose what the shell has written.
+    """
+    named = re.fullmatch(r"/dev/(stdout|stderr|fd/(\d{1,9}))", str(path))
+    return named and {"stdout": 1, "stderr": 2}.get(named[1], int(named[2] or 0))
+
+
 def _opened(path: Path, verb: str = "read") -> BinaryIO:
     try:
-        return open(path, "rb") if verb == "read" else open(path, "wb", buffering=0)
+        if verb == "read":
+            return open(path, "rb")
+        number = _descriptor(path)
+        return open(path if number is None else os.dup(number), "wb", buffering=0)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in a name
         raise _unusable(verb, path, error) from None
 

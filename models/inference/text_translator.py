@@ -185,6 +185,8 @@ class TextTranslator(TrainedModel):
         languages may be recognised ones.
         """
         texts = list(texts)
+        if isinstance(source, str) and isinstance(to, str):
+            check_direction(self.tokenizer_config, to or self.to, source)
         for language in [source] if isinstance(source, str) else source:
             check_source(self.tokenizer_config, language)
         for languages, side in ((to, "target"), (source, "source")):

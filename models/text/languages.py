@@ -61,6 +61,8 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
         )
     if to not in config.languages:
         raise unknown_name("target language", to, config.languages)
+    if source == to and f"{to}-{to}" not in config.directions:
+        raise ConfigurationError(f"'{to}' as source and target language", "two languages")
     return to
 
 

@@ -19,8 +19,11 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
 NAMES = re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml")
 NESTED = (f"{W}hyperlink", f"{W}ins", f"{W}smartTag")  # elements that contain runs
-DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak")
-RUN, FORMATTING, TEXT, BREAK, FIELD = (f"{W}{n}" for n in ("r", "rPr", "t", "br", "fldChar"))
+DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
+RUN, FORMATTING, TEXT, HYPHEN, FIELD = (
+    f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen", "fldChar")
+)
+BREAKS = (f"{W}br", f"{W}cr", f"{W}tab", f"{W}ptab")  # text on both sides is separate
 PARAGRAPH_FORMATTING = f"{W}pPr"
 
 
@@ -64,18 +67,17 @@ def _of_children(parent: Any, usual: str) -> Iterator[InlinePart]:
 
 def _of_run(run: Any, usual: str) -> Iterator[InlinePart]:
     inner = [child for child in run if child.tag not in (FORMATTING, *DROPPED)]
-    if any(child.tag not in (TEXT, BREAK) for child in inner):
+    if any(child.tag not in (TEXT, HYPHEN, *BREAKS) for child in inner):
         yield InlinePart("placeholder" if len(run.findall(TEXT)) else "void", element=(run,))
         return
     tagged = _formatting(run) != usual
     if tagged and inner:
         yield InlinePart("open", element=run)
     for child in inner:
-        yield (
-            InlinePart("text", child.text or "")
-            if child.tag == TEXT
-            else InlinePart("break", element=(child,))
-        )
+        if child.tag in BREAKS:
+            yield InlinePart("break", element=(child,))
+        else:
+            yield InlinePart("text", "-" if child.tag == HYPHEN else child.text or "")
     if tagged and inner:
         yield InlinePart("close")
 

@@ -15,6 +15,7 @@ from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, rea
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 PARAGRAPHS = (f"{T}p", f"{T}h")
 PAIRS = (f"{T}span", f"{T}a")
+BREAKS = (f"{T}line-break", f"{T}tab")  # text on both sides is separate
 NAMES = re.compile(r"(content|styles)\.xml")
 DELETED = f"{T}tracked-changes"
 
@@ -40,7 +41,7 @@ def _parts(parent: Any) -> Iterator[InlinePart]:
             yield InlinePart("close")
         elif child.tag == f"{T}s":
             yield InlinePart("text", " ")
-        elif child.tag == f"{T}line-break":
+        elif child.tag in BREAKS:
             yield InlinePart("break", element=child)
         else:
             yield InlinePart("void", element=child)

@@ -145,6 +145,15 @@ def _is_foreign(text: str, model: TextTranslator) -> bool:
     )
 
 
+def _has_long_word(text: str, model: TextTranslator) -> bool:
+    """Return True if a word, such as encoded data, is too long for a model, which would cut it."""
+    longest = model.max_source_length
+    return any(
+        len(word) >= longest // 2 and is_spaced_word(word) and model.source_length(word) > longest
+        for word in text.split()
+    )
+
+
 def _has_unknown_capitals(text: str, model: TextTranslator) -> bool:
     """Return True if a model needs many more tokens for capitals, so it cannot know the words."""
     if not is_all_capitals(text):
@@ -161,8 +170,8 @@ def _shortened(plan: LinePlan, model: TextTranslator, options: LineOptions) -> L
         note = f"line {plan.line.number} has {length} tokens and the model takes {most}"
         if options.long_lines == "refuse":
             return LinePlan(plan.line, [], f"{note}; not translated", refused=True)
-        if options.everyday and is_spaced_word(plan.line.text):
-            return LinePlan(plan.line, [], f"{note}; one word without spaces, copied", copied=True)
+        if options.everyday and _has_long_word(plan.line.text, model):
+            return LinePlan(plan.line, [], f"{note}; a word without spaces, copied", copied=True)
     elif not 0 < above < length:
         return plan
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,15 @@ def test_an_output_is_no_input(tmp_path: Path) -> None:
             check_output(output, None, path)
     check_output(tmp_path / "new.txt", path)
     check_output(Path("/dev/null"), Path("/dev/null"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="the system does not name descriptors")
+def test_an_output_named_as_a_descriptor_continues_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with path.open("wb") as file:
+        file.write(b"before\n")
+        file.flush()
+        with open_output(Path(f"/dev/fd/{file.fileno()}")) as write:
+            write(b"between\n")
+        file.write(b"after\n")
+    assert path.read_bytes() == b"before\nbetween\nafter\n"

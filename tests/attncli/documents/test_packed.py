@@ -39,7 +39,7 @@ def docx_file() -> bytes:
 def odt_file() -> bytes:
     pytest.importorskip("odf")
     from odf.opendocument import OpenDocumentText
-    from odf.text import H, LineBreak, P, Span
+    from odf.text import H, LineBreak, P, Span, Tab
 
     document = OpenDocumentText()
     document.text.addElement(H(outlinelevel=1, text="The old dog"))
@@ -48,6 +48,8 @@ def odt_file() -> bytes:
     paragraph.addText(" and the house.")
     paragraph.addElement(LineBreak())
     paragraph.addText("My friend")
+    paragraph.addElement(Tab())
+    paragraph.addText("the car")
     document.text.addElement(paragraph)
     buffer = io.BytesIO()
     document.save(buffer)
@@ -141,10 +143,28 @@ def test_word_keeps_links_fields_and_notes_in_their_order() -> None:
     assert field in found and found.index("PAGE ") < found.index(field)
 
 
+@pytest.mark.parametrize(
+    ("inner", "changed"),
+    [
+        ("<w:tab/><w:t>a dog</w:t>", ["<w:tab/>", ">A DOG<"]),
+        ("<w:t>a dog</w:t><w:tab/><w:t>a car</w:t>", [">A DOG<", "<w:tab/>", ">A CAR<"]),
+        ("<w:t>a well</w:t><w:noBreakHyphen/><w:t>known car</w:t>", [">A WELL-KNOWN CAR<"]),
+        ("<w:t>a</w:t><w:softHyphen/><w:t>b</w:t>", [">AB<"]),
+    ],
+)
+def test_text_beside_a_tab_or_a_hyphen_of_word_is_translated(
+    inner: str, changed: list[str]
+) -> None:
+    document = word_document(f"<w:body><w:p><w:r>{inner}</w:r></w:p></w:body>")
+    found = unpacked(in_capitals(document))["word/document.xml"].decode()
+    places = [found.index(part) for part in changed]
+    assert places == sorted(places)
+
+
 def test_opendocument_keeps_spans_and_line_breaks() -> None:
     content = unpacked(in_capitals(read("odt")))["content.xml"].decode()
     assert ">THE OLD DOG</text:h>" in content and ">RED CAR</text:span>" in content
-    assert "<text:line-break/>" in content and "MY FRIEND" in content
+    assert "<text:line-break/>MY FRIEND<text:tab/>THE CAR" in content
 
 
 def test_spreadsheets_keep_their_values() -> None:

@@ -105,6 +105,7 @@ def test_forced_decoding_reads_the_token_but_does_not_link_it(translator: Transl
         ("", "", "one of de, en, fr.*--to"),
         ("dee", "", "unknown target language 'dee'.*did you mean de"),
         ("de", "sv", "unknown source language 'sv'"),
+        ("de", "de", "'de' as source and target language"),
     ],
 )
 def test_a_missing_or_unknown_language_lists_the_languages(

@@ -160,9 +160,11 @@ def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Transla
 
 def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     model, word = Upper(), "a" * 250
-    [outcome] = outcomes([f" {word} "], model)
-    assert outcome.translation and outcome.translation.text == f" {word} " and not model.asked
-    note = "line 1 has 27 tokens and the model takes 20; one word without spaces, copied"
+    for line in (f" {word} ", f"the key is {word} today"):
+        [outcome] = outcomes([line], model)
+        assert outcome.translation and outcome.translation.text == line and not model.asked
+    [outcome] = outcomes([word], model)
+    note = "line 1 has 27 tokens and the model takes 20; a word without spaces, copied"
     assert outcome.note == note
     assert translated([word], model, replace(EVERYDAY, everyday=False)) != [word] and model.asked
     model.asked.clear()
@@ -170,10 +172,10 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
 
 
 def test_parts_that_are_cut_within_a_word_are_no_longer_than_usual_texts() -> None:
-    model, text = Upper(), "see " + "a" * 250 + " and " + "word " * 15
+    model, text = Upper(), "see " + "走" * 250 + " and " + "word " * 15
     model.search = replace(model.search, split_above=5)
     [long] = translated([text], model)
-    parts = [part for part in model.asked if set(part) == {"a"}]
+    parts = [part for part in model.asked if set(part) == {"走"}]
     assert max(map(model.source_length, parts)) <= 5
     assert long.replace(" ", "") == text.upper().replace(" ", "")
     assert max(map(model.source_length, model.asked)) > 5  # cut at spaces: as the model accepts
