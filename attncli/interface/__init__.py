@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import models
 from attncli.tasks.table import TASKS
+from models.base.errors import InputError
 from models.catalogue.installed import find_model
 from models.storage.settings import task_of
 
@@ -25,9 +26,11 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | 
     """Open a trained model, given by its folder or its name (`attn models` lists the names).
 
     Return a Translator, Captioner or Classifier, as the model requires; for a task whose row in
-    attncli.tasks.table names no class, the model that `models.load` returns. device: cpu, cuda or
-    mps. Raises NotFoundError if there is no such model, and DamagedError if it cannot be read.
+    attncli.tasks.table names no class, the model that `models.load` returns. device: cpu, cuda, mps
+    or auto. Raises NotFoundError if there is no such model, and DamagedError if it cannot be read.
     """
+    if not isinstance(model, (str, Path)):
+        raise InputError(f"a model of type {type(model).__name__}", "its name or its folder")
     path = find_model(model)
     task = TASKS.get(task_of(path))
     read: Any = resolve_name(task.loaded).read if task and task.loaded else models.load

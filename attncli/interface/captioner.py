@@ -11,7 +11,7 @@ import numpy
 from PIL import Image
 from torch import Tensor
 
-from attncli.interface.results import RankedOutputs, framed
+from attncli.interface.results import RankedOutputs, check_search, framed
 from attncli.render.image_attention.maps import attention_maps
 from attncli.render.image_attention.page import html_page
 from attncli.render.image_attention.terminal import maps_as_text
@@ -89,11 +89,13 @@ class Captioner(ImageModel):
     ) -> ImageCaption | list[ImageCaption]:
         """Caption an image, or many: one in, one out; a list in, a list out.
 
-        images: a path, a PIL image, the bytes of a file, or an array (h, w) or (h, w, 3 or 4), of
+        images: a path, a PIL image, a file or its bytes, or an array (h, w) or (h, w, 3 or 4), of
         0 to 255 or, if it has floats, 0 to 1. search: settings; the default is `self.search`.
         attention: False leaves out the maps. batch: images computed at once.
         """
-        is_one = isinstance(images, (str, Path, bytes, Image.Image))
+        check_search(search)
+        is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
+        is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
         is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
         opened = [_opened(image) for image in ([images] if is_one else images)]
         found = super().caption(opened, search=search, attention=attention, batch=batch)
@@ -115,15 +117,21 @@ def _opened(image: Any) -> CaptionerInput:
         return image
     if isinstance(image, (str, Path)):
         return open_image(Path(image))
-    if isinstance(image, bytes):
-        return open_image(image)
+    if hasattr(image, "read"):
+        image = image.read()
+    if isinstance(image, (bytes, bytearray)):
+        return open_image(bytes(image))
     if not isinstance(image, numpy.ndarray) or image.ndim not in (2, 3):
         raise InputError(
             f"an image of type {type(image).__name__}", "a path, a PIL image, bytes or an array"
         )
     if not image.size:
         raise InputError(f"an array {image.shape} without pixels", "(h, w) or (h, w, 3 or 4)")
+    if image.dtype.kind == "b":
+        image = 255 * image.astype("uint8")
     if image.dtype.kind == "f":
+        if not numpy.isfinite(image).all():
+            raise InputError("an array with NaN or infinity", "numbers from 0 to 1")
         if image.max() > 2:  # the values of a resized image can be a little over 1
             raise InputError(
                 f"an array of floats up to {image.max():g}", "0 to 1, or whole numbers"

@@ -10,6 +10,7 @@ from attncli.data.panels import WeightedText
 from attncli.interface.results import as_list, framed
 from attncli.render.alignment.weighted_text import html, weighted_text, words_in_colour
 from attncli.terminal.screen import current_screen
+from models.base.errors import InputError
 from models.base.types import Classification
 from models.inference.classifier import Classifier as LabelModel
 
@@ -61,6 +62,8 @@ class Classifier(LabelModel):
 
         nbest: labels per text. attention: False leaves out the weights of the words.
         """
+        if nbest < 1:
+            raise InputError(f"nbest = {nbest}", "1 or more")
         found = super().classify(as_list(texts), nbest=nbest, attention=attention)
         results = [ClassifiedText._make(one) for one in found]
         return results[0] if isinstance(texts, str) else results

@@ -8,6 +8,7 @@ from typing import Any
 
 from models.base.errors import InputError
 from models.base.types import Hypothesis
+from models.config import SearchConfig
 
 
 class RankedOutputs:
@@ -26,14 +27,28 @@ class RankedOutputs:
         return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])
 
 
-def as_list(texts: str | Iterable[str]) -> list[str]:
-    """Return one text or many as a list; raise InputError for anything else."""
+def as_list(texts: str | Iterable[str], what: str = "text") -> list[str]:
+    """Return one text or many as a list; raise InputError for anything else.
+
+    what: a noun for one of them, for messages.
+    """
     several = isinstance(texts, Iterable) and not isinstance(texts, (str, bytes))
     found: list[Any] = list(texts) if several else [texts]
     for text in found:
         if not isinstance(text, str):
-            raise InputError(f"a text of type {type(text).__name__}", "str, or several of them")
+            raise InputError(f"a {what} of type {type(text).__name__}", "str, or several of them")
+        if any("\ud800" <= sign <= "\udfff" for sign in text):
+            raise InputError(f"a {what} with half a character ({text[:20]!a})", "valid Unicode")
     return found
+
+
+def check_search(search: object) -> None:
+    """Raise InputError for search settings of another type; None stands for those of the model."""
+    if search is not None and not isinstance(search, SearchConfig):
+        found = f"search settings of type {type(search).__name__}"
+        raise InputError(
+            found, "SearchConfig, as dataclasses.replace(model.search, beam=2) returns"
+        )
 
 
 def framed(page: bytes, height: int) -> str:

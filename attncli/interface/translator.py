@@ -9,12 +9,13 @@ from typing import Any, overload
 
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
-from attncli.interface.results import RankedOutputs, as_list, framed
+from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
 from attncli.tasks.align.pairs import drawn
 from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations, head_weights
+from models.base.errors import InputError
 from models.base.types import Translation
 from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.translator import Translator as TextModel
@@ -113,6 +114,9 @@ class Translator(TextModel):
         language. search: settings; the default is `self.search`. Raises ModelError for a text that
         is longer than the model takes.
         """
+        check_search(search)
+        for languages in (to, source):
+            as_list(languages, "language")
         found = super().translate(
             as_list(texts), to=to, source=source, search=search, max_batch_tokens=max_batch_tokens
         )
@@ -127,11 +131,12 @@ class Translator(TextModel):
         to: language of the translations, of a multilingual model.
         """
         model = self.for_direction(to) if to else self
-        if isinstance(source, str) and isinstance(target, str):
-            [found] = align(model, [(source, target)], config=self.word_alignment)
-            return AlignedText._make(found)
-        pairs = list(zip(source, target, strict=True))
-        return [AlignedText._make(one) for one in align(model, pairs, config=self.word_alignment)]
+        sources, targets = as_list(source), as_list(target)
+        if len(sources) != len(targets):
+            raise InputError(f"{len(targets)} translations of {len(sources)} texts", "one for each")
+        pairs = list(zip(sources, targets, strict=True))
+        found = [AlignedText._make(one) for one in align(model, pairs, config=self.word_alignment)]
+        return found[0] if isinstance(source, str) else found
 
     @property
     def word_alignment(self) -> Any:

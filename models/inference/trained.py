@@ -64,10 +64,11 @@ def usable_devices() -> list[str]:
 
 
 def usable_device(name: str) -> torch.device:
-    """Return a device; raise ConfigurationError if this machine does not have its kind."""
+    """Return a device, for auto the fastest; raise ConfigurationError for one that is missing."""
     import torch
 
     usable = usable_devices()
+    name = usable[0] if name == "auto" else name
     if str(name).partition(":")[0] not in usable:
         found = f"device '{name}', which this machine does not have"
         raise ConfigurationError(found, " or ".join(usable))

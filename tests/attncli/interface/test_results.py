@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,9 @@ def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Pat
     expected = captioner.caption([image])[0].text
     for given in (path, str(path), image, path.read_bytes(), pixels, pixels / 255.0):
         assert captioner.caption(given).text == expected
+    assert captioner.caption(io.BytesIO(path.read_bytes())).text == expected
+    mask = pixels[..., 0] > 128
+    assert captioner.caption(mask).text == captioner.caption(mask * numpy.uint8(255)).text
     grey = numpy.asarray(image.convert("L"))
     assert captioner.caption(grey).text == captioner.caption(image.convert("L")).text
     many = captioner.caption([path, photos / "b.jpg"])
@@ -96,6 +100,8 @@ def test_classify_one_or_many(toy_classifier: Path) -> None:
     assert [word for word, _ in one.words] == texts[0].split()
     assert texts[0].split()[0] in one.picture and "iframe" in one._repr_html_()
     assert classifier.classify("").score == 0
+    with pytest.raises(ModelError, match="nbest = 0"):
+        classifier.classify(texts[0], nbest=0)
 
 
 def test_what_is_no_text_or_no_device_is_refused(tiny_bundle: Path) -> None:
@@ -103,6 +109,16 @@ def test_what_is_no_text_or_no_device_is_refused(tiny_bundle: Path) -> None:
     for wrong in (None, b"A dog.", 3, ["A dog.", None], object()):
         with pytest.raises(ModelError, match="a text of type .*; expected str"):
             translator.translate(wrong)
+    for call, message in (
+        (lambda: translator.translate("A dog.", to=None), "a language of type NoneType"),
+        (lambda: translator.translate("A dog.", search={"beam": 2}), "settings of type dict"),
+        (lambda: translator.translate("A \ud800 dog."), "half a character"),
+        (lambda: translator.align(["A", "B"], ["A"]), "1 translations of 2 texts"),
+        (lambda: load(None), "a model of type NoneType"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ModelError, match=message):
+            call()
+    assert load(tiny_bundle, device="auto").translate("A dog.")  # type: ignore[union-attr]
     for device in ("gpu", "npu:1"):
         with pytest.raises(ModelError, match=f"device '{device}', which this machine"):
             load(tiny_bundle, device=device)
@@ -113,6 +129,8 @@ def test_an_array_without_pixels_or_of_other_floats_is_refused() -> None:
     for array, message in (
         (numpy.zeros((0, 0, 3), "uint8"), "without pixels"),
         (numpy.full((8, 8, 3), 200.0), "floats up to 200"),
+        (numpy.full((8, 8, 3), numpy.nan), "NaN"),
+        (None, "an image of type NoneType"),
     ):
         with pytest.raises(ModelError, match=message):
             captioner.caption(array)
