@@ -81,7 +81,7 @@ def check_options(files: ComparedFiles) -> None:
     if len(data) > 1:
         raise _refused(f"cannot be combined with {data[0]}", data[1])
     if files.train and not files.dev:
-        raise _refused("needed to compare on", DEV)
+        raise _refused("missing: the pairs to compare on, two files or a table", DEV)
     if files.test and not data:
         raise _refused(f"needs {TRAIN}, {CAPTIONS} or {LABELS}", TEST)
     if len(files.test) > 1 and not files.train:

@@ -143,7 +143,7 @@ def limit_reached(counters: Counters, config: TrainConfig) -> str:
         more = f", before train.steps={config.steps} (train.epochs=0: no limit)"
         return f"{counted(config.epochs, 'epoch')} done{more if config.steps else ''}"
     if time_share(counters.elapsed, config) >= 1:
-        return f"{config.minutes:g} minutes of training done"
+        return f"{config.minutes:g} minute{'s' * (config.minutes != 1)} of training done"
     return ""
 
 
