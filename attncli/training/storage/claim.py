@@ -53,6 +53,13 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
         write_text(folder.config, to_toml(config))
 
 
+def release(folder: RunFolder) -> None:
+    """Remove what `claim` wrote, if the folder has nothing else: its data were refused."""
+    if {path.name for path in folder.path.iterdir()} <= {"config.toml", "inputs.json", LOCK}:
+        folder.config.unlink(missing_ok=True)
+        folder.inputs.unlink(missing_ok=True)
+
+
 def with_stored_choices(folder: RunFolder, train: TrainConfig) -> TrainConfig:
     """Return the settings of [train] with the choices that the run was started with.
 

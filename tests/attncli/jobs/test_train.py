@@ -134,6 +134,7 @@ def test_a_dev_set_has_several_references(texts: Texts, tmp_path: Path) -> None:
 def test_pairs_that_are_left_out_are_counted(texts: Texts, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no usable pair .* 60 are longer than data.max_length"):
         run(small_config(texts, "data.max_length=2"), tmp_path / "run")
+    assert not RunFolder(tmp_path / "run").has_begun  # `attn runs` does not list it
     with texts.train.open("a", encoding="utf-8") as file:
         file.write("\tnur Ziel\nonly source\t\n" + "long " * 300 + "\tlang\n")
     with texts.dev.open("a", encoding="utf-8") as file:
