@@ -77,10 +77,16 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
     number = 1
     while lines := reader.chunk(most):
         if number == 1:
-            refuse_utf_16(lines[0], "the input")
+            refuse_utf_16(lines[0], _name(stream))
         yield [decode(line, number + i) for i, line in enumerate(lines)]
         number += len(lines)
         most = min(2 * most, CHUNK_LINES)
+
+
+def _name(stream: BinaryIO) -> str:
+    """Return what a message calls a stream: its file, or "the input"."""
+    name = getattr(stream, "name", "")
+    return name if isinstance(name, str) and not name.startswith("<") and name else "the input"
 
 
 def refuse_utf_16(content: bytes, what: str) -> None:
@@ -156,7 +162,7 @@ class _Reader:
             return next(self.blocks, b"")
         block = os.read(self.descriptor, BLOCK)
         if not self.begun and is_compressed(block):
-            self.blocks = decompressed(self.stream, "the input", block)
+            self.blocks = decompressed(self.stream, _name(self.stream), block)
             self.descriptor = None
             return next(self.blocks, b"")
         self.begun = True

@@ -74,6 +74,13 @@ def test_a_compressed_pipe_gives_its_text(compress: Callable[[bytes], bytes]) ->
     assert texts == ["one", "two", "three"]
 
 
+def test_a_message_about_a_file_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"one\n")[:-1])
+    with path.open("rb") as stream, pytest.raises(ModelError, match=f"{path} is damaged"):
+        list(read_chunks(stream))
+
+
 def test_a_compressed_pipe_that_was_cut_off_is_refused() -> None:
     refused = pytest.raises(ModelError, match="the input is damaged or incomplete")
     with pipe_with(gzip.compress(b"one\n")[:-1]) as stream, refused:
