@@ -26,7 +26,7 @@ from attncli.training.run.samples import save_samples
 from attncli.training.run.saving import draw_curves, finish, save_checkpoint, save_evaluated
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import training_source
-from attncli.training.storage.claim import START, claim, release, with_stored_choices
+from attncli.training.storage.claim import START, claim, released, with_stored_choices
 from attncli.training.storage.counters import finished_run
 from attncli.training.storage.folder import RunFolder, locked, store_train
 from attncli.training.storage.log import add_update, interval_record
@@ -65,11 +65,8 @@ def train(
             if (finished := finished_run(folder)) and not can_continue(folder, config.train):
                 yield finished
                 return
-            try:
+            with released(folder):
                 data = training_source(config.model.family).load(config, path, progress)
-            except ModelError:
-                release(folder)
-                raise
             retain_freed_memory()
             limit_kernel_caches()
             precision = chosen_precision(config.model, config.train, home)

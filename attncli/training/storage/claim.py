@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from attncli.training.settings.config import FILES, RunConfig, TrainConfig
@@ -53,11 +55,16 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
         write_text(folder.config, to_toml(config))
 
 
-def release(folder: RunFolder) -> None:
-    """Remove what `claim` wrote, if the folder has nothing else: its data were refused."""
-    if {path.name for path in folder.path.iterdir()} <= {"config.toml", "inputs.json", LOCK}:
-        folder.config.unlink(missing_ok=True)
-        folder.inputs.unlink(missing_ok=True)
+@contextmanager
+def released(folder: RunFolder) -> Iterator[None]:
+    """Remove what `claim` wrote if the block refuses the data, and the folder has nothing else."""
+    try:
+        yield
+    except ModelError:
+        if {path.name for path in folder.path.iterdir()} <= {"config.toml", "inputs.json", LOCK}:
+            folder.config.unlink(missing_ok=True)
+            folder.inputs.unlink(missing_ok=True)
+        raise
 
 
 def with_stored_choices(folder: RunFolder, train: TrainConfig) -> TrainConfig:
