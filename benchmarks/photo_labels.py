@@ -2,9 +2,12 @@
 
     python benchmarks/photo_labels.py --data DIR --work WORK --start MODEL --count N -o FOLDER
 
-The classifier begins as that of MobileNet-EdgeTPU in DIR/cnn. The captioner's image network was
-fine-tuned, so the classifier is fitted to it: its probabilities should be those of the frozen
-network for the same image,
+With --network, the image network is that of another captioner; with --share, the mean of that and
+the network of ImageNet, in DIR/cnn. Such a mean is better than both (Wortsman et al. 2022, "Robust
+fine-tuning"): it describes images as well as the first, and knows objects that no caption names.
+
+The classifier begins as that of MobileNet-EdgeTPU in DIR/cnn, and is fitted to the captioner's
+network: its probabilities should be those of the network of ImageNet for the same image,
 
     min sum_images KL(p_frozen || softmax(W mean a + b)) + decay |W - W_0|^2
 
@@ -43,7 +46,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--start", type=Path, required=True, help="captioner without labels")
+    parser.add_argument("--start", type=Path, required=True, help="captioner")
+    parser.add_argument("--network", type=Path, help="captioner with the image network")
+    parser.add_argument("--share", type=float, default=1, help="of that network in the mean")
     parser.add_argument("--count", type=int, default=5, help="nouns per image")
     parser.add_argument("-o", "--output", type=Path, required=True)
     add_labels(parser.parse_args())
@@ -52,9 +57,13 @@ def main() -> None:
 def add_labels(options: argparse.Namespace) -> None:
     """Write the captioner `options.start` with labels to `options.output`."""
     start = bundle.read(options.start)
-    classifier = read_classifier(options.data / "cnn" / "mobilenet_edgetpu_uint8.npz")
-    encoder = start.model.encoder
+    weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
+    classifier, encoder = read_classifier(weights), start.model.encoder
     assert isinstance(encoder, ImageEncoder)
+    if options.network:
+        network = bundle.read(options.network).model.encoder
+        assert isinstance(network, ImageEncoder)
+        encoder.body.load_state_dict(mixed(network, weights, options.share))
     inputs = mean_features(options.work, encoder)
     weight, bias = fitted(inputs, frozen_logits(options, encoder.config), classifier)
 
@@ -67,6 +76,14 @@ def add_labels(options: argparse.Namespace) -> None:
     labels.set_nouns(lambda noun: start.tokenizer.encode_target(noun)[:-1])
     options.output.mkdir(parents=True, exist_ok=True)
     bundle.save(start._replace(model=model), options.output)
+
+
+def mixed(encoder: ImageEncoder, weights: Path, share: float) -> dict[str, Tensor]:
+    """Return the mean of the image network of an encoder, with a share, and that of a file."""
+    other = MobileNetEdgeTpu(encoder.config)
+    other.load(str(weights))
+    theirs = other.state_dict()
+    return {k: share * v + (1 - share) * theirs[k] for k, v in encoder.body.state_dict().items()}
 
 
 def names(work: Path) -> list[str]:

@@ -10,9 +10,9 @@ takes 300 images of each dev set for early stopping, and makes `photos-hard` (Sh
 Tell) and `photos` (a Transformer over the cells of the same image network, which it takes from the
 box by `model.image.weights=DEFAULT`). First it makes the models from which they start: training
 runs (`STAGES`), means of the weights of models that began with the same one (`MEANS`; Wortsman et
-al. 2022), and captioners whose classifier of labels is fitted to their image network (`LABELLED`;
-photo_labels.py). At last the attention of `photos` is made sharper (`SHARPENED`). The same command
-continues an interrupted run.
+al. 2022), and captioners whose classifier of labels is fitted to their image network, which may be
+the mean of a fine-tuned one and that of ImageNet (`LABELLED`; photo_labels.py). At last the
+attention of `photos` is made sharper (`SHARPENED`). The same command continues an interrupted run.
 
 `score` runs `attn evaluate captions -s scores.attention=true` on each whole dev set, with the
 search settings that are saved with the model. `table` prints the same scores of `photos` as it was
@@ -58,6 +58,14 @@ class Mean(NamedTuple):
     parts: tuple[str, ...]
     shares: tuple[float, ...]
     length_penalty: float
+
+
+class Labelled(NamedTuple):
+    """A captioner with another image network, and with labels that are fitted to that network."""
+
+    start: str
+    network: str  # the captioner with the image network
+    share: float = 1  # of that network in its mean with the network of ImageNet
 
 
 EACH = ("train.batch_tokens=1792", "train.average=0", "search.length_penalty=0.6")
@@ -177,7 +185,32 @@ STAGES = {
         ),
         views=True,
     ),
-    "photos-hard": Stage(
+    "tuned": Stage(
+        "peaked",
+        (
+            *(*LABELS, *TRANSFORMER, "train.optimiser=adam", "train.lr=0.0004", "train.warmup=40"),
+            *("train.encoder_from=1", "train.encoder_lr=0.0001", "train.attention.peaked=0.05"),
+            *("train.steps=2927", "train.evaluate_every=300", "search.length_penalty=1.2"),
+        ),
+    ),
+    "praised-longer": Stage(
+        "peaked",
+        (
+            *(*LABELS, *PRAISED, "train.noun_swap=0.3", "train.attention.peaked=0.03"),
+            *("train.steps=2465", "search.length_penalty=1.2"),
+        ),
+        views=True,
+    ),
+    "adapted": Stage(
+        "steady",
+        (
+            *(*LABELS, *PRAISED, "train.self_critical_lr=0.0001", "train.steps=870"),
+            *("train.self_critical_likelihood=0.5", "train.attention.peaked=0.03"),
+            "search.length_penalty=1.2",
+        ),
+        views=True,
+    ),
+    "hard-named": Stage(
         "third",
         (
             *(*LABELS, *REINFORCE, "train.ema=0.99", "train.lr=0.0003", "train.warmup=20"),
@@ -191,9 +224,15 @@ MEANS = {
     "averaged": Mean(("rewarded", "hard-rewarded"), (0.6, 0.4), 1.0),
     "mean": Mean(("softened", "named"), (1, 1), 0.2),
     "third": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
+    "together": Mean(("peaked", "praised-longer"), (1, 1), 1.2),
 }
-SHARPENED = {"photos": ("peaked", 2.0)}  # by name: the model before, factor of the scores shown
-LABELLED = {"labelled": "averaged", "refitted": "longer"}  # by name: the captioner before
+LABELLED = {
+    "labelled": Labelled("averaged", "averaged"),
+    "refitted": Labelled("longer", "longer"),
+    "steady": Labelled("together", "tuned", 0.6),
+    "photos-hard": Labelled("hard-named", "tuned", 0.6),
+}
+SHARPENED = {"photos": ("adapted", 1.8)}  # by name: the model before, factor of the scores shown
 
 
 def main() -> None:
@@ -239,7 +278,8 @@ def make(name: str, options: argparse.Namespace) -> None:
         make(start, options)
         sharpen(work / start, factor, work / name)
     else:
-        make(LABELLED[name], options)
+        for part in LABELLED[name][:2]:
+            make(part, options)
         add_labels(LABELLED[name], name, options)
 
 
@@ -328,11 +368,12 @@ def train(name: str, options: argparse.Namespace) -> None:
     attn("train", *arguments, "--threads", options.threads, *words)
 
 
-def add_labels(start: str, name: str, options: argparse.Namespace) -> None:
+def add_labels(labelled: Labelled, name: str, options: argparse.Namespace) -> None:
     """Write a captioner with a classifier of labels that is fitted to its image network."""
     program, work = Path(__file__).parent / "photo_labels.py", options.work
-    where = ["--data", options.data, "--work", work, "--start", work / start, "-o", work / name]
-    subprocess.run([sys.executable, program, *where], check=True)
+    where = ["--data", options.data, "--work", work, "--start", work / labelled.start]
+    where += ["--network", work / labelled.network, "--share", labelled.share, "-o", work / name]
+    subprocess.run([sys.executable, program, *map(str, where)], check=True)
 
 
 @torch.no_grad()
