@@ -3,8 +3,8 @@
     python benchmarks/photo_labels.py --data DIR --work WORK --start MODEL --count N -o FOLDER
 
 With --network, the image network is that of another captioner; with --share, the mean of that and
-the network of ImageNet, in DIR/cnn. Such a mean is better than both (Wortsman et al. 2022, "Robust
-fine-tuning"): it describes images as well as the first, and knows objects that no caption names.
+the network of ImageNet, in DIR/cnn. Such a mean describes images as well as the fine-tuned network,
+and knows more objects that no caption names (Wortsman et al. 2022, "Robust fine-tuning").
 
 The classifier begins as that of MobileNet-EdgeTPU in DIR/cnn, and is fitted to the captioner's
 network: its probabilities should be those of the network of ImageNet for the same image,
@@ -80,10 +80,15 @@ def add_labels(options: argparse.Namespace) -> None:
 
 def mixed(encoder: ImageEncoder, weights: Path, share: float) -> dict[str, Tensor]:
     """Return the mean of the image network of an encoder, with a share, and that of a file."""
-    other = MobileNetEdgeTpu(encoder.config)
-    other.load(str(weights))
-    theirs = other.state_dict()
+    theirs = of_imagenet(weights, encoder.config).state_dict()
     return {k: share * v + (1 - share) * theirs[k] for k, v in encoder.body.state_dict().items()}
+
+
+def of_imagenet(weights: Path, config: ImageConfig) -> MobileNetEdgeTpu:
+    """Return the image network of ImageNet."""
+    network = MobileNetEdgeTpu(config).eval()
+    network.load(str(weights))
+    return network
 
 
 def names(work: Path) -> list[str]:
@@ -107,8 +112,7 @@ def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:
     path, wanted = options.work / "frozen_logits.npz", names(options.work)
     if not path.exists():
         weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
-        network, images = MobileNetEdgeTpu(config).eval(), open_images(tar(options.work))
-        network.load(str(weights))
+        network, images = of_imagenet(weights, config), open_images(tar(options.work))
         found = [_logits(content(images, name), network, config, weights) for name in wanted]
         np.savez(path, names=np.array(wanted), logits=np.stack(found))
     with np.load(path) as stored:

@@ -278,9 +278,10 @@ def make(name: str, options: argparse.Namespace) -> None:
         make(start, options)
         sharpen(work / start, factor, work / name)
     else:
-        for part in LABELLED[name][:2]:
-            make(part, options)
-        add_labels(LABELLED[name], name, options)
+        labelled = LABELLED[name]
+        make(labelled.start, options)
+        make(labelled.network, options)
+        add_labels(labelled, name, options)
 
 
 def join(data: Path, work: Path) -> None:

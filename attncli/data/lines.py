@@ -86,7 +86,7 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
 def _name(stream: BinaryIO) -> str:
     """Return what a message calls a stream: its file, or "the input"."""
     name = getattr(stream, "name", "")
-    return name if isinstance(name, str) and not name.startswith("<") and name else "the input"
+    return name if isinstance(name, str) and name[:1] not in ("", "<") else "the input"
 
 
 def refuse_utf_16(content: bytes, what: str) -> None:

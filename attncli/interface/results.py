@@ -9,6 +9,7 @@ from typing import Any
 from models.base.errors import InputError
 from models.base.types import Hypothesis
 from models.config import SearchConfig
+from models.text.normalise import is_unicode
 
 
 class RankedOutputs:
@@ -37,7 +38,7 @@ def as_list(texts: str | Iterable[str], what: str = "text") -> list[str]:
     for text in found:
         if not isinstance(text, str):
             raise InputError(f"a {what} of type {type(text).__name__}", "str, or several of them")
-        if any("\ud800" <= sign <= "\udfff" for sign in text):
+        if not is_unicode(text):
             raise InputError(f"a {what} with half a character ({text[:20]!a})", "valid Unicode")
     return found
 

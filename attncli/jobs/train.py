@@ -61,11 +61,13 @@ def train(
         with locked(path):
             train = divided(with_stored_choices(folder, config.train), rank.size)
             config = replace(config, train=train)
-            claim(folder, config, fingerprints(config.data, config.model, config.start_from))
+            is_new = claim(
+                folder, config, fingerprints(config.data, config.model, config.start_from)
+            )
             if (finished := finished_run(folder)) and not can_continue(folder, config.train):
                 yield finished
                 return
-            with released(folder):
+            with released(folder, is_new):
                 data = training_source(config.model.family).load(config, path, progress)
             retain_freed_memory()
             limit_kernel_caches()

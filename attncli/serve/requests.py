@@ -12,6 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 
+from models.text.normalise import is_unicode
+
 T = TypeVar("T")
 SECONDS = 2  # after which a client may try again
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
@@ -95,8 +97,8 @@ async def read_parameters(request: Request) -> Parameters:
     if kind == "multipart/form-data":
         return await _form(request, values)
     body = await _in_time(request, request.body())
-    unsure = kind in (FORM, "")
-    if unsure and not _is_text(body) or kind.startswith("image/") or kind == BYTES:
+    is_file = kind.startswith("image/") or kind == BYTES
+    if is_file or (kind in (FORM, "") and not _is_text(body)):
         return Parameters(values, {"file": body}, {"file": ""})
     if kind == FORM and not body.lstrip().startswith(b"{"):
         return await _form(request, values)
@@ -182,6 +184,6 @@ def _object(body: bytes) -> dict[str, Any]:
 
 def _checked(name: str, text: str) -> str:
     """Return a text; refuse one with half a character of UTF-16, which JSON can contain."""
-    if any("\ud800" <= sign <= "\udfff" for sign in text):
+    if not is_unicode(text):
         raise invalid(f"{name} has characters that are not Unicode")
     return text

@@ -25,7 +25,7 @@ from models.inference.search.hypotheses import Finished, beam_width
 from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TrainedModel
 from models.text.glossary import Glossary
-from models.text.languages import check_direction, check_source, is_zero_shot, pivot
+from models.text.languages import check_direction, is_zero_shot, pivot
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -181,18 +181,18 @@ class TextTranslator(TrainedModel):
     ) -> list[Translation]:
         """Translate texts; see `stream`. All of them are batched by length together.
 
-        Raises ModelError for a source language that the model does not have, unlike `stream`, whose
-        languages may be recognised ones.
+        Raises ModelError for a direction that the model does not have, unlike `stream`, whose
+        source languages may be recognised ones.
         """
         texts = list(texts)
-        if isinstance(source, str) and isinstance(to, str):
-            check_direction(self.tokenizer_config, to or self.to, source)
-        for language in [source] if isinstance(source, str) else source:
-            check_source(self.tokenizer_config, language)
         for languages, side in ((to, "target"), (source, "source")):
             if not isinstance(languages, str) and len(languages) != len(texts):
                 found = f"{len(languages)} {side} languages for {len(texts)} texts"
                 raise InputError(found, "one for each")
+        targets = [to] * len(texts) if isinstance(to, str) else to
+        sources = [source] * len(texts) if isinstance(source, str) else source
+        for target, start in {*zip(targets, sources, strict=True)}:
+            check_direction(self.tokenizer_config, target or self.to, start)
         return list(
             self.stream(
                 texts,

@@ -45,11 +45,17 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
 
     Raises ModelError for a language that the model does not have, and for a missing one.
     """
-    if not config.languages and to:
-        raise _single_direction(f"target language '{to}'")
-    check_source(config, source)
     if not config.languages:
+        if to or source:
+            given = f"target language '{to}'" if to else f"source language '{source}'"
+            raise ConfigurationError(
+                f"{given} for a model of a single direction",
+                "no language: this model always translates in its one direction",
+                "leave out --to and --from",
+            )
         return ""
+    if source and source not in config.languages:
+        raise unknown_name("source language", source, config.languages)
     targets = {direction.partition("-")[2] for direction in config.directions}
     if not to and len(targets) == 1:
         to = targets.pop()
@@ -64,22 +70,6 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
     if source == to and f"{to}-{to}" not in config.directions:
         raise ConfigurationError(f"'{to}' as source and target language", "two languages")
     return to
-
-
-def check_source(config: TokenizerConfig, source: str) -> None:
-    """Raise ModelError for a source language, "" if there is none, that the model does not have."""
-    if source and not config.languages:
-        raise _single_direction(f"source language '{source}'")
-    if source and source not in config.languages:
-        raise unknown_name("source language", source, config.languages)
-
-
-def _single_direction(given: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"{given} for a model of a single direction",
-        "no language: this model always translates in its one direction",
-        "leave out --to and --from",
-    )
 
 
 def is_zero_shot(config: TokenizerConfig, to: str, source: str = "") -> bool:

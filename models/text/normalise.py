@@ -66,6 +66,11 @@ def nfc(text: str) -> str:
     return to_form("NFC", text)
 
 
+def is_unicode(text: str) -> bool:
+    """Return False for a text with half a character of UTF-16, which JSON and Python can hold."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 def outer_symbols(text: str) -> tuple[str, str]:
     """Return the emoji and white space before and after a text that has other characters.
 

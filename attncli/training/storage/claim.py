@@ -29,8 +29,8 @@ UNCHECKED = {
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 
 
-def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
-    """Start a run in the folder, or check that the folder belongs to this run.
+def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> bool:
+    """Start a run in the folder, or check that it belongs to this run; return True if it was new.
 
     config: its [train] is that of `with_stored_choices`. Raise a ModelError that lists the
     differences if the folder holds a run of another configuration or of other data. Until its data
@@ -50,18 +50,23 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
         remove_leftovers(place)
     if folder.has_begun:
         store_train(folder, config.train)
-    else:
-        write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
-        write_text(folder.config, to_toml(config))
+        return False
+    write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
+    write_text(folder.config, to_toml(config))
+    return "config.toml" not in there
 
 
 @contextmanager
-def released(folder: RunFolder) -> Iterator[None]:
-    """Remove what `claim` wrote if the block refuses the data, and the folder has nothing else."""
+def released(folder: RunFolder, is_new: bool) -> Iterator[None]:
+    """Remove what `claim` wrote for a new run if the block refuses its data.
+
+    Nothing is removed if the folder has other files.
+    """
     try:
         yield
     except ModelError:
-        if {path.name for path in folder.path.iterdir()} <= {"config.toml", "inputs.json", LOCK}:
+        there = {path.name for path in folder.path.iterdir()}
+        if is_new and there <= {"config.toml", "inputs.json", LOCK}:
             folder.config.unlink(missing_ok=True)
             folder.inputs.unlink(missing_ok=True)
         raise

@@ -21,6 +21,7 @@ from attncli.training.events import (
     Stepped,
 )
 from attncli.training.run.command_line import settings
+from attncli.training.storage.claim import claim, released
 from attncli.training.storage.folder import RunFolder, read_config
 from attncli.training.storage.log import read_log
 from attncli.training.updates.metrics import described
@@ -134,7 +135,12 @@ def test_a_dev_set_has_several_references(texts: Texts, tmp_path: Path) -> None:
 def test_pairs_that_are_left_out_are_counted(texts: Texts, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no usable pair .* 60 are longer than data.max_length"):
         run(small_config(texts, "data.max_length=2"), tmp_path / "run")
-    assert not RunFolder(tmp_path / "run").has_begun  # `attn runs` does not list it
+    folder = RunFolder(tmp_path / "run")
+    assert not folder.config.exists()  # `attn runs` does not list it
+    assert claim(folder, small_config(texts), {}) and not claim(folder, small_config(texts), {})
+    with pytest.raises(ModelError), released(folder, is_new=False):
+        raise ModelError("no data")
+    assert folder.config.exists()  # a run that continues keeps its settings
     with texts.train.open("a", encoding="utf-8") as file:
         file.write("\tnur Ziel\nonly source\t\n" + "long " * 300 + "\tlang\n")
     with texts.dev.open("a", encoding="utf-8") as file:
