@@ -63,10 +63,15 @@ def test_probabilities_and_weights_are_shares(classifier: Classifier) -> None:
 
 
 def test_spacing_and_typography_change_nothing(classifier: Classifier) -> None:
-    plain, odd = classifier.classify(["the dog's house", "  the\u00a0dog\u2019s   house "], nbest=3)
-    assert plain.labels == odd.labels
-    composed, decomposed = classifier.classify(["the caf\u00e9", "the cafe\u0301"], nbest=3)
-    assert composed.labels == decomposed.labels
+    plain, odd = (
+        ["the dog's house", "the caf\u00e9"],
+        ["  the\u00a0dog\u2019s   house ", "the cafe\u0301"],
+    )
+    for one, other in zip(plain, odd, strict=True):
+        assert (
+            classifier.classify([one], nbest=3)[0].labels
+            == classifier.classify([other], nbest=3)[0].labels
+        )
 
 
 def test_memory_is_constant_on_an_endless_stream(classifier: Classifier) -> None:
