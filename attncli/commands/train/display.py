@@ -17,7 +17,6 @@ from attncli.training.events import (
     Stepped,
 )
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import warm_up
 from attncli.training.updates.metrics import METRICS, described, value_of
 
 EVERY = 0.2  # seconds between two updates of the bar
@@ -85,13 +84,6 @@ class Display:
             case Ended():
                 self.close()
                 console.say(f"ended after {ended(event.step, event.reason)}")
-                warmup = warm_up(self.config)
-                if event.step <= warmup and "epoch" in event.reason:
-                    console.warn(
-                        f"the run ended within its warm-up of {counted(warmup, 'update')}; a lower "
-                        "train.warmup, a lower train.batch_tokens (more updates per epoch) or more "
-                        "train.epochs may give a better model"
-                    )
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")

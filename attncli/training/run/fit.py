@@ -34,6 +34,7 @@ from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 
 Evaluate = Callable[[State], Scores]
+LONGER = "-s train.batch_tokens=512 -s train.evaluate_every=100 -s train.minutes=5"  # little data
 
 
 class Epoch(NamedTuple):
@@ -145,6 +146,21 @@ def limit_reached(counters: Counters, config: TrainConfig) -> str:
     if time_share(counters.elapsed, config) >= 1:
         return f"{config.minutes:g} minute{'s' * (config.minutes != 1)} of training done"
     return ""
+
+
+def short_run(examples: Examples, config: TrainConfig) -> tuple[str, ...]:
+    """Return a warning if all epochs end within the warm-up, as those of little data do."""
+    warmup = warm_up(config)
+    least = config.epochs * examples.count // config.batch_tokens  # an example has a token or more
+    if config.steps or config.minutes or not config.epochs or least > warmup:
+        return ()
+    updates = config.epochs * len(batches_of(examples.at(0), config))
+    if updates > warmup:
+        return ()
+    return (
+        f"the run ends within its warm-up of {counted(warmup, 'update')}: "
+        f"{counted(config.epochs, 'epoch')} are {updates:,}; for a better model, add {LONGER}",
+    )
 
 
 def can_continue(folder: RunFolder, config: TrainConfig) -> bool:

@@ -12,7 +12,7 @@ import torch
 from attncli.training.events import Started
 from attncli.training.interfaces import Data, Prepared
 from attncli.training.loggers import LOGGERS, LoggedRun
-from attncli.training.run.fit import reopen
+from attncli.training.run.fit import reopen, short_run
 from attncli.training.run.initial_model import load_initial_weights
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
@@ -129,7 +129,7 @@ def started(run: Run, processes: int = 1) -> Started:
         length_limits=source.length_limits,
         empty=dropped.empty,
         long=dropped.long,
-        notes=notes,
+        notes=notes + short_run(examples, run.config.train),
         dev=len(dev) if dev else 0,
         dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
         device=str(run.device),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attncli.commands.train.display import Display
-from attncli.training.events import Ended, Evaluated, Scores, Started, Stepped
+from attncli.training.events import Evaluated, Scores, Started, Stepped
 from attncli.training.settings.config import TrainConfig
 
 
@@ -23,14 +23,3 @@ def test_a_run_begins_without_the_score_of_the_one_before(
         display.take(event)
     first, second = notes
     assert "BLEU 33.00" in first and "BLEU" not in second
-
-
-@pytest.mark.parametrize(
-    ("step", "reason", "warned"),
-    [(11, "100 epochs done", 1), (60, "100 epochs done", 0), (9, "9 updates done", 0)],
-)
-def test_epochs_that_end_within_the_warm_up_are_warned_of(
-    step: int, reason: str, warned: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Display(TrainConfig(warmup=50)).take(Ended(step, reason))
-    assert capsys.readouterr().err.count("within its warm-up of 50 updates") == warned

@@ -16,10 +16,10 @@ from attncli.data.batching import epoch_plan
 from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Scores, Stepped
 from attncli.training.interfaces import UpdateBatch
-from attncli.training.run.fit import due, judged, limit_reached
+from attncli.training.run.fit import LONGER, due, judged, limit_reached, short_run
 from attncli.training.run.run import fresh_state
 from attncli.training.run.saving import averaged
-from attncli.training.settings.config import TrainConfig
+from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import training_source
 from attncli.training.storage.counters import Counters
@@ -28,6 +28,7 @@ from attncli.training.storage.state import State
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes
+from models.base.settings import overridden
 from models.storage.weights import weights_of
 from tests.attncli.training.small import small_config, write_texts
 
@@ -147,6 +148,31 @@ def test_a_loss_that_is_no_number_ends_the_run_with_advice(fresh: Fresh, value: 
 
 
 # schedule
+
+
+def test_epochs_within_the_warm_up_are_warned_of(fresh: Fresh) -> None:
+    _, config, batches = fresh()
+    examples = batches[0].examples
+
+    def warnings(**changes: Any) -> tuple[str, ...]:
+        settings: dict[str, Any] = {
+            "batch_tokens": 200,
+            "warmup": 50,
+            "epochs": 3,
+            "steps": 0,
+            "minutes": 0,
+        }
+        return short_run(examples, replace(config, **{**settings, **changes}))
+
+    updates = 3 * len(batches)
+    [text] = warnings()
+    assert text.startswith(
+        f"the run ends within its warm-up of 50 updates: 3 epochs are {updates};"
+    )
+    assert text.endswith(LONGER) and overridden(RunConfig(), LONGER.replace("-s ", "").split())
+    assert warnings(warmup=updates) and not warnings(warmup=updates - 1)
+    for limit in ({"minutes": 1}, {"steps": 9}, {"epochs": 0}, {"epochs": 10**9}):
+        assert warnings(**limit) == ()
 
 
 def test_learning_rates() -> None:
