@@ -113,7 +113,9 @@ def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:
     if not path.exists():
         weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
         network, images = of_imagenet(weights, config), open_images(tar(options.work))
-        found = [_logits(content(images, name), network, config, weights) for name in wanted]
+        classifier = read_classifier(weights)
+        means = (_mean(content(images, name), network, config) for name in wanted)
+        found = [half(linear(mean, *classifier)[0]) for mean in means]
         np.savez(path, names=np.array(wanted), logits=np.stack(found))
     with np.load(path) as stored:
         rows = dict(zip(stored["names"].tolist(), stored["logits"], strict=True))
@@ -121,12 +123,9 @@ def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:
 
 
 @torch.inference_mode()
-def _logits(
-    content: bytes, network: MobileNetEdgeTpu, config: ImageConfig, weights: Path
-) -> np.ndarray:
+def _mean(content: bytes, network: MobileNetEdgeTpu, config: ImageConfig) -> Tensor:
     pixels = to_tensor(open_image(content, name="", least=config.size), config)[None]
-    mean = network(2 * pixels - 1).flatten(2).mean(2)
-    return half(linear(mean, *read_classifier(weights))[0])
+    return network(2 * pixels - 1).flatten(2).mean(2)
 
 
 def content(images: ImageIndex, name: str) -> bytes:
