@@ -124,10 +124,12 @@ def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None
     each = " per process" if found.processes > 1 else ""
     print(f"parameters        {found.parameters:,}")
     print(f"vocabulary        {found.vocabulary}")
-    print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded)")
+    print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
     unit = "batch" if found.batches == 1 else "batches"
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
     print(f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}")
+    for warning in found.warnings:
+        console.warn(warning)
 
 
 def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) -> None:

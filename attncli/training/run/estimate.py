@@ -14,7 +14,7 @@ from torch import Tensor
 from attncli.data.batching import Examples, gather
 from attncli.training.distributed.shards import divided, split
 from attncli.training.interfaces import Progress
-from attncli.training.run.fit import batches_of
+from attncli.training.run.fit import batches_of, short_run
 from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import training_source
@@ -39,6 +39,8 @@ class Estimate(NamedTuple):
     pairs: int
     unit: str  # plural name of the examples: "sentence pairs"
     left_out: int
+    dev: int  # examples for evaluation
+    warnings: tuple[str, ...]
     batches: int  # of an epoch
     target_tokens: int  # of an epoch
     memory_bytes: int  # of the largest update of a process; on a CPU, of the whole process
@@ -55,7 +57,7 @@ def estimate(
     config = replace(config, train=divided(config.train, processes))
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
-        prepared = source.load(config, Path(name), progress).prepared
+        prepared, dev = source.load(config, Path(name), progress)
         sizes = sizes_of(prepared.tokenizer, config.model.family)
         state = fresh_state(config, prepared, device)
         plan = batches_of(prepared.examples, config.train)
@@ -73,6 +75,8 @@ def estimate(
             pairs=prepared.examples.count,
             unit=source.unit,
             left_out=sum(prepared.dropped),
+            dev=len(dev) if dev else 0,
+            warnings=short_run(prepared.examples, config.train),
             batches=len(plan),
             target_tokens=int(prepared.examples.lengths[1].sum()),
             memory_bytes=(PROCESS if device.type == "cpu" else 0)
