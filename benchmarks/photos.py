@@ -12,7 +12,9 @@ box by `model.image.weights=DEFAULT`). First it makes the models from which they
 runs (`STAGES`), means of the weights of models that began with the same one (`MEANS`; Wortsman et
 al. 2022), and captioners whose classifier of labels is fitted to their image network, which may be
 the mean of a fine-tuned one and that of ImageNet (`LABELLED`; photo_labels.py). At last the
-attention of `photos` is made sharper (`SHARPENED`). The same command continues an interrupted run.
+attention of `photos` is made sharper (`SHARPENED`), and its image network fit for int8 (`ROUNDED`;
+photo_rounding.py), in which `attn models pack` stores it. The same command continues an
+interrupted run.
 
 `score` runs `attn evaluate captions -s scores.attention=true` on each whole dev set, with the
 search settings that are saved with the model. `table` prints the same scores of `photos` as it was
@@ -101,6 +103,11 @@ SWAPPED = (
     *(*SPARSE, "train.ema=0.99", "train.lr=0.0007", "train.warmup=20", "train.schedule=linear"),
     *("train.epochs=0", "train.steps=420", "train.noun_swap=0.5"),
 )
+TUNED = (  # decoder and image network together
+    *(*LABELS, *TRANSFORMER, "train.optimiser=adam", "train.lr=0.0004", "train.warmup=40"),
+    *("train.encoder_from=1", "train.attention.peaked=0.05", "search.length_penalty=1.2"),
+)
+AGAIN = ("train.evaluate_every=400", "train.precision=bf16")
 STAGES = {
     "frozen": Stage(
         "show-attend-tell-soft-small",
@@ -187,11 +194,7 @@ STAGES = {
     ),
     "tuned": Stage(
         "peaked",
-        (
-            *(*LABELS, *TRANSFORMER, "train.optimiser=adam", "train.lr=0.0004", "train.warmup=40"),
-            *("train.encoder_from=1", "train.encoder_lr=0.0001", "train.attention.peaked=0.05"),
-            *("train.steps=2927", "train.evaluate_every=300", "search.length_penalty=1.2"),
-        ),
+        (*TUNED, "train.encoder_lr=0.0001", "train.steps=2927", "train.evaluate_every=300"),
     ),
     "praised-longer": Stage(
         "peaked",
@@ -210,6 +213,22 @@ STAGES = {
         ),
         views=True,
     ),
+    "tuned-again": Stage(
+        "adapted",
+        (*TUNED, *AGAIN, "train.encoder_lr=0.0002", "train.steps=3123"),
+    ),
+    "tuned-otherwise": Stage(
+        "adapted",
+        (*TUNED, *AGAIN, "train.encoder_lr=0.0003", "train.steps=1995", "train.seed=2"),
+    ),
+    "adapted-again": Stage(
+        "steadier",
+        (
+            *(*LABELS, *PRAISED, "train.self_critical_lr=0.0001", "train.steps=754"),
+            *("train.self_critical_likelihood=0.5", "train.attention.peaked=0.03"),
+            *("train.evaluate_every=200", "train.precision=bf16", "search.length_penalty=1.2"),
+        ),
+    ),
     "hard-named": Stage(
         "third",
         (
@@ -223,6 +242,7 @@ STAGES = {
 MEANS = {
     "averaged": Mean(("rewarded", "hard-rewarded"), (0.6, 0.4), 1.0),
     "mean": Mean(("softened", "named"), (1, 1), 0.2),
+    "tuned-mean": Mean(("tuned-again", "tuned-otherwise"), (1, 1), 1.2),
     "third": Mean(("rewarded-longer", "longer", "mean"), (1, 1, 1), 0.2),
     "together": Mean(("peaked", "praised-longer"), (1, 1), 1.2),
 }
@@ -230,9 +250,11 @@ LABELLED = {
     "labelled": Labelled("averaged", "averaged"),
     "refitted": Labelled("longer", "longer"),
     "steady": Labelled("together", "tuned", 0.6),
-    "photos-hard": Labelled("hard-named", "tuned", 0.6),
+    "steadier": Labelled("adapted", "tuned-mean", 0.7),
+    "photos-hard": Labelled("hard-named", "photos"),
 }
-SHARPENED = {"photos": ("adapted", 1.8)}  # by name: the model before, factor of the scores shown
+SHARPENED = {"sharp": ("adapted-again", 1.8)}  # by name: start, factor of the scores shown
+ROUNDED = {"photos": "sharp"}  # by name: start; its image network is made fit for int8
 
 
 def main() -> None:
@@ -277,6 +299,9 @@ def make(name: str, options: argparse.Namespace) -> None:
         start, factor = SHARPENED[name]
         make(start, options)
         sharpen(work / start, factor, work / name)
+    elif name in ROUNDED:
+        make(ROUNDED[name], options)
+        run("photo_rounding.py", "--work", work, "--start", work / ROUNDED[name], "-o", work / name)
     else:
         labelled = LABELLED[name]
         make(labelled.start, options)
@@ -371,10 +396,16 @@ def train(name: str, options: argparse.Namespace) -> None:
 
 def add_labels(labelled: Labelled, name: str, options: argparse.Namespace) -> None:
     """Write a captioner with a classifier of labels that is fitted to its image network."""
-    program, work = Path(__file__).parent / "photo_labels.py", options.work
+    work = options.work
     where = ["--data", options.data, "--work", work, "--start", work / labelled.start]
     where += ["--network", work / labelled.network, "--share", labelled.share, "-o", work / name]
-    subprocess.run([sys.executable, program, *map(str, where)], check=True)
+    run("photo_labels.py", *where)
+
+
+def run(program: str, *arguments: str | Path | float) -> None:
+    """Run another program of this folder."""
+    path = Path(__file__).parent / program
+    subprocess.run([sys.executable, path, *map(str, arguments)], check=True)
 
 
 @torch.no_grad()
