@@ -114,7 +114,7 @@ def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:
         weights = options.data / "cnn" / "mobilenet_edgetpu_uint8.npz"
         network, images = of_imagenet(weights, config), open_images(tar(options.work))
         classifier = read_classifier(weights)
-        means = (_mean(content(images, name), network, config) for name in wanted)
+        means = (_mean(network, pixels(images, name, config)) for name in wanted)
         found = [half(linear(mean, *classifier)[0]) for mean in means]
         np.savez(path, names=np.array(wanted), logits=np.stack(found))
     with np.load(path) as stored:
@@ -123,9 +123,14 @@ def frozen_logits(options: argparse.Namespace, config: ImageConfig) -> Tensor:
 
 
 @torch.inference_mode()
-def _mean(content: bytes, network: MobileNetEdgeTpu, config: ImageConfig) -> Tensor:
-    pixels = to_tensor(open_image(content, name="", least=config.size), config)[None]
-    return network(2 * pixels - 1).flatten(2).mean(2)
+def _mean(network: MobileNetEdgeTpu, image: Tensor) -> Tensor:
+    return network(image[None]).flatten(2).mean(2)
+
+
+def pixels(images: ImageIndex, name: str, config: ImageConfig) -> Tensor:
+    """Return an image (3, h, w) as the image network reads it."""
+    image = open_image(content(images, name), name=name, least=config.size)
+    return 2 * to_tensor(image, config) - 1
 
 
 def content(images: ImageIndex, name: str) -> bytes:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from photo_labels import content, names, tar
+from photo_labels import names, pixels, tar
 from torch import Tensor, nn
 
 from attncli.data.images.index import open_images
@@ -27,7 +27,6 @@ from models import bundle
 from models.config import ImageConfig
 from models.encoders.edgetpu import Convolution
 from models.encoders.image import ImageEncoder
-from models.images.opening import open_image, to_tensor
 from models.storage.precision import restored, stored_as
 
 IMAGES = 256
@@ -44,7 +43,7 @@ def main() -> None:
     encoder = captioner.model.encoder
     assert isinstance(encoder, ImageEncoder)
     images = training_images(options.work, encoder.config)
-    before, after = correct(encoder.body.eval(), 2 * images - 1)
+    before, after = correct(encoder.body.eval(), images)
     print(
         f"error of features, share of their variance: {before:.2%} rounded, {after:.2%} corrected"
     )
@@ -53,11 +52,10 @@ def main() -> None:
 
 
 def training_images(work: Path, config: ImageConfig) -> Tensor:
-    """Return IMAGES training images (N, 3, h, w), evenly spaced in their order."""
+    """Return IMAGES training images (N, 3, h, w), normalised, evenly spaced in their order."""
     every, images = names(work), open_images(tar(work))
     chosen = every[:: max(1, len(every) // IMAGES)][:IMAGES]
-    opened = (open_image(content(images, name), name=name, least=config.size) for name in chosen)
-    return torch.stack([to_tensor(image, config) for image in opened])
+    return torch.stack([pixels(images, name, config) for name in chosen])
 
 
 @torch.no_grad()

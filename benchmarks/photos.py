@@ -107,6 +107,10 @@ TUNED = (  # decoder and image network together
     *(*LABELS, *TRANSFORMER, "train.optimiser=adam", "train.lr=0.0004", "train.warmup=40"),
     *("train.encoder_from=1", "train.attention.peaked=0.05", "search.length_penalty=1.2"),
 )
+ADAPTED = (  # the decoder, to a frozen image network
+    *(*LABELS, *PRAISED, "train.self_critical_lr=0.0001", "train.self_critical_likelihood=0.5"),
+    *("train.attention.peaked=0.03", "search.length_penalty=1.2"),
+)
 AGAIN = ("train.evaluate_every=400", "train.precision=bf16")
 STAGES = {
     "frozen": Stage(
@@ -206,11 +210,7 @@ STAGES = {
     ),
     "adapted": Stage(
         "steady",
-        (
-            *(*LABELS, *PRAISED, "train.self_critical_lr=0.0001", "train.steps=870"),
-            *("train.self_critical_likelihood=0.5", "train.attention.peaked=0.03"),
-            "search.length_penalty=1.2",
-        ),
+        (*ADAPTED, "train.steps=870"),
         views=True,
     ),
     "tuned-again": Stage(
@@ -224,9 +224,8 @@ STAGES = {
     "adapted-again": Stage(
         "steadier",
         (
-            *(*LABELS, *PRAISED, "train.self_critical_lr=0.0001", "train.steps=754"),
-            *("train.self_critical_likelihood=0.5", "train.attention.peaked=0.03"),
-            *("train.evaluate_every=200", "train.precision=bf16", "search.length_penalty=1.2"),
+            *(*ADAPTED, "train.steps=754", "train.evaluate_every=200"),
+            "train.precision=bf16",
         ),
     ),
     "hard-named": Stage(

@@ -34,7 +34,9 @@ from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 
 Evaluate = Callable[[State], Scores]
-LONGER = "-s train.batch_tokens=512 -s train.evaluate_every=100 -s train.minutes=5"  # little data
+LONGER = (  # for little data
+    "-s train.batch_tokens=512 -s train.evaluate_every=100 -s train.epochs=0 -s train.minutes=5"
+)
 
 
 class Epoch(NamedTuple):
@@ -152,10 +154,10 @@ def short_run(examples: Examples, config: TrainConfig) -> tuple[str, ...]:
     """Return a warning if all epochs end within the warm-up, as those of little data do."""
     warmup = warm_up(config)
     least = config.epochs * examples.count // config.batch_tokens  # an example has a token or more
-    if config.steps or config.minutes or not config.epochs or least > warmup:
+    if not config.epochs or least > warmup:
         return ()
     updates = config.epochs * len(batches_of(examples.at(0), config))
-    if updates > warmup:
+    if updates > warmup or 0 < config.steps <= updates:
         return ()
     return (
         f"the run ends within its warm-up of {counted(warmup, 'update')}: "

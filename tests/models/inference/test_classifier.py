@@ -10,6 +10,7 @@ import pytest
 
 from models import load, load_classifier, load_translator
 from models.base.errors import DamagedError, InputError, ModelError
+from models.base.types import LabelProbability
 from models.inference.classifier import Classifier
 from models.storage.archive import extract_archive, write_archive
 from models.text.labels import LABELS, LabelTokenizer, read_tokenizer
@@ -63,15 +64,11 @@ def test_probabilities_and_weights_are_shares(classifier: Classifier) -> None:
 
 
 def test_spacing_and_typography_change_nothing(classifier: Classifier) -> None:
-    plain, odd = (
-        ["the dog's house", "the caf\u00e9"],
-        ["  the\u00a0dog\u2019s   house ", "the cafe\u0301"],
-    )
-    for one, other in zip(plain, odd, strict=True):
-        assert (
-            classifier.classify([one], nbest=3)[0].labels
-            == classifier.classify([other], nbest=3)[0].labels
-        )
+    def labels(text: str) -> tuple[LabelProbability, ...]:
+        return classifier.classify([text], nbest=3)[0].labels
+
+    assert labels("the dog's house") == labels("  the\u00a0dog\u2019s   house ")
+    assert labels("the caf\u00e9") == labels("the cafe\u0301")
 
 
 def test_memory_is_constant_on_an_endless_stream(classifier: Classifier) -> None:

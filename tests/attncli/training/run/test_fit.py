@@ -171,7 +171,8 @@ def test_epochs_within_the_warm_up_are_warned_of(fresh: Fresh) -> None:
     )
     assert text.endswith(LONGER) and overridden(RunConfig(), LONGER.replace("-s ", "").split())
     assert warnings(warmup=updates) and not warnings(warmup=updates - 1)
-    for limit in ({"minutes": 1}, {"steps": 9}, {"epochs": 0}, {"epochs": 10**9}):
+    assert warnings(steps=updates + 1) and warnings(minutes=1)
+    for limit in ({"steps": updates}, {"epochs": 0}, {"epochs": 10**9}):
         assert warnings(**limit) == ()
 
 
