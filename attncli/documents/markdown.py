@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 FRONT_MATTER = re.compile(
     r"\ufeff?(---|\+\+\+)[ \t]*(?:\r\n|\n|\r).*?^(?:\1|\.\.\.)[ \t]*$", re.S | re.M
 )
-SPECIAL = re.compile(r"[`*$~|\[\]]|\\(?=[!-/:-@\[-`{-~])|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")
+SPECIAL = re.compile(
+    r"[`*$~|\[\]]|\\(?=[!-/:-@\[-`{-~])|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)|&(?=#?\w+;)"
+)
 FIRST = r"[-+*#=|~`]|&[gl]t;|\d+[.)]$|!!!"  # words that have a meaning at the start of a line
 KEPT = {"fence": "code blocks", "code_block": "code blocks", "front": "front matter"}
 

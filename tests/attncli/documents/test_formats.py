@@ -104,6 +104,7 @@ def test_notes_styles_speakers_and_times_of_vtt_stay() -> None:
         ("a<br>b <kbd>Ctrl</kbd>", "A<br>B <kbd>Ctrl</kbd>"),
         ("<div>\n<b>a</b> b\n</div>", "<div>\n<b>A</b> B\n</div>"),
         ("a\\*b", "A\\*B"),
+        ("a &amp;lt; b &amp; c", "A \\&LT; B & C"),
         ("---\ntitle: a\n---\nb", "---\ntitle: a\n---\nB"),
         ("```\na\n```\n\n    b\n", "```\na\n```\n\n    b\n"),
         ("$$\na = b\n$$\n\na[^1]\n", "$$\na = b\n$$\n\nA[^1]\n"),
