@@ -7,16 +7,20 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, overload
 
+from attncli.data.lines import Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
 from attncli.tasks.align.pairs import drawn
+from attncli.tasks.translate.alignment import joined
+from attncli.tasks.translate.line_plans import EVERYDAY, ROWS, LineOptions
+from attncli.tasks.translate.lines import translate_lines
 from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations, head_weights
 from models.base.errors import InputError
-from models.base.types import Translation
+from models.base.types import EMPTY, Translation
 from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.translator import Translator as TextModel
 
@@ -49,19 +53,21 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
     """
 
     model: Translator
+    parts: tuple[Translation, ...]  # what was translated: one for each part of the text
 
     @cached_property
     def alignment(self) -> Alignment:
         """Words of both sides, links, and weights (J, I) of each word on each source word."""
-        [found] = align_translations(self.model, [self], config=self.model.word_alignment)
-        return found
+        return joined(align_translations(self.model, self.parts, config=self.model.word_alignment))
 
     @cached_property
     def aligned_pair(self) -> AlignedPair:
-        """The alignment with the weights of every layer and head, for the writers of pictures."""
-        [heads] = head_weights(self.model, [self], config=self.model.word_alignment)
-        weights = None if heads is None else heads.numpy()
-        return drawn(PairLine(1, self.source, self.text), self.alignment, heads=weights)
+        """The alignment for the writers of pictures; of one part, with the weights of each head."""
+        weights = None
+        if len(self.parts) == 1:
+            [weights] = head_weights(self.model, self.parts, config=self.model.word_alignment)
+        heads = None if weights is None else weights.numpy()
+        return drawn(PairLine(1, self.source, self.text), self.alignment, heads=heads)
 
 
 class AlignedText(DrawnPair, Alignment):
@@ -84,6 +90,7 @@ class Translator(TextModel):
         to: str | list[str] = ...,
         source: str | list[str] = ...,
         search: SearchConfig | None = ...,
+        verbatim: bool = ...,
         max_batch_tokens: int = ...,
     ) -> TranslatedText: ...
 
@@ -95,6 +102,7 @@ class Translator(TextModel):
         to: str | list[str] = ...,
         source: str | list[str] = ...,
         search: SearchConfig | None = ...,
+        verbatim: bool = ...,
         max_batch_tokens: int = ...,
     ) -> list[TranslatedText]: ...
 
@@ -105,23 +113,50 @@ class Translator(TextModel):
         to: str | Sequence[str] = "",
         source: str | Sequence[str] = "",
         search: SearchConfig | None = None,
+        verbatim: bool = False,
         max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> TranslatedText | list[TranslatedText]:
         """Translate a text, or many: one in, one out; a list in, a list out.
 
         to: target language of a multilingual model, or one for each text. source: language of the
         texts, or one for each; a direction without training data then goes through a third
-        language. search: settings; the default is `self.search`. Raises ModelError for a text that
-        is longer than the model takes.
+        language. search: settings; the default is `self.search`. Texts are prepared as `attn
+        translate` prepares lines, and long ones are translated in parts; verbatim=True gives them
+        to the model as they are. Raises ModelError for a direction that the model does not have,
+        and for a row of several inputs that is longer than the model takes.
         """
         check_search(search)
         for languages in (to, source):
             as_list(languages, "language")
-        found = super().translate(
-            as_list(texts), to=to, source=source, search=search, max_batch_tokens=max_batch_tokens
-        )
-        results = [self._result(translation) for translation in found]
+        found = as_list(texts)
+        directions = self.checked_directions(len(found), to, source)
+        model = self.with_search(search) if search else self
+        options = ROWS if self.inputs else replace(EVERYDAY, everyday=not verbatim)
+        results = model._translated_lines(found, directions, options, max_batch_tokens)
         return results[0] if isinstance(texts, str) else results
+
+    def _translated_lines(
+        self,
+        texts: list[str],
+        directions: list[tuple[str, str]],
+        options: LineOptions,
+        max_batch_tokens: int,
+    ) -> list[TranslatedText]:
+        """Translate texts with source and target languages; those of each target together."""
+        numbered = list(enumerate(zip(texts, directions, strict=True), 1))
+        starts = {n: source or self.source_language for n, (_, (source, _)) in numbered}
+        results: dict[int, TranslatedText] = {}
+        for to in dict.fromkeys(target for _, target in directions):
+            model = self.for_direction(to, self.source_language)
+            [outcomes] = translate_lines(
+                [[Line(n, text) for n, (text, (_, target)) in numbered if target == to]],
+                model,
+                options=options,
+                max_batch_tokens=max_batch_tokens,
+                languages=lambda lines: [starts[line.number] for line in lines],
+            )
+            results |= {outcome.line.number: model._result(outcome) for outcome in outcomes}
+        return [results[n] for n, _ in numbered]
 
     def align(
         self, source: str | Iterable[str], target: str | Iterable[str], *, to: str = ""
@@ -143,7 +178,12 @@ class Translator(TextModel):
         """The alignment settings of the model, with words as units."""
         return replace(self.alignment, units="word")
 
-    def _result(self, translation: Translation) -> TranslatedText:
-        result = TranslatedText._make(translation)
+    def _result(self, outcome: TranslatedLine) -> TranslatedText:
+        """Return the outcome of a text as a result; raise InputError for one that is refused."""
+        if outcome.translation is None:
+            raise InputError(outcome.note.replace("line", "text", 1))
+        result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
+        best = tuple(one._replace(hypotheses=one.hypotheses[:1]) for one in outcome.parts)
+        result.parts = best or (Translation(result.source, (EMPTY,), self.to),)
         return result

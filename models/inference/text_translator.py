@@ -185,14 +185,7 @@ class TextTranslator(TrainedModel):
         source languages may be recognised ones.
         """
         texts = list(texts)
-        for languages, side in ((to, "target"), (source, "source")):
-            if not isinstance(languages, str) and len(languages) != len(texts):
-                found = f"{len(languages)} {side} languages for {len(texts)} texts"
-                raise InputError(found, "one for each")
-        targets = [to] * len(texts) if isinstance(to, str) else to
-        sources = [source] * len(texts) if isinstance(source, str) else source
-        for target, start in {*zip(targets, sources, strict=True)}:
-            check_direction(self.tokenizer_config, target or self.to, start)
+        self.checked_directions(len(texts), to, source)
         return list(
             self.stream(
                 texts,
@@ -203,6 +196,24 @@ class TextTranslator(TrainedModel):
                 window=max(1, len(texts)),
             )
         )
+
+    def checked_directions(
+        self, count: int, to: str | Sequence[str], source: str | Sequence[str]
+    ) -> list[tuple[str, str]]:
+        """Return source and target language of each of `count` texts, "" where none is given.
+
+        Raises ModelError for a direction that the model does not have, and for another count.
+        """
+        for languages, side in ((to, "target"), (source, "source")):
+            if not isinstance(languages, str) and len(languages) != count:
+                found = f"{len(languages)} {side} languages for {count} texts"
+                raise InputError(found, "one for each")
+        targets = [to] * count if isinstance(to, str) else to
+        sources = [source] * count if isinstance(source, str) else source
+        directions = list(zip(sources, targets, strict=True))
+        for start, target in {*directions}:
+            check_direction(self.tokenizer_config, target or self.to, start)
+        return directions
 
     def stream(
         self,

@@ -58,29 +58,40 @@ def _aligned(
 
 
 def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: str) -> AlignedPair:
-    """Join the alignments of the parts of a hypothesis; there are no links between parts."""
+    """Return the alignment of a hypothesis. parts: with the weights of every head, or None."""
+    whole = joined([alignment for alignment, _ in parts])
+    heads = parts[0][1] if len(parts) == 1 else None
+    return AlignedPair(
+        outcome.line.number,
+        whole.source,
+        whole.target,
+        (Panel(name, whole.links, whole.weights.numpy(), heads),),
+        whole.score,
+        whole.note,
+        inputs=whole.inputs,
+        cells=None if whole.cells is None else whole.cells.numpy(),
+    )
+
+
+def joined(parts: Sequence[Alignment]) -> Alignment:
+    """Join the alignments of the parts of a text; there are no links between parts.
+
+    A row of several inputs has one part.
+    """
     import torch
 
     source: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
     links = set()
-    for alignment, _ in parts:
-        links |= {(i + len(source), j + len(target)) for i, j in alignment.links}
-        source, target = source + alignment.source, target + alignment.target
-    score = sum(alignment.score for alignment, _ in parts) / len(parts)
-    note = "; ".join(alignment.note for alignment, _ in parts if alignment.note)
-    weights = torch.block_diag(*(alignment.weights for alignment, _ in parts)).numpy()
-    heads = parts[0][1] if len(parts) == 1 else None
-    panel = Panel(name, frozenset(links), weights, heads)
-    first = parts[0][0]  # a row of several inputs has one part
-    cells = None if first.cells is None else first.cells.numpy()
-    return AlignedPair(
-        outcome.line.number,
-        source,
-        target,
-        (panel,),
-        score,
-        note,
-        inputs=first.inputs,
-        cells=cells,
+    for part in parts:
+        links |= {(i + len(source), j + len(target)) for i, j in part.links}
+        source, target = source + part.source, target + part.target
+    return parts[0]._replace(
+        source=source,
+        target=target,
+        weights=torch.block_diag(*(part.weights for part in parts)),
+        links=frozenset(links),
+        score=sum(part.score for part in parts) / len(parts),
+        null=torch.cat([part.null for part in parts]),
+        note="; ".join(part.note for part in parts if part.note),
     )
