@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import models
 from attncli.tasks.table import TASKS
 from models.base.errors import InputError
+from models.base.registry import source_name
 from models.catalogue.installed import find_model
-from models.storage.settings import task_of
+from models.storage.settings import family_of, read_settings, task_of
 
 if TYPE_CHECKING:
     from attncli.interface.captioner import Captioner
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
 def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier:
     """Open a trained model, given by its folder or its name (`attn models` lists the names).
 
-    Return a Translator, Captioner or Classifier, as the model requires; for a task whose row in
-    attncli.tasks.table names no class, the model that `models.load` returns. device: cpu, cuda, mps
-    or auto. Raises NotFoundError if there is no such model, and DamagedError if it cannot be read.
+    Return a Translator, Captioner or Classifier, as the model requires; for rows of several inputs,
+    and for a task whose row in attncli.tasks.table names no class, the model that `models.load`
+    returns. device: cpu, cuda, mps or auto. Raises NotFoundError if there is no such model, and
+    DamagedError if it cannot be read.
     """
     if not isinstance(model, (str, Path)):
         raise InputError(f"a model of type {type(model).__name__}", "its name or its folder")
     path = find_model(model)
     task = TASKS.get(task_of(path))
-    read: Any = resolve_name(task.loaded).read if task and task.loaded else models.load
+    shown: Any = resolve_name(task.loaded) if task and task.loaded else None
+    known = shown and shown.source == source_name(family_of(read_settings(path)))
+    read: Any = shown.read if known else models.load
     return read(path, device=device)

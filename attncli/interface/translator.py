@@ -15,7 +15,7 @@ from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
 from attncli.tasks.align.pairs import drawn
 from attncli.tasks.translate.alignment import joined
-from attncli.tasks.translate.line_plans import EVERYDAY, ROWS, LineOptions
+from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations, head_weights
@@ -122,8 +122,7 @@ class Translator(TextModel):
         texts, or one for each; a direction without training data then goes through a third
         language. search: settings; the default is `self.search`. Texts are prepared as `attn
         translate` prepares lines, and long ones are translated in parts; verbatim=True gives them
-        to the model as they are. Raises ModelError for a direction that the model does not have,
-        and for a row of several inputs that is longer than the model takes.
+        to the model as they are. Raises ModelError for a direction that the model does not have.
         """
         check_search(search)
         for languages in (to, source):
@@ -131,7 +130,7 @@ class Translator(TextModel):
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
         model = self.with_search(search) if search else self
-        options = ROWS if self.inputs else replace(EVERYDAY, everyday=not verbatim)
+        options = replace(EVERYDAY, everyday=not verbatim)
         results = model._translated_lines(found, directions, options, max_batch_tokens)
         return results[0] if isinstance(texts, str) else results
 
@@ -179,9 +178,7 @@ class Translator(TextModel):
         return replace(self.alignment, units="word")
 
     def _result(self, outcome: TranslatedLine) -> TranslatedText:
-        """Return the outcome of a text as a result; raise InputError for one that is refused."""
-        if outcome.translation is None:
-            raise InputError(outcome.note.replace("line", "text", 1))
+        assert outcome.translation  # long texts are split, not refused
         result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
         best = tuple(one._replace(hypotheses=one.hypotheses[:1]) for one in outcome.parts)

@@ -8,10 +8,12 @@ import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from attncli import load
 from attncli.tasks.translate.training.row_images import row_images
 from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.settings.config import RunConfig
@@ -129,6 +131,9 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
         translator.translate([f"{source}\t{draft}"])[0].text for _, source, draft, _ in rows
     ]
     assert found == [["", *expected], expected]
+    shown: Any = load(of_texts / "run")
+    texts = [f"{source}\t{draft}" for _, source, draft, _ in rows]
+    assert [one.text for one in shown.translate(texts)] == expected
     assert len({*expected}) > 1
 
 
