@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import models
 from attncli.tasks.table import TASKS
 from models.base.errors import InputError
-from models.base.registry import source_name
 from models.catalogue.installed import find_model
-from models.storage.settings import family_of, read_settings, task_of
+from models.sources import find_source, source_of
+from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:
     from attncli.interface.captioner import Captioner
@@ -34,8 +34,8 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | 
     if not isinstance(model, (str, Path)):
         raise InputError(f"a model of type {type(model).__name__}", "its name or its folder")
     path = find_model(model)
-    task = TASKS.get(task_of(path))
+    source = source_of(family_of(read_settings(path)))
+    task = TASKS.get(source.task)
     shown: Any = resolve_name(task.loaded) if task and task.loaded else None
-    known = shown and shown.source == source_name(family_of(read_settings(path)))
-    read: Any = shown.read if known else models.load
+    read: Any = shown.read if shown and find_source(shown.source) is source else models.load
     return read(path, device=device)

@@ -13,12 +13,12 @@ from attncli.data.text.corpus import PairLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
-from attncli.tasks.align.pairs import drawn
+from attncli.tasks.align.pairs import Aligner, drawn, every_head
 from attncli.tasks.translate.alignment import joined
 from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from attncli.terminal.screen import current_screen
-from models.alignment import Alignment, align, align_translations, head_weights
+from models.alignment import Alignment, align, align_translations
 from models.base.errors import InputError
 from models.base.types import EMPTY, Translation
 from models.config import MAX_BATCH_TOKENS, SearchConfig
@@ -63,10 +63,9 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
     @cached_property
     def aligned_pair(self) -> AlignedPair:
         """The alignment for the writers of pictures; of one part, with the weights of each head."""
-        weights = None
-        if len(self.parts) == 1:
-            [weights] = head_weights(self.model, self.parts, config=self.model.word_alignment)
-        heads = None if weights is None else weights.numpy()
+        one = len(self.parts) == 1
+        aligner = Aligner(self.model, self.model.word_alignment, heads=one)
+        heads = every_head(aligner, self.parts)[0]
         return drawn(PairLine(1, self.source, self.text), self.alignment, heads=heads)
 
 
@@ -181,6 +180,5 @@ class Translator(TextModel):
         assert outcome.translation  # long texts are split, not refused
         result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
-        best = tuple(one._replace(hypotheses=one.hypotheses[:1]) for one in outcome.parts)
-        result.parts = best or (Translation(result.source, (EMPTY,), self.to),)
+        result.parts = outcome.parts or (Translation(result.source, (EMPTY,), self.to),)
         return result
