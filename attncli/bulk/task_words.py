@@ -26,7 +26,7 @@ from models.storage.settings import read_settings
 NOT_IN_SETTINGS = ("model", "reverse_model", "device", "threads")  # in other fields of BulkJob
 NOT_IN_BULK = (  # parameters of commands
     *("text", "images", "files", "input", "output", "recursive", "column", "field", "sidecar"),
-    *("align", "show", "picture", "hypotheses", "server"),
+    *("align", "show", "picture", "hypotheses"),
 )
 
 

@@ -19,7 +19,7 @@ SECTIONS = {  # section: names of options
     "Attention": "align show picture attention",
     "Scores": "confidence by-length plot",
     "Variants": "grid seeds best",
-    "Computation": "server precision processes device threads",
+    "Computation": "precision processes device threads",
 }
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}

@@ -43,7 +43,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
     (r"^attn models compare ", "--help"),
-    (r"^attn serve|--server ", "--help"),  # tests/attncli/serve runs them
+    (r"^attn serve", "--help"),  # tests/attncli/serve runs them
     (r"^attn models export .*--to onnx", "--help"),  # tests/models/onnx runs it
     (r"^python ", "--help"),
 )

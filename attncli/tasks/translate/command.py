@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,6 @@ import typer
 from attncli.data.streams import check_output
 from attncli.data.text.tables import read_glossary
 from attncli.jobs.loading import OpenOptions, row_inputs
-from attncli.jobs.remote import KEY, RemoteTranslator, check_address
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.pictures import check_drawing, check_shown
@@ -79,14 +77,6 @@ From = Annotated[
         "lines that are in the target language.",
     ),
 ]
-Server = Annotated[
-    str,
-    typer.Option(
-        metavar="URL",
-        envvar="ATTN_SERVER",
-        help="Translate by a running `attn serve`, or by LibreTranslate.",
-    ),
-]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 Set = Annotated[list[str] | None, SetOption(TranslateTables, example="search.length_penalty=0.6")]
 
@@ -111,7 +101,6 @@ def translate(
     align: Align = False,
     show: Show = False,
     picture: PictureFile = None,
-    server: Server = "",
     precision: Computed = "auto",
     device: Device = "auto",
     threads: Threads = 0,
@@ -149,17 +138,6 @@ def translate(
         several = tables.search.nbest > 1
         unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}
         refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
-    if server and not model:
-        unfit = shown | {"scores": scores, "keep-tags": keep_tags, "set": bool(set)}
-        limits = {"glossary": glossary, "beam": beam, "nbest": nbest}
-        unfit |= {name: given is not None for name, given in limits.items()}
-        refuse_given(unfit, "is not for --server")
-        remote = remote_translator(server, source or AUTO, to, html=choice is not None)
-        with open_source(text, input) as stream:
-            read = read_input(stream, choice, input) if choice else stream
-            writer = line_writer(RowLayout(format), drawing)
-            complete = write_translations(remote.lines, read, output, writer, console)
-        raise typer.Exit(not complete)
     options = translate_options(given, source, to=to, device=device, threads=threads)
     work = TranslateWork(
         model, options, tables, precision, verbatim=verbatim, keep_tags=keep_tags, glossary=terms
@@ -178,14 +156,6 @@ def translate(
     if languages and languages.summary:
         console.say(languages.summary)
     raise typer.Exit(not complete)
-
-
-def remote_translator(url: str, source: str, to: str, *, html: bool) -> RemoteTranslator:
-    """Return the translator of a server; raise an error without a language or a valid address."""
-    if not to:
-        raise typer.BadParameter("needs --to LANGUAGE", param_hint="'--server'")
-    check_address(url)
-    return RemoteTranslator(url, source, to, os.environ.get(KEY, ""), html)
 
 
 def translate_options(
