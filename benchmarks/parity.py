@@ -1,6 +1,6 @@
 """Largest absolute difference between members of this program and public implementations.
 
-    pip install captum entmax onnx x-transformers
+    pip install captum entmax x-transformers
     python benchmarks/parity.py
 
 The inputs are random numbers of a fixed seed, in fp32. A row whose package is not installed is left
@@ -137,18 +137,6 @@ def rotary() -> tuple[Tensor, Tensor]:
     return own, torch.cat(turned.unbind(-1), -1)
 
 
-def rotary_of_onnx() -> tuple[Tensor, Tensor]:
-    """Turn queries by the operator of ONNX, which pairs features as this program does."""
-    from onnx.reference.ops.op_rotary_embedding import rotary_embedding
-
-    query = torch.randn(2, HEADS, 9, SIZE // HEADS)
-    own = Rotary(ModelConfig(embedding=SIZE, heads=HEADS)).turned(query, 0)
-    half = SIZE // HEADS // 2
-    angles = np.arange(9)[:, None] * 10_000.0 ** (-np.arange(half) / half)
-    caches = (np.stack([part.astype("float32")] * 2) for part in (np.cos(angles), np.sin(angles)))
-    return own, torch.from_numpy(rotary_embedding(query.numpy(), *caches))
-
-
 def alibi() -> tuple[Tensor, Tensor]:
     """Compute the penalty on the distance."""
     from x_transformers.x_transformers import AlibiPositionalBias
@@ -208,7 +196,6 @@ ROWS = (
     Row("sparsemax", "entmax", "entmax.sparsemax", lambda: normalised(Sparsemax(), "sparsemax")),
     Row("entmax15", "entmax", "entmax.entmax15", lambda: normalised(Entmax15(), "entmax15")),
     Row("rotary", "x_transformers", "x_transformers RotaryEmbedding", rotary),
-    Row("rotary", "onnx", "onnx.reference RotaryEmbedding", rotary_of_onnx),
     Row("alibi", "x_transformers", "x_transformers AlibiPositionalBias", alibi),
     Row("gradient times input", "captum", "captum InputXGradient", gradient),
     Row("integrated gradients", "captum", "captum IntegratedGradients", integrated),

@@ -32,7 +32,6 @@ ROOMS = [  # each may import those above it in this list
     "models.inference.ctranslate2",
     "models.alignment",
     "models.explain",
-    "models.onnx",
     "models",
     "attncli.version",
     "attncli.tasks.table",
@@ -72,8 +71,6 @@ ROOMS = [  # each may import those above it in this list
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}
 MOST_FILES = 15  # of a folder, but for those that hold the variants of an axis
 VARIANTS = {"models/attention"}
-PROGRAMS = "models.onnx.examples."  # written beside an exported model
-SILENCES = {"models.onnx.trace"}  # turns off the messages of other packages
 NAMELESS = {"attncli"}  # holds the version and load: anyone may ask for the version
 
 
@@ -175,9 +172,7 @@ def test_the_library_neither_talks_nor_exits() -> None:
     found = [
         f"{module}: {name}"
         for module in library
-        if not module.startswith(PROGRAMS)
         for name in sorted(names_in(module) & (SPEECH | LOUD))
-        if not (module in SILENCES and name == "logging")
     ]
     assert found == []
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated, Literal
 
 import typer
@@ -22,11 +21,7 @@ from models.inference.ctranslate2.engines import ComputePrecision
 from models.storage.about import About
 from models.storage.settings import WeightPrecision
 
-Program = Literal["ctranslate2", "onnx"]
-EXPORTERS: dict[Program, str] = {  # functions that write a bundle into a new folder
-    "ctranslate2": "models.inference.ctranslate2.export:export",
-    "onnx": "models.onnx.export:export",
-}
+Program = Literal["ctranslate2"]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
 Target = Annotated[
     Path,
@@ -99,23 +94,20 @@ def export(
     model: Model,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder to write.")],
     *,
-    to: Annotated[Program, typer.Option(help="Program that will run the model.")],
-    precision: Annotated[
-        ComputePrecision, typer.Option(help="Precision of the weights; int8 for ctranslate2 only.")
-    ] = "fp32",
+    to: Annotated[Program, typer.Option(help="Program that will run the model.")] = "ctranslate2",
+    precision: Annotated[ComputePrecision, typer.Option(help="Precision of the weights.")] = "fp32",
 ) -> None:
     """Write a model for another program.
 
-    ctranslate2 takes text Transformers; onnx every translator, captioner and classifier, with the
-    attention weights as an output (extra: pip install 'attn[onnx]'). The folder has the model, the
-    SentencePiece model of its tokens, and the model card; for onnx also a Python program that runs
-    it. docs/export.md describes both.
+    CTranslate2 runs text Transformers. The folder has the model, the SentencePiece model of its
+    tokens, and the model card. See docs/export.md.
 
     Example:
       attn models export everyday everyday-ct2 --to ctranslate2 --precision int8
-      attn models export photos photos-onnx --to onnx
     """
-    resolve_name(EXPORTERS[to])(find_model(model), folder, precision)
+    from models.inference.ctranslate2.export import export as write  # imports torch
+
+    write(find_model(model), folder, precision)
     console.say(f"wrote {folder}, a model for {to}")
 
 

@@ -23,7 +23,6 @@ class Source:
     ability: ClassVar[str]  # for messages: "translates texts"
     runner: ClassVar[str]  # module:Class, built from (bundle, device) or by `read(folder)`
     shared_weights: ClassVar[str] = ""  # prefix of weights that models may share; empty: none
-    graph_inputs: ClassVar[str] = ""  # module:Class, inputs of ONNX graphs; empty: no export
     ensemble: ClassVar[str] = ""  # module:Class, built from several runners; empty: there is none
     has_columns: ClassVar[bool] = False  # True if a line of input is a row of several columns
     unused_settings: ClassVar[tuple[str, ...]] = ()  # of search and tokenizer, without effect

@@ -15,7 +15,6 @@ class ImageSource(Source):
     task = "caption"
     ability = "captions images"
     runner = "models.inference.captioner:Captioner"
-    graph_inputs = "models.onnx.inputs:Pixels"
     shared_weights = "encoder.body."
     ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
     unused_settings = (

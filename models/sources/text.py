@@ -14,6 +14,5 @@ class TextSource(Source):
     task = "translate"
     ability = "translates texts"
     runner = "models.inference.translator:Translator"
-    graph_inputs = "models.onnx.inputs:TokenIds"
     ensemble = "models.inference.translator:EnsembleTranslator"
     unused_settings = ("search.max_caption",)

@@ -44,11 +44,10 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
     (r"^attn models compare ", "--help"),
     (r"^attn serve", "--help"),  # tests/attncli/serve runs them
-    (r"^attn models export .*--to onnx", "--help"),  # tests/models/onnx runs it
     (r"^python ", "--help"),
 )
 CLUSTERS = ("ray",)  # packages that an example needs
-EXTRAS = {"onnx": ("onnxscript", "onnxruntime"), **{name: (name,) for name in CLUSTERS}}
+EXTRAS = {name: (name,) for name in CLUSTERS}
 COMMAND = re.compile(r"^(?:    |\$ )?(?:attn|python|pip|make) .*", re.M)
 
 
@@ -70,7 +69,6 @@ EXAMPLES = [
     Line(page.name, text, needs)
     for page in SEPARATE
     for needs, text in blocks(page, "python")
-    if needs != "onnx"  # tests/models/onnx/test_export.py
 ]
 TABLES = [(page.name, text) for page in PAGES for _, text in blocks(page, "toml")]
 

@@ -20,7 +20,6 @@ from models.families.encoder_decoder import EncoderDecoder
 from models.images.labels import LABELS, TOKENS, ImageLabels, nouns
 from models.inference.captioner import Captioner
 from models.inference.search.beam import search
-from models.onnx.export import inputs_of
 from models.text.tokenizer import PAD, Tokenizer
 from tests.models.small import VOCABULARY, add_noise, pairs, small_config, steps
 
@@ -165,8 +164,3 @@ def test_a_bundle_keeps_labels_and_their_nouns(tmp_path: Path, tiny_tokenizer: T
     [caption] = captioner.caption([torch.rand(1, FEATURES, generator=random)], attention=True)
     assert caption.attention is not None and caption.attention.copied is not None
     assert len(caption.attention.copied) == len(caption.attention.words)
-
-
-def test_a_model_that_copies_is_not_exported() -> None:
-    with pytest.raises(ModelError, match="labels"):
-        inputs_of(model())

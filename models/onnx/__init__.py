@@ -1,1 +1,0 @@
-"""Models as ONNX graphs for other programs."""

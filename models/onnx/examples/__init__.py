@@ -1,1 +1,0 @@
-"""Programs that are written beside the graphs of a model. They import nothing of attn."""
