@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS := -n auto --maxprocesses 8 --dist loadfile  # a process for each core
 
-.PHONY: help install install-checked demo test test-all check wheel format torture bench clean
+.PHONY: help install demo test test-all check wheel format torture bench clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,14 +17,6 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 install: $(READY)  ## Install attn and its tools into .venv
-
-install-checked:  ## Install into .venv only files whose SHA-256 stands in hashes.txt
-	$(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check \
-	  --require-hashes --no-deps -r hashes.txt
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check \
-	  --no-deps --no-build-isolation -e .
-	touch $(READY)
 
 demo: $(READY) box  ## Use the models in the box, then train one on embedded data for a minute
 	$(RUN)/attn train -o runs/demo
