@@ -78,7 +78,6 @@ def main() -> None:
     parser.add_argument("-m", "--model", default="everyday")
     parser.add_argument("--limit", type=int, default=0, help="sources per direction (0: all)")
     parser.add_argument("--longer", action="store_true", help="score the longer sentences instead")
-    parser.add_argument("--mbr", default="", help="the setting search.mbr of `attn translate`")
     parser.add_argument("--directions", nargs="*", default=[], help="such as en-de; default: all")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -251,7 +250,6 @@ def translate(
     source.write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
     command = [sys.executable, "-m", "attncli", "translate", "-q", "-m", options.model]
     command += ["--from", first, "--to", second, "-i", str(source), "-o", str(output)]
-    command += ["-s", f"search.mbr={options.mbr}"] if options.mbr else []
     subprocess.run(command, check=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     text: str = output.read_text("utf-8")
     return text.split("\n")[:-1]

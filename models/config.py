@@ -26,8 +26,6 @@ NO_COPY = "none"
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
-NO_UTILITY = "none"
-UTILITIES = ("chrf", "bleu")  # see models/inference/search/utilities.py
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 
 
@@ -296,15 +294,6 @@ class SearchConfig:
         at_most=1,
     )
     seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
-    mbr: str = option(
-        NO_UTILITY,
-        "minimum Bayes risk: of several candidates, choose the output that is most similar to the "
-        "others by chrf or bleu (none: the most probable)",
-        choices=(NO_UTILITY, *UTILITIES),
-    )
-    candidates: int = option(
-        20, "mbr: number of candidates; the beam is at least as wide", least=1, at_most=1000
-    )
     max_ratio: float = option(
         2.0, "factor of the length limit, in tokens: max_ratio times source length plus max_extra"
     )

@@ -12,7 +12,7 @@ import typer
 from attncli.options.settings import GivenSettings, read_settings
 from models.base.errors import ConfigurationError
 from models.base.settings import option
-from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS, NO_UTILITY, ReadMode, SearchConfig
+from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS, ReadMode, SearchConfig
 
 T = TypeVar("T")
 MODEL = "ATTN_MODEL"
@@ -76,13 +76,7 @@ def check_search(search: SearchConfig) -> None:
             f"search.temperature, top_k or top_p with search.method={search.method}",
             "search.method=sample",
         )
-    if search.mbr != NO_UTILITY and search.method == "greedy":
-        raise ConfigurationError(
-            f"search.mbr={search.mbr} with search.method=greedy, which has one candidate",
-            "search.method=beam or sample",
-        )
-    beam = search.beam if search.mbr == NO_UTILITY else max(search.beam, search.candidates)
-    kept = {"beam": beam, "greedy": 1}.get(search.method, search.nbest)
+    kept = {"beam": search.beam, "greedy": 1}.get(search.method, search.nbest)
     if search.nbest > kept:
         wanted = f"--beam {search.nbest}" if search.method == "beam" else "search.method=beam"
         raise typer.BadParameter(

@@ -25,6 +25,7 @@ EXPECTED = "half of the sentences or images are read by expectation, as in Xu et
 MOMENTS = "Adam has the decays 0.9 and 0.98 of Vaswani et al. 2017"
 ALIGNER = "the alignment layer of attn align train learns from word links"
 ATTENTIONS = ("attention", "self_attention")
+RISK = "outputs are the most probable ones, without minimum Bayes risk"
 MIX = "training chooses expectation or sample for a whole sentence or image, as in Xu et al. 2015"
 SAMPLES = "hard attention samples from its weights"
 SEED = "search.seed seeds the samples of hard attention"
@@ -79,9 +80,9 @@ REMOVED = {  # by place, as in search.beam; a table of a list has the place of t
         False, "a lexical shortlist made only torch's search faster, by 10 to 21 %"
     ),
     "search.views": RemovedSetting(1, "several views of an image gained nothing on unseen images"),
-    "search.mbr_scale": RemovedSetting(
-        0.5, "candidates of a beam have the square roots of their probabilities as weights"
-    ),
+    "search.mbr": RemovedSetting("none", RISK),
+    "search.mbr_scale": RemovedSetting(0.5, RISK),
+    "search.candidates": RemovedSetting(20, RISK),
     "train.accumulate": RemovedSetting(
         1, "train.shards computes an update in parts; multiply train.batch_tokens instead"
     ),

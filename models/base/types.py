@@ -133,7 +133,7 @@ class Hypothesis(NamedTuple):
     """One output with its scores."""
 
     text: str
-    score: float  # log-probability over length penalty; with mbr expected similarity; sorted by it
+    score: float  # log-probability over length penalty; sorted by it
     log_prob: float  # natural logarithm, end mark included
     tokens: tuple[str, ...]
     ids: tuple[int, ...]

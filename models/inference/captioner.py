@@ -22,7 +22,6 @@ from models.inference.parts import in_parts
 from models.inference.search.batching import pad, teacher_forcing_batch, windows
 from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
-from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TorchModel
 from models.text.tokenizer import END, SPACE
 
@@ -169,8 +168,8 @@ class Captioner(TorchModel):
         self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         """Return the captions of images that are computed together."""
-        found, memory = self._search(images, candidate_search(config))
-        outputs = [self._hypotheses(each, config) for each in found]
+        found, memory = self._search(images, config)
+        outputs = [tuple(map(self._hypothesis, each)) for each in found]
         maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:
             best = [hypotheses[0].ids for hypotheses in outputs]

@@ -22,7 +22,6 @@ from models.config import (
 )
 from models.inference.search.batching import in_order, length_batches, windows
 from models.inference.search.hypotheses import Finished, beam_width
-from models.inference.search.minimum_bayes_risk import candidate_search
 from models.inference.trained import TrainedModel
 from models.text.glossary import Glossary
 from models.text.languages import check_direction, is_zero_shot, pivot
@@ -314,9 +313,9 @@ class TextTranslator(TrainedModel):
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
         batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
         for batch in batches:
-            found = self._search([sources[index] for index in batch], candidate_search(config))
+            found = self._search([sources[index] for index in batch], config)
             done += len(found)
             on_batch(done)
             for index, outputs in zip(batch, found, strict=True):
-                hypotheses = self._hypotheses(outputs, config)
+                hypotheses = tuple(map(self._hypothesis, outputs))
                 yield index, Translation(sources[index].text, hypotheses, sources[index].to)

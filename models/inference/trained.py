@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from models.base.errors import ConfigurationError
 from models.base.types import Hypothesis
 from models.config import ModelConfig, SearchConfig
-from models.inference.search.minimum_bayes_risk import by_expected_similarity
 from models.sources import check_source
 from models.storage.settings import family_of, read_settings
 from models.text.tokenizer import Tokenizer
@@ -35,12 +33,6 @@ class TrainedModel:
         other = copy.copy(self)
         other.search = search
         return other
-
-    def _hypotheses(
-        self, found: Sequence[Finished], config: SearchConfig
-    ) -> tuple[Hypothesis, ...]:
-        """Return the outputs of an input, best first. found: of `candidate_search(config)`."""
-        return by_expected_similarity([self._hypothesis(each) for each in found], config)
 
     def _hypothesis(self, found: Finished) -> Hypothesis:
         """Return an output of the search as text, tokens and scores."""

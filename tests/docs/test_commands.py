@@ -66,9 +66,7 @@ LINES = [
     for text in lines_of(block)
 ]
 EXAMPLES = [
-    Line(page.name, text, needs)
-    for page in SEPARATE
-    for needs, text in blocks(page, "python")
+    Line(page.name, text, needs) for page in SEPARATE for needs, text in blocks(page, "python")
 ]
 TABLES = [(page.name, text) for page in PAGES for _, text in blocks(page, "toml")]
 

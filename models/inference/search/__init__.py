@@ -1,1 +1,1 @@
-"""Search of outputs: beam, greedy, sampling, constraints, minimum Bayes risk."""
+"""Search of outputs: beam, greedy, sampling, constraints."""

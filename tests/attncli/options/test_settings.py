@@ -55,7 +55,6 @@ def test_a_setting_that_a_command_does_not_have_is_refused_in_one_line(
     ("settings", "expected"),
     [
         (["search.temperature=0.5"], "expected search.method=sample"),
-        (["search.method=greedy", "search.mbr=chrf"], "search.method=beam or sample"),
     ],
 )
 def test_settings_of_the_search_that_have_no_effect_are_refused(
