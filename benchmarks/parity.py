@@ -13,7 +13,6 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention

@@ -3,25 +3,17 @@
 BLEU is computed by sacreBLEU, on the words of those tools. BLEU-n is the geometric mean of the
 precisions of orders 1 to n, with and without the brevity penalty (Xu et al. 2015 report it
 without). ROUGE-L and CIDEr-D are computed here.
-
-METEOR 1.5 is computed by its authors' program, if Java and the program are installed. The Python
-package pycocoevalcap contains the program; only its file ``meteor-1.5.jar`` is used. METEOR matches
-words, stems, synonyms and paraphrases of English. Source: Denkowski and Lavie 2014.
 """
 
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
 from collections.abc import Sequence
-from importlib.util import find_spec
 from itertools import zip_longest
-from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from attncli.scoring import cider_d
-from attncli.scoring.caption_words import References, Words, words
+from attncli.scoring.caption_words import words
 from attncli.scoring.rouge import coco_rouge_l
 from models.base.errors import ModelError
 
@@ -41,7 +33,6 @@ class CaptionScores(NamedTuple):
     bleu: Bleu
     rouge_l: float  # 0..100
     cider: float  # CIDEr-D as the COCO tools give it; some papers write it times 100
-    meteor: float | None  # 0..100; None if it cannot be computed
     captions: int
 
     @property
@@ -56,12 +47,10 @@ def caption_scores(outputs: Sequence[str], references: Sequence[Sequence[str]]) 
     references: the reference captions, a list for each output.
     """
     said, expected = _words(outputs, references)
-    known = not why_no_meteor()
     return CaptionScores(
         bleu=_bleu(said, expected),
         rouge_l=100 * coco_rouge_l(said, expected),
         cider=cider_d.cider_d(said, expected),
-        meteor=100 * meteor(said, expected) if known else None,
         captions=len(outputs),
     )
 
@@ -105,60 +94,3 @@ def _mean(precisions: Sequence[float]) -> float:
     if min(precisions) <= 0:
         return 0.0
     return min(100.0, math.exp(sum(map(math.log, precisions)) / len(precisions)))
-
-
-METEOR = Path("meteor", "meteor-1.5.jar")
-METEOR_OPTIONS = ["-", "-", "-stdio", "-l", "en", "-norm"]
-
-
-def why_no_meteor() -> str:
-    """Return why METEOR cannot be computed; empty if it can."""
-    if not shutil.which("java"):
-        return "METEOR needs Java, which is not installed"
-    if not _meteor_file():
-        return "METEOR needs its program: pip install pycocoevalcap"
-    return ""
-
-
-def meteor(outputs: Sequence[Words], references: Sequence[References]) -> float:
-    """Return METEOR of all captions, from 0 to 1, given as words; a ModelError if it cannot run."""
-    command = ["java", "-Xmx2G", "-jar", str(_meteor_file()), *METEOR_OPTIONS]
-    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    try:
-        with subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=nothing, encoding="utf-8"
-        ) as program:
-            assert program.stdin and program.stdout
-            try:
-                return _meteor_of(program.stdin, program.stdout, outputs, references)
-            finally:
-                program.kill()
-    except (OSError, ValueError):  # it ended early, or wrote something else than numbers
-        hint = f"to see its messages, run: {' '.join(command)}"
-        raise ModelError("METEOR's program failed", hint=hint) from None
-
-
-def _meteor_file() -> Path | None:
-    """Return the program's file; the package that contains it is not imported."""
-    package = find_spec("pycocoevalcap")
-    places = (package.submodule_search_locations or []) if package else []
-    return next((Path(place, METEOR) for place in places if Path(place, METEOR).is_file()), None)
-
-
-def _meteor_of(
-    questions: IO[str],
-    answers: IO[str],
-    outputs: Sequence[Words],
-    references: Sequence[References],
-) -> float:
-    """Return the corpus score; the program writes it after a line for each caption."""
-    statistics = []
-    for output, captions in zip(outputs, references, strict=True):
-        texts = [" ".join(caption).replace("|||", "") for caption in (*captions, output)]
-        questions.write(f"SCORE ||| {' ||| '.join(texts)}\n")
-        questions.flush()
-        statistics.append(answers.readline().strip())
-    questions.write(f"EVAL ||| {' ||| '.join(statistics)}\n")
-    questions.flush()
-    found = [float(answers.readline()) for _ in range(len(outputs) + 1)]
-    return found[-1]

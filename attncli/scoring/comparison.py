@@ -23,7 +23,6 @@ QUALITY = {  # metrics of outputs: name, digits after the point; higher is bette
     "cider": ("CIDEr-D", 3),  # as the COCO tools give it
     "bleu4": ("BLEU-4", 2),
     "rouge_l": ("ROUGE-L", 2),
-    "meteor": ("METEOR", 2),
 }
 PARTS = ("dev", "test")
 

@@ -90,7 +90,7 @@ def compared_captions(data: DataConfig, test: Path | None) -> tuple[DataConfig, 
 
 
 def image_scores(trained: Trained, sets: Sets) -> ModelScores:
-    """Return CIDEr-D, BLEU-4, ROUGE-L, METEOR if it is installed, and the dev loss."""
+    """Return CIDEr-D, BLEU-4, ROUGE-L and the dev loss."""
     captioner: Captioner = trained.model
     dev = encoded(trained, sets.dev)
     return ModelScores(
@@ -126,6 +126,5 @@ def quality(trained: Trained, images: DevCaptions) -> tuple[QualityScore, ...]:
         "cider": scores.cider,
         "bleu4": scores.bleu4,
         "rouge_l": scores.rouge_l,
-        "meteor": scores.meteor,
     }
     return tuple(QualityScore(name, v) for name, v in values.items() if v is not None)

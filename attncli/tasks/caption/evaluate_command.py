@@ -86,8 +86,7 @@ def captions(
     """Score captions of images against references.
 
     The scores are those of the COCO tools: BLEU-1 to BLEU-4 with and without the brevity penalty,
-    ROUGE-L, CIDEr-D, and METEOR if Java and its program are installed (pip install pycocoevalcap).
-    Search settings default to those saved with the model.
+    ROUGE-L and CIDEr-D. Search settings default to those saved with the model.
 
     Example:
       attn evaluate captions captions.tsv -m runs/cap --images photos.tar

@@ -15,7 +15,7 @@ from attncli.data.text.text_files import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import save_outputs
-from attncli.scoring.captions import CaptionScores, caption_scores, why_no_meteor
+from attncli.scoring.captions import CaptionScores, caption_scores
 from attncli.tasks.caption.attention_scores import AttentionScores, attention_scores
 from attncli.tasks.caption.images import caption_images
 from attncli.terminal.messages import ShowProgress, counted
@@ -76,8 +76,6 @@ def evaluate_captions(
     test_set = CaptionSet(captions.name, [row.image for row in rows], references)
     others = [read_caption_system(path, test_set) for path in hypotheses]
     systems = [*_captioned(models, test_set, images, options, save, attention), *others]
-    if missing := why_no_meteor():
-        options.messages.say(f"{missing}; left out")
     scored = [CaptionEvaluation(s, caption_scores(s.captions, references)) for s in systems]
     return scored, test_set
 

@@ -10,7 +10,7 @@ from attncli.tasks.caption.evaluation import CaptionEvaluation, CaptionSet
 from attncli.terminal.messages import counted
 
 SCALES = (
-    "BLEU-1 to BLEU-4, ROUGE-L and METEOR are in percent; CIDEr-D is as the COCO tools give it "
+    "BLEU-1 to BLEU-4 and ROUGE-L are in percent; CIDEr-D is as the COCO tools give it "
     "(some papers write it times 100)."
 )
 
@@ -42,14 +42,12 @@ def caption_scores_as_json(evaluations: Sequence[CaptionEvaluation], test: Capti
 
 
 def _score_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
-    known = any(scores.meteor is not None for _, scores in evaluations)
     timed = any(system.seconds for system, _ in evaluations)
     head = ["", *(f"BLEU-{n}" for n in range(1, 5)), "ROUGE-L", "CIDEr-D"]
-    table = [head + ["METEOR"] * known + ["seconds", "images/s"] * timed]
+    table = [head + ["seconds", "images/s"] * timed]
     for system, scores in evaluations:
         row = [system.name, *map(_percent, scores.bleu.penalised), _percent(scores.rouge_l)]
         row += [f"{scores.cider:.3f}"]
-        row += ["" if scores.meteor is None else _percent(scores.meteor)] * known
         table.append(row + speed_cells(len(system.captions), system.seconds) * timed)
     return table
 
@@ -87,7 +85,6 @@ def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
         "bleu_signature": scores.bleu.signature,
         "rouge_l": scores.rouge_l,
         "cider_d": scores.cider,
-        "meteor": scores.meteor,
     }
     if system.attention:
         record["attention"] = {**system.attention._asdict(), "ratio": system.attention.ratio}

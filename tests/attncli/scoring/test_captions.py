@@ -1,20 +1,16 @@
-"""Caption scores are those of the COCO tools, without Java.
+"""Caption scores are those of the COCO tools.
 
-The figures were computed by pycocoevalcap 1.2 (its PTBTokenizer, Bleu, Rouge, Cider and Meteor) on
-the captions below.
+The figures were computed by pycocoevalcap 1.2 (its PTBTokenizer, Bleu, Rouge and Cider) on the
+captions below.
 """
 
 from __future__ import annotations
 
-import os
-import stat
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sacrebleu
 
-from attncli.scoring import captions
 from attncli.scoring.caption_words import words
 from attncli.scoring.captions import bleu4, caption_scores, cider
 from attncli.scoring.cider_d import DocumentFrequency, Reward, repeated
@@ -138,35 +134,3 @@ def test_references_score_highest_and_empty_captions_score_0() -> None:
 def test_outputs_without_references_are_refused(references: list[list[str]]) -> None:
     with pytest.raises(ModelError, match="6 captions for"):
         bleu4(OUTPUTS, references)
-
-
-@pytest.mark.skipif(bool(captions.why_no_meteor()), reason=captions.why_no_meteor())
-def test_meteor_is_that_of_the_coco_tools() -> None:
-    found = caption_scores(OUTPUTS, REFERENCES).meteor
-    assert found == pytest.approx(37.023964045430524, abs=1e-6)
-
-
-def test_what_is_missing_for_meteor_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "Java" in captions.why_no_meteor()
-    assert caption_scores(OUTPUTS, REFERENCES).meteor is None
-    java(tmp_path, "exit 1")
-    monkeypatch.setattr(captions, "find_spec", lambda name: None)
-    assert "pip install" in captions.why_no_meteor()
-
-
-def test_a_program_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(captions, "_meteor_file", lambda: tmp_path / "meteor.jar")
-    for script in ("exit 1", "cat", "echo 0.5"):
-        java(tmp_path, script)
-        with pytest.raises(ModelError, match="METEOR's program failed"):
-            caption_scores(OUTPUTS, REFERENCES)
-
-
-def java(folder: Path, script: str) -> None:
-    program = folder / "java"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
