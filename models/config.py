@@ -220,8 +220,7 @@ class ModelConfig:
     )
     copy: str = option(
         NO_COPY,
-        "copying of source tokens: none, pointer (See et al. 2017) or copynet (Gu et al. 2016), "
-        "copynet_selective with its selective read; "
+        "copying of source tokens: none, pointer (See et al. 2017) or copynet (Gu et al. 2016); "
         "needs one vocabulary for source and target, and attention",
         choices=(NO_COPY,),
         registry="copy",

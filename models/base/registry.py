@@ -91,7 +91,6 @@ TABLES: dict[str, dict[str, str]] = {
     "copy": {
         "pointer": "models.decoders.pointer:Pointer",
         "copynet": "models.decoders.copynet:CopyNet",
-        "copynet_selective": "models.decoders.copynet:SelectiveCopyNet",
     },
     "read": {"soft": "models.attention.read:Soft", "hard": "models.attention.hard:Hard"},
     "image_encoder": {

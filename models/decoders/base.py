@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import torch
 from torch import Tensor, nn
 
 from models.base.types import Memory
@@ -40,7 +39,6 @@ class Decoder(nn.Module, Generic[P, S]):
     """Map from target prefix and memory to features; the output layer predicts tokens from them."""
 
     attends = True  # False if there are no attention weights
-    reads_selected = False  # True if a state has `selected`: a further input (R, V) of one step
     attention_shape = (1, 1)  # layers that attend to the memory, and heads of each
 
     def prepare(self, memory: Memory) -> P:
@@ -78,26 +76,6 @@ class Decoder(nn.Module, Generic[P, S]):
         layers, counted from 0, whose heads' weights are returned, in the order of `heads`.
         """
         raise NotImplementedError
-
-
-def joined_steps(steps: Sequence[DecoderOutput]) -> DecoderOutput:
-    """Return the results of reading consecutive tokens, from those of each, (R, 1, ..).
-
-    The steps are those of a model whose reader of tokens feeds back; its copying is joint.
-    """
-
-    def along(name: str, axis: int = 1) -> Tensor | None:
-        parts = [getattr(step, name) for step in steps]
-        return None if parts[0] is None else torch.cat(parts, axis)
-
-    copies = [step.copying for step in steps if isinstance(step.copying, JointCopying)]
-    return DecoderOutput(
-        torch.cat([step.features for step in steps], 1),
-        steps[-1].state,
-        **{name: along(name) for name in ("weights", "log_prob", "entropy", "gates")},
-        heads=along("heads", 3),
-        copying=copies[0]._replace(scores=torch.cat([one.scores for one in copies], 1)),
-    )
 
 
 def default_layer(layers: int) -> int:

@@ -25,7 +25,6 @@ class CopyReader(nn.Module):
     """The interface of what reads the tokens that a memory contains, after each decoder step."""
 
     needs_weights = False  # True if it reads the weights of the decoder's attention
-    feeds_back = False  # True if `selected` is an input of the decoder's next step
 
     def prepare(self, memory: Memory, embedding: Tensor) -> Any:
         """Compute what depends on the source alone. embedding (Y, D): of the output tokens."""
@@ -33,10 +32,6 @@ class CopyReader(nn.Module):
 
     def start(self, prepared: Any) -> Tensor | None:
         """Return the state before the first token: none."""
-
-    def selected(self, token: Tensor, state: Tensor, prepared: Any) -> Tensor:
-        """Return the input (R, V) of the step that reads a token (R, 1), from the last state."""
-        raise NotImplementedError
 
     def forward(
         self, advanced: DecoderOutput, tokens: Tensor, state: Any, prepared: Any, embedding: Tensor

@@ -17,7 +17,7 @@ from models.attention.combinations.base import Combination
 from models.attention.heads import Heads, attention, read_values
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
-from models.config import NO_COPY, ModelConfig
+from models.config import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers import Bridge, Embedding, Recurrence
 from models.numerics.dropout import Dropout
@@ -38,7 +38,6 @@ class RecurrentState(NamedTuple):
     recurrent: Tensor  # (R, L, N, H)
     attentional: Tensor | None = None  # (R, D) last attentional vector, with input feeding
     history: History | None = None  # of the attention, if a part of it needs one
-    selected: Tensor | None = None  # (R, V) read where the next token was copied, if such is used
 
     @property
     def hidden(self) -> Tensor:
@@ -59,7 +58,6 @@ class RecurrentStep(NamedTuple):
 class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     """Recurrence, bridge and attention, and the loop over target tokens."""
 
-    reads_selected = True
     token_gates: Linear  # the embedded token's part of the gates
 
     def __init__(
@@ -79,9 +77,6 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         self.attention = recurrent_attention(config, value_size) if attends else None
         self.attention_shape = (1, config.attention.heads)
         self.dropout = Dropout(config.dropout)
-        self.selected_gates: Linear | None = None
-        if config.copy != NO_COPY and find("copy", config.copy).feeds_back:
-            self.selected_gates = Linear(value_size, self.recurrence.gate_size, bias=False)
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
         """Compute the keys of a memory and the first state."""
@@ -110,14 +105,9 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         want_weights: bool = False,
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
-        """Read tokens (R, T) one by one; parts that need no state are computed for all at once.
-
-        With `selected` in the state, T must be 1.
-        """
+        """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
         inputs, token_part = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
         steps: list[RecurrentStep] = []
-        if self.selected_gates is not None:
-            inputs = inputs + self.selected_gates(state.selected).unsqueeze(1)
         for each in inputs.unbind(1):  # (R, G)
             steps.append(self.step(each, state, prepared))
             state = steps[-1].state

@@ -17,7 +17,7 @@ from models.base.errors import ConfigurationError
 from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory, select
 from models.config import NO_COPY, ModelConfig
-from models.decoders.base import Decoder, DecoderOutput, joined_steps
+from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.readers import CopyReader, TokenReader, WithReader
 from models.layers import Embedding
 from models.numerics.linear import linear
@@ -58,7 +58,7 @@ class EncoderDecoder(nn.Module):
             self.reader = TokenReader(size)
         elif config.copy != NO_COPY:
             values = getattr(encoder, "value_size", config.embedding)
-            self.reader = copy_reader(config.copy, size, values, decoder)
+            self.reader = find("copy", config.copy)(size, values)
 
     def encode(self, source: Tensor, mask: Tensor, images: Tensor | None = None) -> Memory:
         """Return the memory of source ids (B, S), features (B, S, V) or images, mask (B, S).
@@ -106,38 +106,21 @@ class EncoderDecoder(nn.Module):
         want_weights: bool,
         want_heads: Sequence[int] = (),
     ) -> DecoderOutput:
-        """Advance the decoder by tokens (R, T); read the token memory if there is one.
-
-        The tokens are read one by one if an input of each step follows from the last step's copies.
-        """
+        """Advance the decoder by tokens (R, T); read the token memory if there is one."""
         reader = self.reader
         if reader is None:
             return self.decoder.advance(
                 tokens, state, prepared, want_weights=want_weights, want_heads=want_heads
             )
-        own, reads = state.decoder, want_weights or reader.needs_weights
-        if reader.feeds_back:
-            if tokens.shape[1] > 1:
-                return self._advance_one_by_one(tokens, state, prepared, want_weights, want_heads)
-            own = own._replace(selected=reader.selected(tokens, state.reader, prepared.reader))
+        reads = want_weights or reader.needs_weights
         advanced = self.decoder.advance(
-            tokens, own, prepared.decoder, want_weights=reads, want_heads=want_heads
+            tokens, state.decoder, prepared.decoder, want_weights=reads, want_heads=want_heads
         )
         features, copying, read = reader(
             advanced, tokens, state.reader, prepared.reader, self.output.weight
         )
         weights, new = advanced.weights if want_weights else None, WithReader(advanced.state, read)
         return advanced._replace(features=features, weights=weights, state=new, copying=copying)
-
-    def _advance_one_by_one(
-        self, tokens: Tensor, state: Any, prepared: Any, *wanted: Any
-    ) -> DecoderOutput:
-        """Advance the decoder by each of the tokens (R, T); join the results."""
-        steps = []
-        for token in tokens.split(1, 1):
-            steps.append(self._advance(token, state, prepared, *wanted))
-            state = steps[-1].state
-        return joined_steps(steps)
 
     def log_probs(self, forced: DecoderOutput) -> Tensor:
         """Return the log-probabilities (B, T, Y) of all tokens after teacher forcing."""
@@ -205,19 +188,3 @@ class EncoderDecoder(nn.Module):
     def parameter_count(self) -> int:
         """Return the number of weights, shared ones once, those of frozen networks included."""
         return sum(parameter.numel() for parameter in self.parameters())
-
-
-def copy_reader(kind: str, size: int, value_size: int, decoder: Decoder[Any, Any]) -> CopyReader:
-    """Build what copies source tokens, for features of a size and values of another.
-
-    Raises ConfigurationError if the decoder cannot read what it selects for the next step.
-    """
-    build = find("copy", kind)
-    if build.feeds_back and not decoder.reads_selected:
-        raise ConfigurationError(
-            f"model.copy={kind} for a Transformer, which computes all steps at once, although this "
-            "part reads the copies of the step before",
-            "model.copy=copynet",
-            "or a recurrent family, such as rnnsearch",
-        )
-    return build(size, value_size)

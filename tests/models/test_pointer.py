@@ -11,13 +11,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.registry import find, names
+from models.base.registry import names
 from models.base.types import Memory, VocabularySizes, select
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
 from models.config import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
-from models.decoders.copynet import CopyNet, SelectiveCopyNet
+from models.decoders.copynet import CopyNet
 from models.decoders.pointer import Pointer
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses.losses import sequence_loss
@@ -32,15 +32,6 @@ BATCH = RANDOM._replace(  # half of the tokens that are read are copies
 )
 every_preset = pytest.mark.parametrize("preset", [*FAMILIES, TRANSFORMER])
 every_kind = pytest.mark.parametrize("kind", names("copy"))
-every_pair = pytest.mark.parametrize(
-    ("preset", "kind"),
-    [
-        (preset, kind)
-        for preset in (*FAMILIES, TRANSFORMER)
-        for kind in names("copy")
-        if preset != TRANSFORMER or not find("copy", kind).feeds_back
-    ],
-)
 
 
 def config(preset: str, kind: str = "pointer") -> ModelConfig:
@@ -115,43 +106,8 @@ def test_the_joint_softmax_equals_the_published_equation_in_plain_loops() -> Non
                 assert float(found[b, t, y]) == pytest.approx(expected, abs=1e-6)
 
 
-@torch.no_grad()
-def test_the_selective_read_equals_the_published_equation_in_plain_loops() -> None:
-    torch.manual_seed(1)
-    ids, values = torch.tensor([[5, 7, 5, 3], [8, 4, 3, 0]]), torch.randn(2, 4, 6)
-    reader, embedding = SelectiveCopyNet(4, 6), torch.randn(9, 4)
-    prepared = reader.prepare(Memory(values, ids > 0, ids=ids), embedding)
-    features, read = torch.randn(2, 1, 4), torch.tensor([[2], [2]])
-    advanced = DecoderOutput(features, None, None)
-    _, copying, state = reader(advanced, read, reader.start(prepared), prepared, embedding)
-    share = copying.given(torch.randn(2, 1, 9))
-    tokens = torch.tensor([[5], [4]])
-    found = reader.selected(tokens, state, prepared)
-    for b in range(2):
-        copies = [j for j in range(4) if ids[b, j] == tokens[b]]
-        each = {j: float(share.gate[b, 0] * share.weights[b, 0, j]) for j in copies}
-        expected = sum(each[j] / sum(each.values()) * values[b, j] for j in copies)
-        torch.testing.assert_close(found[b], expected)
-    assert not reader.selected(torch.tensor([[6], [5]]), state, prepared).any()
-
-
-@pytest.mark.parametrize("preset", FAMILIES)
-@torch.no_grad()
-def test_the_selective_read_changes_only_the_steps_after_a_copy(preset: str) -> None:
-    made = model(preset, "copynet_selective")
-    without = build(config(preset, "copynet_selective"), SIZES).eval()
-    without.load_state_dict(made.state_dict())
-    without.get_parameter("decoder.selected_gates.weight").zero_()
-    for row in range(3):
-        batch = BATCH.map(itemgetter(slice(row, row + 1)))
-        with_read, plain = (each.log_probs(each.teacher_force(batch)) for each in (made, without))
-        copied = torch.isin(batch.target_in, batch.source)[0]
-        first = int(copied.int().argmax())
-        assert copied.any() and torch.equal(with_read[:, :first], plain[:, :first])
-        assert not torch.allclose(with_read[:, first], plain[:, first], atol=1e-3)
-
-
-@every_pair
+@every_preset
+@every_kind
 @torch.no_grad()
 def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing(preset: str, kind: str) -> None:
     made = model(preset, kind)
@@ -171,7 +127,8 @@ def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing(preset: str, kind: s
         assert step.weights is None
 
 
-@every_pair
+@every_preset
+@every_kind
 def test_the_loss_is_the_negative_logarithm_and_reaches_the_reader(preset: str, kind: str) -> None:
     made = build(config(preset, kind), SIZES)
     made.load_state_dict(model(preset, kind).state_dict())
@@ -181,8 +138,7 @@ def test_the_loss_is_the_negative_logarithm_and_reaches_the_reader(preset: str, 
     torch.testing.assert_close(found.nll, -chosen[BATCH.target_mask])
     found.loss.backward()
     assert made.reader is not None
-    own = (each for each in made.decoder.named_parameters() if each[0].startswith("selected"))
-    for name, parameter in (*made.reader.named_parameters(), *own):
+    for name, parameter in made.reader.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
 
 
@@ -200,11 +156,6 @@ def test_a_closed_generator_outputs_source_tokens_alone(
     shares = made.log_probs(made.teacher_force(BATCH)).exp()  # (B, T, Y)
     for row, found in zip(BATCH.source.tolist(), shares, strict=True):
         torch.testing.assert_close(found[:, sorted({*row} - {PAD})].sum(-1), torch.ones(6))
-
-
-@pytest.mark.parametrize("kind", [kind for kind in names("copy") if find("copy", kind).feeds_back])
-def test_a_selective_read_is_refused_where_all_steps_are_computed_at_once(kind: str) -> None:
-    refused(lambda: build(config(TRANSFORMER, kind), SIZES), "Transformer", "model.copy=copynet")
 
 
 @every_kind
