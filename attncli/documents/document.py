@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from attncli.documents.wrap import balanced, continues
+
 Texts = tuple[str, ...]
 
 
@@ -76,7 +78,9 @@ def has_letters(text: str) -> bool:
     return any(map(str.isalpha, text))
 
 
-LINE_END = re.compile(r"(\r\n|\n|\r)")
+LINE_END = re.compile(r"\r\n|\n|\r")
+PARTS = re.compile(rf"({LINE_END.pattern}|[ ]*\t[ ]*|[ ]+\|[ ]+)")  # between the texts of a string
+WRAPPED = 40  # characters of a line that was probably divided for its width
 
 
 def string_segment(
@@ -84,15 +88,31 @@ def string_segment(
 ) -> DocumentSegment | None:
     """Return the segment of a string; None if it has no letters.
 
-    text: the value of the string. quote: write a value as the document has it in this place.
+    text: the value of the string. Its lines are texts of their own, but for a long one that goes on
+    in the next line. quote: write a value as the document has it in this place.
     """
     if not has_letters(text):
         return None
-    parts = LINE_END.split(text)
-    write = partial(_written, ends=parts[1::2], quote=quote)
-    return DocumentSegment(start, end, tuple(parts[::2]), write)
+    first, *rest = PARTS.split(text)
+    texts, ends = [[first]], [""]  # lines of each text; what is between texts, and their lines
+    for between, part in zip(rest[::2], rest[1::2], strict=True):
+        long = LINE_END.fullmatch(between) and len(texts[-1][-1]) >= WRAPPED
+        if long and continues(texts[-1][-1], part):
+            texts[-1].append(part)
+            ends[-1] = between
+        else:
+            texts.append([part])
+            ends += [between, ""]
+    joined = tuple(" ".join(map(str.strip, one)) if len(one) > 1 else one[0] for one in texts)
+    layout = partial(_written, lines=[*map(len, texts)], ends=ends, quote=quote)
+    return DocumentSegment(start, end, joined, layout)
 
 
-def _written(texts: Texts, *, ends: Sequence[str], quote: Callable[[str], str]) -> str:
-    lines = zip(texts, [*ends, ""], strict=True)
-    return quote("".join(text + end for text, end in lines))
+def _written(
+    texts: Texts, *, lines: Sequence[int], ends: Sequence[str], quote: Callable[[str], str]
+) -> str:
+    """Return a string of texts. ends: of the lines of each text, and between two texts."""
+    found = ""
+    for text, count, inner, outer in zip(texts, lines, ends[::2], [*ends[1::2], ""], strict=True):
+        found += (inner.join(balanced(text, count)) if count > 1 else text) + outer
+    return quote(found)

@@ -14,8 +14,9 @@ from html.parser import HTMLParser
 from itertools import accumulate
 from typing import NamedTuple
 
+from attncli.documents.divide import inline_segments
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
-from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment
+from attncli.documents.inline import Piece, PieceKind, escaped
 from models.base.errors import InputError
 from models.base.limits import HTML_UNENDED
 
@@ -136,9 +137,7 @@ class _Reader(HTMLParser):
         self.skipped = None
 
     def _flush(self) -> None:
-        segment = inline_segment(self.run, encode=escaped) if self.run else None
-        if segment:
-            self.segments.append(segment)
+        self.segments += inline_segments(self.run, encode=escaped)
         self.run = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

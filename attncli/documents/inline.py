@@ -12,10 +12,10 @@ import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, count
+from itertools import accumulate, count, pairwise
 from typing import Literal, NamedTuple
 
-from attncli.documents.document import Document, DocumentSegment, Texts, has_letters
+from attncli.documents.document import DocumentSegment, Texts, has_letters
 from attncli.documents.wrap import Width
 
 PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
@@ -25,6 +25,10 @@ OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
 NOTE_END = re.compile(r"\s+[♪♫]+$")  # after the text
+TAGS = re.compile(r"</?[gx]\d+/?>|<br\x1fid=\d+/>")  # neutral ones
+BREAK = re.compile(r"<br\x1fid=\d+/>")
+EMPTY = re.compile(rf"<g(?P<number>\d+)>(?P<inner>(?:\s|<x\d+/>|{BREAK.pattern})*)</g(?P=number)>")
+WORD = r"[^\s<>{}]*[^\W_][^\s<>{}]*"
 escaped = partial(html.escape, quote=False)
 
 
@@ -50,13 +54,6 @@ def on_one_line(line: str, width: Width) -> str:
     return line
 
 
-def read_lines(content: str) -> Document:
-    """Return the lines of a plain text."""
-    lines = re.finditer(r"[^\r\n]+", content)
-    segments = (inline_segment([text_piece(content, *line.span())]) for line in lines)
-    return Document(content, tuple(filter(None, segments)))
-
-
 def inline_segment(
     pieces: Sequence[Piece], *, encode: Callable[[str], str] = str, layout: LineLayout = on_one_line
 ) -> DocumentSegment | None:
@@ -72,7 +69,8 @@ def inline_segment(
     codes = Codes(inner)
 
     def write(translated: Texts) -> str:
-        line = layout(translated[0], lambda word: len(codes.restore(word, encode)))
+        line = with_lines(with_words(translated[0], codes.line))
+        line = layout(line, lambda word: len(codes.restore(word, encode)))
         return codes.restore(line, encode)
 
     return DocumentSegment(inner[0].start, inner[-1].end, (codes.line,), write)
@@ -107,6 +105,39 @@ class Codes:
         parts[::2] = [encode(html.unescape(text)) for text in parts[::2]]
         parts[1::2] = [self.raws[tag] for tag in parts[1::2]]
         return "".join(parts)
+
+
+def with_words(line: str, source: str) -> str:
+    """Return a line with neutral tags in which no element that had words is empty.
+
+    It gets the word beside it; without one, its words of the source.
+    """
+    for found in [*EMPTY.finditer(line)]:
+        number = found["number"]
+        was = re.search(f"<g{number}>(.*?)</g{number}>", source)
+        words = TAGS.sub("", was[1]) if was else ""
+        if not has_letters(words):
+            continue
+        before, _, behind = line.partition(found[0])
+        if word := re.match(rf"\s*({WORD})", behind):
+            words, behind = word[0].lstrip(), behind[word.end() :]
+            before += word[0][: -len(words)] if before else ""
+        elif word := re.search(rf"{WORD}\s*$", before):
+            words, before = word[0].rstrip(), before[: word.start()]
+        line = f"{before}<g{number}>{words}{found['inner'].strip()}</g{number}>{behind}"
+    return line
+
+
+def with_lines(line: str) -> str:
+    """Return a line with neutral tags in which nothing is empty between two line breaks."""
+    texts, breaks = BREAK.split(line), BREAK.findall(line)
+    if not breaks or all(TAGS.sub("", text).strip() for text in texts):
+        return line
+    words = " ".join(filter(None, map(str.strip, texts))).split(" ")
+    count = min(len(breaks) + 1, len(words))
+    cuts = [round(number * len(words) / count) for number in range(count + 1)]
+    lines = [" ".join(words[start:end]) for start, end in pairwise(cuts)]
+    return "".join(map("".join, zip(lines, [*breaks[: count - 1], ""], strict=True)))
 
 
 def fold(pieces: Sequence[Piece]) -> list[Piece]:
@@ -207,13 +238,19 @@ def _without_end(piece: Piece) -> Piece:
 
 
 def _opaque_end(pieces: Sequence[Piece], at: int) -> int:
-    """Return the index after the end of an element that is not translated; 0 if there is none."""
-    if pieces[at].kind != "open" or not OPAQUE.fullmatch(pieces[at].name):
+    """Return the index after the end of an element that is not translated; 0 if there is none.
+
+    Neither is an element without letters inside a word, such as the 2 of H2O.
+    """
+    if pieces[at].kind != "open":
         return 0
     depth = 0
     for number in range(at, len(pieces)):
         if pieces[number].name == pieces[at].name:
             depth += (pieces[number].kind == "open") - (pieces[number].kind == "close")
             if not depth:
-                return number + 1
+                text = "".join(piece.text for piece in pieces[at:number])
+                in_word = at and pieces[at - 1].text[-1:].isalpha() and text.strip() == text
+                is_mark = in_word and text and not has_letters(text)
+                return number + 1 if is_mark or OPAQUE.fullmatch(pieces[at].name) else 0
     return 0

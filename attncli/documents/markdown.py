@@ -13,8 +13,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from attncli.documents import html_page
+from attncli.documents.divide import inline_segments
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
-from attncli.documents.inline import LineLayout, Piece, inline_segment, on_one_line
+from attncli.documents.inline import LineLayout, Piece, on_one_line
 from attncli.documents.markdown_inline import Unmatched, keep_rule, marks
 from attncli.documents.subtitles import TextLine, lines_of
 from attncli.documents.wrap import filled
@@ -93,9 +94,11 @@ class _Reader:
             self.kept.append(Kept(lines[0].start, "paragraphs that could not be read"))
             return
         encode = partial(_encoded, known=_known(pieces))
-        segment = inline_segment(pieces, encode=encode, layout=self._layout(token, lines, at))
-        if segment:
-            self.segments.append(segment._replace(write=_safe(segment.write)))
+        layout = self._layout(token, lines, at)
+        self.segments += (
+            segment._replace(write=_safe(segment.write))
+            for segment in inline_segments(pieces, encode=encode, layout=layout)
+        )
 
     def _positions(self, text: str, lines: list[TextLine]) -> list[int]:
         """Return the position in the content of each character of a paragraph, and its end."""

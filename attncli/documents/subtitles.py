@@ -15,15 +15,22 @@ from typing import NamedTuple
 
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, text_piece
-from attncli.documents.wrap import balanced
+from attncli.documents.wrap import balanced, begins_as_text
 
 SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak
 BRACKETS = ("[]", "()", "♪♪")  # around a sound, a remark or a song
 
+NOTES = re.compile("[♪♫]")
+SHORT = 36  # characters that fit on one line: a shorter text was not divided for its width
+
 SENTENCE_END = re.compile(r"[.!?…][\"'”»)]*(?:</\w+>)*\s*$")
+OWN_TAG = re.compile(r"\s*(?:<\w|\{\\)")
+TAG_END = re.compile(r"</\w+>\s*$")
+TAGS = re.compile(r"<[^<>]*>|\{[^{}]*\}")
+HARD_BREAK = re.compile(r"\\N")  # of SubStation Alpha; some SubRip files have it, too
 LINE_END = re.compile(r"\r\n|\n|\r")
 SRT_TIME = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+.*")
-SRT_TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z]+)(?:\s[^<>]*)?>|\{\\[^{}]*\}|\\[Nnh]")
+SRT_TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z]+)(?:\s[^<>]*)?>|\{\\[^{}]*\}|\\[nh]")
 VTT_TAG = re.compile(
     r"<(?P<close>/)?(?P<name>[A-Za-z]+)[^<>]*>|<[^<>]*>|&[A-Za-z]+;|&#[xX]?[0-9A-Fa-f]+;"
 )
@@ -83,19 +90,41 @@ def cue_segments(
 ) -> Iterator[DocumentSegment]:
     """Yield the segments of the text lines of one subtitle. tag: as for `_scan`.
 
-    Its lines are one text, unless several people speak or a sentence ends with a line. The
-    translation of a text is divided into at most as many lines as before.
+    Its lines are one text, unless a line ends one: see `_is_apart`. The translation of a text is
+    divided into at most as many lines as before.
     """
+    lines = [part for line in lines for part in _divided(content, line)]
     texts = [content[line.start : line.end] for line in lines]
-    starts = [
-        number
-        for number in range(1, len(lines))
-        if SPEAKER.match(texts[number]) or SENTENCE_END.search(texts[number - 1])
-    ]
+    in_verse = any(map(NOTES.search, texts))
+    starts = [n for n in range(1, len(lines)) if _is_apart(texts[n - 1], texts[n], in_verse)]
     for first, behind in zip([0, *starts], [*starts, len(lines)], strict=True):
         segment = _segment(content, spoken(content, lines[first:behind]), tag, encode)
         if segment:
             yield segment
+
+
+def _divided(content: str, line: TextLine) -> Iterator[TextLine]:
+    """Yield the lines of a line with hard breaks."""
+    at = line.start
+    for found in HARD_BREAK.finditer(content, *line):
+        yield TextLine(at, found.start())
+        at = found.end()
+    yield TextLine(at, line.end)
+
+
+def _is_apart(before: str, text: str, in_verse: bool) -> bool:
+    """Return True if a line is not the rest of the line before it.
+
+    It is another text if another person speaks, a sentence has ended, or it has tags of its own; if
+    it has a capital, only in a verse, and where both lines are so short that they are divided for
+    another reason than their width.
+    """
+    if SPEAKER.match(text) or SENTENCE_END.search(before) or not before.strip():
+        return True
+    if TAG_END.search(before) and OWN_TAG.match(text):
+        return True
+    plain = TAGS.sub("", text)
+    return begins_as_text(plain) and (in_verse or len(TAGS.sub("", before) + plain) < SHORT)
 
 
 def spoken(content: str, lines: Sequence[TextLine]) -> list[TextLine]:

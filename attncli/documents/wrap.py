@@ -12,6 +12,9 @@ from collections.abc import Callable
 MARKUP = re.compile(r"<[^<>]*>|\{[^{}\s]*\}")
 NONE = r"(?!)"  # matches nothing
 
+OPENING = re.compile(r"[\s\"'“”„‟«»‹›‘’‚(\[{¿¡]*")
+SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*\s*$")
+
 Width = Callable[[str], int]
 
 
@@ -54,3 +57,16 @@ def filled(line: str, most: int, width: Width, *, never_first: str = NONE) -> li
             found.append(word)
             room = most - size
     return found
+
+
+def begins_as_text(text: str) -> bool:
+    """Return True if a text begins as a new one does, and not as the rest of a sentence."""
+    rest = OPENING.sub("", text, count=1)
+    return bool(rest) and not rest[0].islower() and rest[0] not in ",.;:!?)]}…%"
+
+
+def continues(before: str, text: str) -> bool:
+    """Return True if the text behind a break goes on with that before it."""
+    if not before.strip() or not text.strip() or SENTENCE_END.search(before):
+        return False
+    return not begins_as_text(text)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from attncli.documents.divide import TAB
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, read_office
 
@@ -23,7 +24,7 @@ DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
 RUN, FORMATTING, TEXT, HYPHEN, FIELD = (
     f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen", "fldChar")
 )
-BREAKS = (f"{W}br", f"{W}cr", f"{W}tab", f"{W}ptab")  # text on both sides is separate
+BREAKS = (f"{W}br", f"{W}cr", f"{W}tab", f"{W}ptab")
 PARAGRAPH_FORMATTING = f"{W}pPr"
 
 
@@ -75,7 +76,8 @@ def _of_run(run: Any, usual: str) -> Iterator[InlinePart]:
         yield InlinePart("open", element=run)
     for child in inner:
         if child.tag in BREAKS:
-            yield InlinePart("break", element=(child,))
+            name = TAB if child.tag.endswith("tab") else "br"
+            yield InlinePart("break", element=(child,), name=name)
         else:
             yield InlinePart("text", "-" if child.tag == HYPHEN else child.text or "")
     if tagged and inner:

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from attncli.documents.divide import TAB
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, read_office
 
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 PARAGRAPHS = (f"{T}p", f"{T}h")
 PAIRS = (f"{T}span", f"{T}a")
-BREAKS = (f"{T}line-break", f"{T}tab")  # text on both sides is separate
+BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB}
 NAMES = re.compile(r"(content|styles)\.xml")
 DELETED = f"{T}tracked-changes"
 
@@ -42,7 +43,7 @@ def _parts(parent: Any) -> Iterator[InlinePart]:
         elif child.tag == f"{T}s":
             yield InlinePart("text", " ")
         elif child.tag in BREAKS:
-            yield InlinePart("break", element=child)
+            yield InlinePart("break", element=child, name=BREAKS[child.tag])
         else:
             yield InlinePart("void", element=child)
         if child.tail:

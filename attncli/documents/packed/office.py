@@ -1,7 +1,7 @@
 """Documents of word processors, which are XML in an archive.
 
 The content of a document has one line for each paragraph. In the line, an element of markup is a
-sign: its number between two private characters. `inline_segment` handles signs like tags. Only a
+sign: its number between two private characters. `inline_segments` handles signs like tags. Only a
 paragraph whose line has changed is rebuilt, by a function of its format.
 """
 
@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from attncli.documents.divide import inline_segments
 from attncli.documents.document import Document, DocumentSegment, Texts, reassemble
-from attncli.documents.inline import Piece, PieceKind, inline_segment
+from attncli.documents.inline import Piece, PieceKind
 from attncli.documents.packed import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
 
@@ -27,6 +28,7 @@ class InlinePart(NamedTuple):
     kind: PieceKind
     text: str = ""  # of text
     element: Any = None  # of markup
+    name: str = "g"  # of a tab: `attncli.documents.divide.TAB`
 
 
 class Token(NamedTuple):
@@ -53,7 +55,7 @@ class Paragraph(NamedTuple):
     element: Any
     parts: tuple[InlinePart, ...]  # a sign has the number of its part
     line: str
-    segment: DocumentSegment | None
+    segments: list[DocumentSegment]
 
 
 def read_office(content: bytes, format: OfficeFormat) -> Document:
@@ -68,7 +70,7 @@ def read_office(content: bytes, format: OfficeFormat) -> Document:
             paragraphs.append(_paragraph(element, tuple(format.parts(element)), at))
             at += len(paragraphs[-1].line) + 1
     lines = "".join(f"{paragraph.line}\n" for paragraph in paragraphs)
-    segments = tuple(paragraph.segment for paragraph in paragraphs if paragraph.segment)
+    segments = tuple(segment for paragraph in paragraphs for segment in paragraph.segments)
     document = Document(lines, segments)
 
     def save(translations: Sequence[Texts | None]) -> bytes:
@@ -114,10 +116,10 @@ def _paragraph(element: Any, parts: tuple[InlinePart, ...], start: int) -> Parag
         if part.kind == "open":
             inside.append(number)
         text = raw if part.kind == "text" else ""
-        pieces.append(Piece(part.kind, at, at + len(raw), raw, text, "g"))
+        pieces.append(Piece(part.kind, at, at + len(raw), raw, text, part.name))
         at += len(raw)
     line = "".join(piece.raw for piece in pieces)
-    return Paragraph(element, parts, line, inline_segment(pieces) if pieces else None)
+    return Paragraph(element, parts, line, inline_segments(pieces))
 
 
 def _tokens(line: str, parts: Sequence[InlinePart]) -> Iterator[Token]:

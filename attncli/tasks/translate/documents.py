@@ -19,8 +19,8 @@ import typer
 from attncli.data.compression import read_whole
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
 from attncli.data.streams import Write
+from attncli.documents.divide import read_lines
 from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
-from attncli.documents.inline import read_lines
 from attncli.documents.registry import (
     FORMATS,
     PACKED,
