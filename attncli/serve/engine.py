@@ -17,7 +17,13 @@ from typing import Any, NamedTuple
 
 from attncli.serve.models import ModelJob, ServedModel
 from attncli.serve.requests import SECONDS, RequestError
-from models.base.errors import DamagedError, ModelError, NotFoundError, ResourceError
+from models.base.errors import (
+    DamagedError,
+    ModelError,
+    NotFoundError,
+    ResourceError,
+    is_exhausted,
+)
 
 BATCH = 64  # inputs of one batch
 PATIENCE = 5.0  # seconds that bulk work waits behind urgent work
@@ -130,22 +136,21 @@ class ModelThread:
             if self._model is None:
                 self._model = self._open()
             results = batch[0].job.run(self._model, inputs)
-        except (ModelError, MemoryError) as error:
-            if len(batch) == 1:
-                batch[0].results.set_exception(_as_request_error(error))
+        except BaseException as error:
+            is_known = isinstance(error, ModelError) or is_exhausted(error)
+            if is_known and len(batch) > 1:
+                for work in batch:
+                    self._run([work])
                 return
             for work in batch:
-                self._run([work])
-        except BaseException as error:
-            for work in batch:
-                work.results.set_exception(error)
+                work.results.set_exception(_as_request_error(error) if is_known else error)
         else:
             rest = iter(results)
             for work in batch:
                 work.results.set_result([next(rest) for _ in work.inputs])
 
 
-def _as_request_error(error: Exception) -> Exception:
+def _as_request_error(error: BaseException) -> Exception:
     if isinstance(error, (DamagedError, NotFoundError, ResourceError)):
         return RequestError(503, str(error))
     if isinstance(error, ModelError):

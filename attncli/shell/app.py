@@ -33,7 +33,7 @@ from attncli.shell.termination import Termination
 from attncli.tasks.table import task_commands
 from attncli.terminal import console
 from attncli.version import __version__
-from models.base.errors import ModelError
+from models.base.errors import ModelError, exhausted, is_exhausted
 
 # A command's place is "module:function". Two words are a command under another command.
 COMMANDS = {
@@ -164,7 +164,7 @@ class CommandTable(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an exception other than a bug becomes an exit status.
 
-        It is 1 after a user's mistake (one line), 130 after Ctrl-C, 0 after a closed pipe.
+        It is 1 after a user's mistake or exhausted memory (one line), 130 after Ctrl-C, 0 after a closed pipe.
         """
         try:
             return super().invoke(ctx)
@@ -179,6 +179,11 @@ class CommandTable(TyperGroup):
             raise typer.Exit(130) from None
         except BrokenPipeError:
             raise typer.Exit(0) from None
+        except (RuntimeError, MemoryError, OSError) as error:
+            if not is_exhausted(error):
+                raise
+            console.warn(str(exhausted()))
+            raise typer.Exit(1) from None
 
 
 def summary(name: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 from collections.abc import Iterable, Iterator
 
 
@@ -41,6 +42,8 @@ def intact(name: object, expected: str, hint: str = "", *kinds: type[Exception])
     try:
         yield
     except damages as error:
+        if is_exhausted(error):
+            raise
         fault = "not readable" if isinstance(error, OSError) else "damaged"
         found = "missing" if isinstance(error, FileNotFoundError) else f"{fault} ({error})"
         raise DamagedError(f"{name} is {found}", expected, hint) from None
@@ -61,6 +64,35 @@ class ConfigurationError(ModelError):
 
 class ResourceError(ModelError):
     """Work that needs more memory, disk space or time than is available or allowed."""
+
+
+EXHAUSTED = (  # in the message of an exception of torch, CTranslate2, oneDNN or numpy
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "unable to allocate",
+    "failed to allocate",
+    "bad_alloc",
+    "could not create a memory object",
+    "can't start new thread",
+)
+SMALLER = (
+    "lower search.beam, and compute.batch_tokens (texts) or compute.batch_images (images), by -s"
+)
+
+
+def is_exhausted(error: BaseException) -> bool:
+    """Return True if an exception means that the memory of the processor or device is full."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM or "os error 12" in str(error)
+    said = str(error).lower()
+    is_sign = isinstance(error, RuntimeError) and any(sign in said for sign in EXHAUSTED)
+    return is_sign or isinstance(error, MemoryError)
+
+
+def exhausted(hint: str = SMALLER) -> ResourceError:
+    """Return the error for work that needs more memory than there is."""
+    return ResourceError("the memory is exhausted", "smaller batches", hint)
 
 
 class UnknownNameError(ConfigurationError, NotFoundError):

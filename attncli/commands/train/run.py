@@ -14,9 +14,7 @@ from attncli.terminal import console
 from attncli.training.distributed.rank import Rank
 from attncli.training.events import Interrupted, RunEvent
 from attncli.training.settings.config import RunConfig, TrainConfig
-from models.base.errors import ModelError
-
-EXHAUSTED = ("out of memory", "can't allocate memory", "not enough memory")  # in a RuntimeError
+from models.base.errors import exhausted, is_exhausted
 
 
 def train_shown(
@@ -64,15 +62,12 @@ def memory_advice(config: TrainConfig) -> Iterator[None]:
     """Raise a ModelError that names the settings to change if memory is exhausted."""
     try:
         yield
-    except (RuntimeError, MemoryError) as error:
-        said = str(error).lower()
-        if not isinstance(error, MemoryError) and not any(sign in said for sign in EXHAUSTED):
+    except (RuntimeError, MemoryError, OSError) as error:
+        if not is_exhausted(error):
             raise
-        raise ModelError(
-            "the memory is exhausted",
-            "smaller batches",
+        raise exhausted(
             f"lower train.batch_tokens (now {config.batch_tokens}), or raise train.shards (now "
-            f"{config.shards}), which computes an update in parts; and choose another -o",
+            f"{config.shards}), which computes an update in parts; and choose another -o"
         ) from None
 
 

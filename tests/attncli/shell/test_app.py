@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import inspect
 import os
@@ -9,6 +10,7 @@ import re
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -143,6 +145,33 @@ def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 def test_a_mistake_is_one_line_and_1(monkeypatch: pytest.MonkeyPatch, attn: Attn) -> None:
     table_with(monkeypatch, ModelError("a cat\non the mat", "a dog", "feed it"))
     assert attn("broken", status=1).err == "attn: a cat on the mat; expected a dog; feed it\n"
+
+
+def failing(error: BaseException) -> Callable[..., None]:
+    def fail(*, texts: list[str] | None = None) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 9 bytes"),
+        RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+        RuntimeError("std::bad_alloc"),
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+    ],
+)
+def test_exhausted_memory_is_one_line_in_every_command(
+    name: str, error: Exception, monkeypatch: pytest.MonkeyPatch, attn: Attn
+) -> None:
+    monkeypatch.setattr(app, "resolve_name", lambda place: failing(error))
+    shown = attn(*name.split(), status=1).err
+    assert shown.startswith("attn: the memory is exhausted; ") and "compute.batch_tokens" in shown
+    assert shown.count("\n") == 1
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
