@@ -76,12 +76,9 @@ def check_search(search: SearchConfig) -> None:
             f"search.temperature, top_k or top_p with search.method={search.method}",
             "search.method=sample",
         )
-    kept = {"beam": search.beam, "greedy": 1}.get(search.method, search.nbest)
-    if search.nbest > kept:
-        wanted = f"--beam {search.nbest}" if search.method == "beam" else "search.method=beam"
+    if search.nbest > 1 and search.method == "greedy":
         raise typer.BadParameter(
-            f"{search.nbest} outputs, but search.method={search.method} keeps {kept}; "
-            f"expected {wanted}",
+            f"{search.nbest} outputs of greedy search, which has 1; expected search.method=beam",
             param_hint="'--nbest'",
         )
 

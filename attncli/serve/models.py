@@ -154,10 +154,8 @@ class CaptionJob:
 
 
 def _listing(model: Any, nbest: int) -> Any:
-    """Return a model that lists a number of outputs, with a beam that is wide enough."""
-    if nbest == 1:
-        return model
-    return model.with_search(replace(model.search, nbest=nbest, beam=max(model.search.beam, nbest)))
+    """Return a model that lists a number of outputs; the first of them does not depend on it."""
+    return model.with_search(replace(model.search, nbest=nbest)) if nbest > 1 else model
 
 
 def _directed(translator: Any, languages: tuple[str, str]) -> Any:

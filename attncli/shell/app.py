@@ -164,7 +164,8 @@ class CommandTable(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an exception other than a bug becomes an exit status.
 
-        It is 1 after a user's mistake or exhausted memory (one line), 130 after Ctrl-C, 0 after a closed pipe.
+        It is 1 after a user's mistake or exhausted memory (one line), 130 after Ctrl-C, 0 after a
+        closed pipe.
         """
         try:
             return super().invoke(ctx)

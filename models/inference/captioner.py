@@ -168,10 +168,17 @@ class Captioner(TorchModel):
         self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         """Return the captions of images that are computed together."""
-        found, memory = self._search(images, config)
-        outputs = [tuple(map(self._hypothesis, each)) for each in found]
+        memory = None
+
+        def search_some(numbers: Sequence[int], config: SearchConfig) -> list[list[Finished]]:
+            nonlocal memory
+            found, of_images = self._search([images[n] for n in numbers], config)
+            memory = memory or of_images  # the first search is of all images
+            return found
+
+        outputs = self._lists(search_some, len(images), config)
         maps: list[ImageAttention | None] = [None] * len(outputs)
-        if attention:
+        if attention and memory:
             best = [hypotheses[0].ids for hypotheses in outputs]
             maps = self._attention(memory, best)
         return list(map(Caption, outputs, maps))

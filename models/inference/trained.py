@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from models.base.errors import ConfigurationError
 from models.base.types import Hypothesis
 from models.config import ModelConfig, SearchConfig
+from models.inference.search.distinct import different_texts
 from models.sources import check_source
 from models.storage.settings import family_of, read_settings
 from models.text.tokenizer import Tokenizer
@@ -33,6 +35,24 @@ class TrainedModel:
         other = copy.copy(self)
         other.search = search
         return other
+
+    def _lists(
+        self,
+        search: Callable[[Sequence[int], SearchConfig], list[list[Finished]]],
+        count: int,
+        config: SearchConfig,
+    ) -> list[tuple[Hypothesis, ...]]:
+        """Return the outputs of `count` inputs, best first, with different texts.
+
+        search: returns the finished hypotheses of some inputs, given their numbers.
+        """
+
+        def outputs(numbers: Sequence[int], config: SearchConfig) -> list[list[Hypothesis]]:
+            found = search(numbers, config)
+            return [[self._hypothesis(one) for one in each] for each in found]
+
+        has_glossary = getattr(self, "glossary", None) is not None
+        return different_texts(outputs, count, config, depends_on_nbest=has_glossary)
 
     def _hypothesis(self, found: Finished) -> Hypothesis:
         """Return an output of the search as text, tokens and scores."""

@@ -3,7 +3,8 @@
 A corpus is a source file and one or more reference files with the same number of lines, or one
 table whose columns (source, reference, further references) are separated by tabs or ` ||| `. The
 rows of a table may have different numbers of references; an empty line is a pair of empty texts. A
-column with a licence, as in the tables of Tatoeba, is ignored. Only the current line is in memory.
+first line that names the columns is left out (`headers`). A column with a licence, as in the tables
+of Tatoeba, is ignored. Only the current line is in memory.
 A pattern such as `data/*.tsv` names all files that match it, in alphabetical order. `text_files`
 reads the lines.
 
@@ -24,6 +25,7 @@ from typing import NamedTuple, cast
 from attncli.data.compression import decompressed
 from attncli.data.lines import CHUNK_LINES, Line
 from attncli.data.streams import matching, open_input
+from attncli.data.text.headers import without_header
 from attncli.data.text.text_files import open_text
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
@@ -45,7 +47,9 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
     paths: one file for the source and one for each reference, or a single table. Raises ModelError
     for files that cannot be read, are empty, or have different numbers of lines.
     """
-    for source, *references in aligned(paths) if len(paths) > 1 else _table(Path(paths[0])):
+    rows = aligned(paths) if len(paths) > 1 else _table(Path(paths[0]))
+    names = " ".join(Path(path).name for path in paths)
+    for source, *references in without_header(iter(rows), names):
         yield CorpusPair(source, tuple(references))
 
 
@@ -105,7 +109,7 @@ def _empty(path: Path | str) -> ModelError:
     return ModelError(f"{path} is empty", "a sentence on each line")
 
 
-def _table(path: Path) -> Iterator[list[str]]:
+def _table(path: Path) -> Iterator[Sequence[str]]:
     with open_text(path) as lines:
         yield from table_rows(path, lines)
 

@@ -7,10 +7,11 @@ term and its translation.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from attncli.data.text.headers import without_header
 from attncli.data.text.text_files import open_text
 from attncli.terminal.messages import counted
 from models.base.errors import InputError, ModelError
@@ -32,20 +33,24 @@ def read_labelled(path: Path | str) -> list[LabelledText]:
 
     Raises ModelError for a row without a tab or a label, and for a table without any text.
     """
-    rows = []
     with open_text(path) as lines:
-        for number, line in enumerate(lines, 1):
-            label, tab, rest = line.partition("\t")
-            if not line.strip():
-                continue
-            if not tab or not label.strip():
-                raise ModelError(
-                    f"{path}, line {number} has no {'label' if tab else 'tab'}", "label, tab, text"
-                )
-            rows.append(LabelledText(label.strip(), rest.split("\t")[0]))
+        cells = without_header(_labelled(path, lines), Path(path).name, column=1)
+        rows = [LabelledText(label.strip(), text) for label, text, *_ in cells]
     if not any(row.text.strip() for row in rows):
         raise ModelError(f"{path} has no texts", "rows of label, tab, text")
     return rows
+
+
+def _labelled(path: Path | str, lines: Iterable[str]) -> Iterator[list[str]]:
+    for number, line in enumerate(lines, 1):
+        label, tab, rest = line.partition("\t")
+        if not line.strip():
+            continue
+        if not tab or not label.strip():
+            raise ModelError(
+                f"{path}, line {number} has no {'label' if tab else 'tab'}", "label, tab, text"
+            )
+        yield [label, *rest.split("\t")]
 
 
 def check_order(rows: Sequence[LabelledText], path: str) -> None:

@@ -120,7 +120,6 @@ def test_settings_are_completed_by_name_with_their_docs() -> None:
     [
         (["tranlate"], "'translate'"),
         (["translate", "--bean", "3"], "--beam"),
-        (["translate", "-m", "x", "--nbest", "9"], "expected --beam 9"),
         (["translate", "-m", "x", "-s", "search.method=greedy", "--nbest", "2"], "method=beam"),
         (["translate", "-m", "x", "-i", "file", "text"], "--input"),
         (["translate", "-i", "one", "--input=two"], "--input is given 2 times"),
@@ -158,7 +157,9 @@ def failing(error: BaseException) -> Callable[..., None]:
 @pytest.mark.parametrize(
     "error",
     [
-        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 9 bytes"),
+        RuntimeError(
+            "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 9 bytes"
+        ),
         RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"),
         RuntimeError("std::bad_alloc"),
         MemoryError(),
