@@ -35,7 +35,7 @@ FURTHER = (*EACH, "train.plateau_patience=1", "search.length_penalty=0.6")
 REWARDED = (
     *("train.batch_tokens=1792", "train.ema=0.99", "train.average=0"),
     *("train.lr=0.001", "train.warmup=20", "train.schedule=constant"),
-    *("train.self_critical_from=1", "train.self_critical_lr=0.0002", "train.self_critical_bleu=2"),
+    *("train.self_critical_from=1", "train.self_critical_lr=0.0002"),
     *("train.evaluate_every=101", "search.length_penalty=0.6"),
 )
 RECIPES = {
@@ -87,14 +87,14 @@ RECIPES = {
     "fine-tuned-longer": Recipe(
         "fine-tuned-self-critical",
         (
-            *(*REWARDED, "train.self_critical_bleu=3", "train.epochs=3", "train.ema=0.998"),
+            *(*REWARDED, "train.epochs=3", "train.ema=0.998"),
             *("train.evaluate_every=202", "model.image.dropout=0.5"),
         ),
     ),
     "fine-tuned-together": Recipe(
         "fine-tuned-self-critical",
         (
-            *(*REWARDED, "train.self_critical_bleu=3", "train.epochs=2"),
+            *(*REWARDED, "train.epochs=2"),
             *("train.encoder_from=1", "train.encoder_lr=0.0002"),
         ),
     ),

@@ -11,11 +11,10 @@ of images with the n-gram in a reference. sigma is 6. As in the COCO tools, the 
 factor of 10, lengths are counted in bigrams, and a test set of one image scores 0 (its idf is 0).
 Source: Vedantam, Zitnick, Parikh 2015, section 6.
 
-    reward r(w) = CIDEr-D(w) + weight * BLEU-4(w) - 0.5 * repeated(w)
+    reward r(w) = CIDEr-D(w) - 0.5 * repeated(w)
 
-BLEU-4 of one sentence is in 0..1, by sacreBLEU with its exponential smoothing; repeated is the
-number of content words that the caption has more often than any reference, as in "a sink and a
-sink". Source: Rennie et al. 2017, who train with either metric; the last term is our own.
+repeated is the number of content words that the caption has more often than any reference, as in
+"a sink and a sink". Source: Rennie et al. 2017; the last term is our own.
 """
 
 from __future__ import annotations
@@ -106,27 +105,18 @@ REPETITION = 0.5  # price of a repeated content word
 class Reward:
     """Reward of captions of the training images, computed from their reference captions."""
 
-    def __init__(self, references: Iterable[Iterable[str]], *, bleu_weight: float = 0.0) -> None:
+    def __init__(self, references: Iterable[Iterable[str]]) -> None:
         """Count the n-grams of the references: the captions of each training image."""
-        from sacrebleu.metrics.bleu import BLEU
-
         self._references = [[words(text) for text in captions] for captions in references]
         self.frequency = DocumentFrequency(self._references)
-        self.bleu_weight = bleu_weight
-        self._bleu = BLEU(tokenize="none", smooth_method="exp", effective_order=True, force=True)
 
     def __call__(self, outputs: Sequence[str], image: int) -> list[float]:
         """Return the reward of each output. image: number of the training image."""
         said, references = [words(text) for text in outputs], self._references[image]
-        found = [
+        return [
             cider - REPETITION * repeated(caption, references)
             for cider, caption in zip(self.frequency.scores(said, references), said, strict=True)
         ]
-        if not self.bleu_weight:
-            return found
-        texts = [" ".join(caption) for caption in references]
-        bleu = (self._bleu.sentence_score(" ".join(caption), texts).score / 100 for caption in said)
-        return [cider + self.bleu_weight * more for cider, more in zip(found, bleu, strict=True)]
 
 
 def repeated(caption: Words, references: References) -> int:

@@ -86,6 +86,7 @@ REMOVED = {  # by place, as in search.beam; a table of a list has the place of t
     "train.accumulate": RemovedSetting(
         1, "train.shards computes an update in parts; multiply train.batch_tokens instead"
     ),
+    "train.self_critical_bleu": RemovedSetting(0.0, "the reward is CIDEr-D"),
     "train.self_critical_samples": RemovedSetting(
         5, "5 captions are sampled per image; each is compared with the mean of the others"
     ),

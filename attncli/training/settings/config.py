@@ -238,9 +238,6 @@ class TrainConfig:
         "image, each compared with the mean of the others (0: never)",
     )
     self_critical_lr: float = option(0.00005, "self-critical training: peak learning rate", above=0)
-    self_critical_bleu: float = option(
-        0.0, "self-critical training: weight of BLEU-4 (0 to 1), added to CIDEr-D"
-    )
     self_critical_likelihood: float = option(
         0.0,
         "self-critical training: share of the loss that is the negative log-likelihood of the "

@@ -4,7 +4,7 @@
     b_k = the mean of r(w^j) over j != k, in place of a greedy caption   Luo 2020
     loss = (1 - g) loss of the reward + g NLL of the references          Paulus et al. 2018, eq. 16
 Both losses are means per token; g is train.self_critical_likelihood. (The paper's is 1 - g.)
-The reward r is CIDEr-D over the training captions, plus weighted BLEU-4 if configured.
+The reward r is CIDEr-D over the training captions.
 Hard attention uses its read mode of inference; the reward trains its weights only if that mode is
 the expectation, which is differentiable.
 
@@ -54,7 +54,7 @@ class SelfCritical:
         limit of a sampled caption in tokens, end mark included.
         """
         texts = ([ended(text) for text in of_one] for of_one in captions)
-        self.reward = Reward(texts, bleu_weight=config.self_critical_bleu)
+        self.reward = Reward(texts)
         self.images, self.tokenizer = images, tokenizer
         self.config, self.longest = config, longest
 
