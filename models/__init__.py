@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from models.base.registry import Description
     from models.families.encoder_decoder import EncoderDecoder
     from models.inference.captioner import Captioner
-    from models.inference.classifier import Classifier, EnsembleClassifier
-    from models.inference.ensemble_captioner import EnsembleCaptioner
+    from models.inference.classifier import Classifier
     from models.inference.translator import EnsembleTranslator, Translator
     from models.sources import Source
 
@@ -79,13 +78,11 @@ def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | 
     return _source_of(path).open(path, device=device)
 
 
-def load_ensemble(
-    models: Sequence[str | Path], *, device: str = "cpu"
-) -> EnsembleTranslator | EnsembleCaptioner | EnsembleClassifier:
-    """Open several trained models, given by folder or name, whose probabilities are averaged.
+def load_ensemble(models: Sequence[str | Path], *, device: str = "cpu") -> EnsembleTranslator:
+    """Open several trained translators, given by folder or name, whose probabilities are averaged.
 
     All read the same kind of input, that of the first. Raises ConfigurationError if another reads
-    another kind, or if their target vocabularies or their labels differ.
+    another kind, or if their target vocabularies differ.
     """
     paths = [find_model(model) for model in models]
     source = _source_of(paths[0])

@@ -84,7 +84,8 @@ def _parsed(name: str, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, 
 
 def _models(task: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the folders of the models; the reverse one is the last. task: of the shipped model."""
-    given: list[Path | None] = list(values["model"] or [None])
+    model = values["model"] or [None]
+    given: list[Path | None] = [model] if isinstance(model, Path) else list(model)
     if "reverse_model" in values and len(given) > 1:
         raise typer.BadParameter("one model", param_hint="'--model'")
     given += filter(None, [values.get("reverse_model")])

@@ -20,7 +20,7 @@ from attncli.terminal.screen import current_screen
 from models.base.errors import InputError
 from models.config import BATCH_IMAGES, SearchConfig
 from models.images.opening import open_image, to_square
-from models.inference.captioner import Caption, CaptionerInput, ImageAttention
+from models.inference.captioner import Caption, ImageAttention, ImageInput
 from models.inference.captioner import Captioner as ImageModel
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Captioner(ImageModel):
         results = [self._result(*each) for each in zip(found, opened, strict=True)]
         return results[0] if is_one else results
 
-    def _result(self, caption: Caption, image: CaptionerInput) -> ImageCaption:
+    def _result(self, caption: Caption, image: ImageInput) -> ImageCaption:
         result = ImageCaption._make(caption)
         config = self.config.image
         larger = dataclasses.replace(config, size=max(config.size, SIDE))
@@ -111,9 +111,9 @@ class Captioner(ImageModel):
         return result
 
 
-def _opened(image: Any) -> CaptionerInput:
+def _opened(image: Any) -> ImageInput:
     """Return an image as the model takes it. Raises ModelError if it cannot be read."""
-    if isinstance(image, (Image.Image, Tensor, tuple)):
+    if isinstance(image, (Image.Image, Tensor)):
         return image
     if isinstance(image, (str, Path)):
         return open_image(Path(image))

@@ -57,38 +57,38 @@ def open_translator(models: Path | Sequence[Path] | None, options: OpenOptions) 
     multilingual model, or given for a model of a single direction. A zero-shot direction is
     reported to `options.messages`.
     """
-    return _open(models, "translate", load_translator, options)
-
-
-def open_captioner(models: Path | Sequence[Path] | None, options: OpenOptions) -> Captioner:
-    """Open a captioner, or the ensemble of several; see `open_translator`."""
-    return _open(models, "caption", load_captioner, options)
-
-
-def open_classifier(models: Path | Sequence[Path] | None, options: OpenOptions) -> Classifier:
-    """Open a classifier, or the ensemble of several; see `open_translator`."""
-    return _open(models, "classify", load_classifier, options)
-
-
-def _open(
-    models: Path | Sequence[Path] | None, task: str, load: Callable[..., Any], options: OpenOptions
-) -> Any:
-    given: Sequence[Path | None] = [models] if isinstance(models, Path) else models or [None]
-    paths = [readable(chosen_model(model, task)) for model in given]
-    retain_memory()
-    if len(paths) == 1:
-        opened = load(paths[0], device=open_device(options))
+    given = [models] if isinstance(models, Path) else list(models or ())
+    if len(given) > 1:
+        opened = _open_ensemble(given, options)
     else:
-        opened = _open_ensemble(paths, task, options)
-    return configured(opened, options) if task == "translate" else _configured(opened, options)
+        opened = _open(given[0] if given else None, "translate", load_translator, options)
+    return configured(opened, options)
 
 
-def _open_ensemble(paths: Sequence[Path], task: str, options: OpenOptions) -> Any:
+def open_captioner(model: Path | None, options: OpenOptions) -> Captioner:
+    """Open a captioner; see `open_translator`."""
+    return _configured(_open(model, "caption", load_captioner, options), options)
+
+
+def open_classifier(model: Path | None, options: OpenOptions) -> Classifier:
+    """Open a classifier; see `open_translator`."""
+    return _configured(_open(model, "classify", load_classifier, options), options)
+
+
+def _open(model: Path | None, task: str, load: Callable[..., Any], options: OpenOptions) -> Any:
+    path = readable(chosen_model(model, task))
+    retain_memory()
+    return load(path, device=open_device(options))
+
+
+def _open_ensemble(models: Sequence[Path], options: OpenOptions) -> Any:
+    paths = [readable(find_model(model)) for model in models]
+    retain_memory()
     for path in paths:
-        if task_of(path) != task:
+        if task_of(path) != "translate":
             raise ModelError(
-                f"{path} in an ensemble for `attn {task}`",
-                f"models for `attn {task}`",
+                f"{path} in an ensemble for `attn translate`",
+                "models for `attn translate`",
                 f"use `attn {task_of(path)} -m {path}`",
             )
     opened = load_ensemble(paths, device=open_device(options))

@@ -23,7 +23,7 @@ SECTIONS = {  # section: names of options
 }
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}
-ONCE = ("input", "output")
+ONCE = ("input", "output", "model")
 HYPHEN, SPACE = "\ue000", "\ue001"  # where a line must not end
 LONGEST_CODE = 24  # letters of code in backticks that stays on one line
 
@@ -31,15 +31,15 @@ LONGEST_CODE = 24  # letters of code in backticks that stays on one line
 class HelpPage(TyperCommand):
     """A command whose help page is easy to read in 80 columns.
 
-    A repeated --input or --output is refused, of which the last one alone would be used.
+    A repeated --input, --output or --model is refused if the command uses the last one alone.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of the command line."""
         *_, given = self.make_parser(ctx).parse_args(args=list(args))  # in order, with repetitions
         for param in given:
-            if param.name in ONCE and given.count(param) > 1:
-                found = f"{param.opts[0]} is given {given.count(param)} times, and takes one file"
+            if param.name in ONCE and not param.multiple and given.count(param) > 1:
+                found = f"{param.opts[0]} is given {given.count(param)} times, and takes one"
                 ctx.fail(found)
         return super().parse_args(ctx, args)
 

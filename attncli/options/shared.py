@@ -28,6 +28,16 @@ Models = Annotated[
         "the probabilities of the models; their target vocabularies must be identical.",
     ),
 ]
+OneModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; "
+        "without it, the model shipped for this command.",
+    ),
+]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],
     typer.Option(help="Device; auto selects a GPU if there is one."),

@@ -145,11 +145,6 @@ def pretrained_parameters(model: nn.Module) -> Iterator[nn.Parameter]:
         yield from encoder.body.parameters()
 
 
-def equal_features(one: ImageEncoder, other: ImageEncoder) -> bool:
-    """Return True if two encoders compute equal features: see `identity`."""
-    return identity(one, one.config) == identity(other, other.config)
-
-
 def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
     """Return a hash of all that determines `features`: network, weights and preprocessing."""
     settings = [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]

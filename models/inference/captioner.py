@@ -27,7 +27,6 @@ from models.text.tokenizer import END, SPACE
 
 NETWORK_BATCH = 8  # images in the image network at once; each thread keeps features of so many
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
-CaptionerInput = ImageInput | tuple[ImageInput, ...]  # an ensemble may be given one image per model
 
 
 class ImageAttention(NamedTuple):
@@ -65,7 +64,7 @@ class Captioner(TorchModel):
 
     def caption(
         self,
-        images: Sequence[CaptionerInput],
+        images: Sequence[ImageInput],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -76,7 +75,7 @@ class Captioner(TorchModel):
 
     def stream(
         self,
-        images: Iterable[CaptionerInput],
+        images: Iterable[ImageInput],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -95,7 +94,7 @@ class Captioner(TorchModel):
 
     def batches(
         self,
-        groups: Iterable[Sequence[CaptionerInput]],
+        groups: Iterable[Sequence[ImageInput]],
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
@@ -125,14 +124,9 @@ class Captioner(TorchModel):
             return to_tensor(image, self.config.image)
         return image
 
-    def reduced(self, image: Image.Image) -> CaptionerInput:
+    def reduced(self, image: Image.Image) -> ImageInput:
         """Return the square that the model reads of an image, for `stream`."""
         return to_square(image, self.config.image)
-
-    @property
-    def image_size(self) -> int:
-        """Side of the square that the model reads, in pixels."""
-        return self.config.image.size
 
     def keys(self, images: Sequence[ImageInput], config: SearchConfig) -> list[str]:
         """Return the texts that seed the random numbers of images; empty if nothing is random.
@@ -154,18 +148,17 @@ class Captioner(TorchModel):
         return memory
 
     def _search(
-        self, images: Sequence[CaptionerInput], config: SearchConfig
+        self, images: Sequence[ImageInput], config: SearchConfig
     ) -> tuple[list[list[Finished]], Memory]:
         """Return the outputs of each image, best first, and the memory for attention maps."""
-        given = [image[0] if isinstance(image, tuple) else image for image in images]
-        keys = self.keys(given, config)
-        memory = self.memory(self.features(given), keys)
+        keys = self.keys(images, config)
+        memory = self.memory(self.features(images), keys)
         limits = [caption_limit(config)] * len(images)
         return search(self.model, memory, limits, keys, config), memory
 
     @torch.inference_mode()
     def _caption(
-        self, images: Sequence[CaptionerInput], config: SearchConfig, attention: bool
+        self, images: Sequence[ImageInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         """Return the captions of images that are computed together."""
         memory = None

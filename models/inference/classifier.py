@@ -1,17 +1,8 @@
-"""A trained classifier ready for use: texts in, labels with probabilities and word weights out.
-
-Several classifiers classify together as an ensemble, which averages their probabilities:
-
-    p(label | x) = 1/M sum_m p_m(label | x)
-
-Source: Breiman 1996 (bagging predictors), for the mean of class probabilities.
-"""
+"""A trained classifier ready for use: texts in, labels with probabilities and word weights out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from statistics import fmean
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,7 +10,6 @@ from torch import Tensor
 from models.base.errors import InputError
 from models.base.types import Classification, LabelProbability, WordWeight
 from models.config import MAX_BATCH_TOKENS
-from models.inference.ensemble import MemberLengths, MemberReadModes, check_equal
 from models.inference.search.batching import in_order, length_batches, pad, windows
 from models.inference.trained import TorchModel
 from models.text.labels import LabelTokenizer
@@ -27,14 +17,6 @@ from models.text.tokenizer import START
 from models.text.units import units
 
 WINDOW = 2000  # texts that are read ahead and batched by length
-
-
-class ClassifyOptions(NamedTuple):
-    """Options of a classification; see `Classifier.stream`."""
-
-    nbest: int = 1
-    attention: bool = False
-    max_batch_tokens: int = MAX_BATCH_TOKENS
 
 
 class Classifier(TorchModel):
@@ -79,17 +61,11 @@ class Classifier(TorchModel):
         first. attention: True adds the weight of each word. max_batch_tokens: tokens per batch,
         padding included. Raises InputError for a text longer than `max_source_length`.
         """
-        options, done = ClassifyOptions(nbest, attention, max_batch_tokens), 0
+        done = 0
         for group in windows(texts, window):
-            yield from self.classified(group, done + 1, options)
+            encoded = [self._encoded(text, number) for number, text in enumerate(group, done + 1)]
+            yield from in_order(self._by_length(group, encoded, nbest, attention, max_batch_tokens))
             done += len(group)
-
-    def classified(
-        self, texts: Sequence[str], first: int, options: ClassifyOptions
-    ) -> Iterator[Classification]:
-        """Yield the results of some texts in order. first: number of the first text."""
-        encoded = [self._encoded(text, number) for number, text in enumerate(texts, first)]
-        return in_order(self._by_length(texts, encoded, options))
 
     def _encoded(self, text: str, number: int) -> list[int]:
         ids = self.tokenizer.encode(text) if text.strip() else []
@@ -102,14 +78,18 @@ class Classifier(TorchModel):
         return ids
 
     def _by_length(
-        self, texts: Sequence[str], encoded: Sequence[list[int]], options: ClassifyOptions
+        self,
+        texts: Sequence[str],
+        encoded: Sequence[list[int]],
+        nbest: int,
+        attention: bool,
+        max_batch_tokens: int,
     ) -> Iterator[tuple[int, Classification]]:
         """Yield the index and the result of each text, batch by batch."""
         for index, ids in enumerate(encoded):
             if not ids:
                 yield index, Classification(texts[index], ())
-        nbest, attention, most = options
-        for batch in length_batches([*map(len, encoded)], max_tokens=most):
+        for batch in length_batches([*map(len, encoded)], max_tokens=max_batch_tokens):
             pooled = self._pooled([encoded[index] for index in batch])
             for index, probabilities, weights in zip(batch, *pooled, strict=True):
                 result = Classification(texts[index], self._best(probabilities, nbest))
@@ -152,40 +132,3 @@ class Classifier(TorchModel):
         mean, *heads = (weights[:, : len(ids)] @ found.shares).tolist()
         words = tuple(map(WordWeight, found.texts, mean))
         return result._replace(words=words, heads=tuple(map(tuple, heads)))
-
-
-class EnsembleClassifier(MemberReadModes, MemberLengths, Classifier):
-    """Classifiers of the same labels. Weights of words are those of the first model.
-
-    Each model reads a text with its own vocabulary. The longest text is that of the model with the
-    lowest limit. Raises ConfigurationError for models with different labels.
-    """
-
-    members: tuple[Classifier, ...]
-
-    def __init__(self, members: Sequence[Classifier], names: Sequence[str] = ()) -> None:
-        check_equal(members, names, "labels", lambda member: {*member.labels})
-        first = members[0]
-        self.model, self.device = first.model, first.device
-        self.tokenizer, self.search = first.tokenizer, first.search
-        self.members = tuple(members)
-
-    def classified(
-        self, texts: Sequence[str], first: int, options: ClassifyOptions
-    ) -> Iterator[Classification]:
-        """Yield the means of the models' probabilities for some texts; see `Classifier`."""
-        of_all = options._replace(nbest=len(self.labels))
-        without_weights = of_all._replace(attention=False)
-        of_members = [
-            member.classified(texts, first, without_weights if number else of_all)
-            for number, member in enumerate(self.members)
-        ]
-        return (mean_of(results, options.nbest) for results in zip(*of_members, strict=True))
-
-
-def mean_of(results: Sequence[Classification], nbest: int) -> Classification:
-    """Return the first of several results, with the mean probabilities of all labels."""
-    each = [dict(result.labels) for result in results]
-    means = [LabelProbability(label, fmean(p[label] for p in each)) for label in each[0]]
-    best = sorted(means, key=lambda one: -one.probability)[:nbest]
-    return results[0]._replace(labels=tuple(best))

@@ -8,7 +8,6 @@ vocabularies are identical. Source: Sutskever et al. 2014 (ensembles of decoders
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,51 +19,10 @@ from models.base.types import Memory
 from models.inference.search.backend import Backend
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 M = TypeVar("M")
 States = tuple[Any, ...]  # states, or prepared memories, of each model
-
-
-class MemberReadModes:
-    """Read modes of an ensemble: those of its models with hard attention."""
-
-    members: tuple[Any, ...]  # models that have a read mode
-
-    @property
-    def read_mode(self) -> str:
-        """Read mode of the first model with hard attention; else that of the first model."""
-        modes = [member.read_mode for member in self.members]
-        return next((mode for mode in modes if mode.startswith("hard")), modes[0])
-
-    def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
-        """Return this ensemble with another read mode of its models with hard attention.
-
-        Raises ConfigurationError if no model has hard attention.
-        """
-        other, any_hard = copy.copy(self), self.read_mode.startswith("hard")
-        other.members = tuple(
-            member.with_read_mode(decode, seed=seed)
-            if member.read_mode.startswith("hard") or not any_hard
-            else member
-            for member in self.members
-        )
-        return other
-
-
-class MemberLengths:
-    """Lengths of texts for an ensemble: a text is too long if it is for one of the models."""
-
-    members: tuple[Any, ...]  # models of texts
-
-    @property
-    def max_source_length(self) -> int:
-        """Maximum length of a text in tokens, end mark included: the lowest of the models."""
-        return min(member.max_source_length for member in self.members)
-
-    def source_length(self, text: str) -> int:
-        """Return the length of a text in tokens, end mark included: the highest of the models."""
-        return max(member.source_length(text) for member in self.members)
 
 
 class Memories(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from models.bundle import Bundle
 from models.config import SearchConfig
 from models.inference.ensemble import (
     EnsembleBackend,
-    MemberLengths,
-    MemberReadModes,
     Memories,
     check_equal,
     target_tokens,
@@ -82,7 +81,7 @@ class Translator(TorchModel, TorchSearch):
         return self.model
 
 
-class EnsembleTranslator(MemberReadModes, MemberLengths, TorchSearch):
+class EnsembleTranslator(TorchSearch):
     """Text models with one target vocabulary; search settings are those of the first.
 
     Each model reads a text, or a row of the same inputs, with its own source vocabulary. The
@@ -102,6 +101,35 @@ class EnsembleTranslator(MemberReadModes, MemberLengths, TorchSearch):
         )
         self.to, self.inputs = first.to, first.inputs
         self.members = tuple(members)
+
+    @property
+    def read_mode(self) -> str:
+        """Read mode of the first model with hard attention; else that of the first model."""
+        modes = [member.read_mode for member in self.members]
+        return next((mode for mode in modes if mode.startswith("hard")), modes[0])
+
+    def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
+        """Return this ensemble with another read mode of its models with hard attention.
+
+        Raises ConfigurationError if no model has hard attention.
+        """
+        other, any_hard = copy.copy(self), self.read_mode.startswith("hard")
+        other.members = tuple(
+            member.with_read_mode(decode, seed=seed)
+            if member.read_mode.startswith("hard") or not any_hard
+            else member
+            for member in self.members
+        )
+        return other
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum length of a text in tokens, end mark included: the lowest of the models."""
+        return min(member.max_source_length for member in self.members)
+
+    def source_length(self, text: str) -> int:
+        """Return the length of a text in tokens, end mark included: the highest of the models."""
+        return max(member.source_length(text) for member in self.members)
 
     def for_direction(self, to: str = "", source: str = "") -> Self:
         """Return this ensemble with a fixed target language; see `TextTranslator`."""

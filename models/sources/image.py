@@ -16,7 +16,6 @@ class ImageSource(Source):
     ability = "captions images"
     runner = "models.inference.captioner:Captioner"
     shared_weights = "encoder.body."
-    ensemble = "models.inference.ensemble_captioner:EnsembleCaptioner"
     unused_settings = (
         *("search.max_ratio", "search.max_extra", "search.split_above"),
         *("tokenizer.joint", "tokenizer.target_kind"),

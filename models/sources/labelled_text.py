@@ -15,7 +15,6 @@ class LabelledTextSource(Source):
     task = "classify"
     ability = "classifies texts"
     runner = "models.inference.classifier:Classifier"
-    ensemble = "models.inference.classifier:EnsembleClassifier"
     unused_settings = (
         *("search", "tokenizer.joint", "tokenizer.target_kind"),
         *("model.decoder_layers", "model.tied"),

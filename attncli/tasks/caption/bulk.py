@@ -33,7 +33,7 @@ class CaptionTask(BulkTask):
         given = self.given(job.settings)
         self.batch_images = given.tables.compute.batch_images
         options = caption_options(given, job.device, job.threads)
-        self.captioner = loading.open_captioner([Path(model) for model in job.models], options)
+        self.captioner = loading.open_captioner(Path(job.models[0]), options)
         several = self.captioner.search.nbest > 1
         self.layout = RowLayout(
             job.settings["format"], several, job.settings["scores"], self.captioner.read_mode

@@ -30,8 +30,8 @@ from attncli.options.shared import (
     Device,
     HardAttention,
     ImageBatches,
-    Models,
     Nbest,
+    OneModel,
     Threads,
     search_settings,
 )
@@ -103,7 +103,7 @@ Set = Annotated[list[str] | None, SetOption(CaptionTables, example="search.max_c
 def caption(
     images: Images = None,
     *,
-    model: Models = None,
+    model: OneModel = None,
     recursive: Recursive = False,
     output: Output = None,
     format: Annotated[CaptionFormat, typer.Option(help="How to write the captions.")] = "text",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from typing_extensions import Self
 
-    from models.inference.captioner import Caption, Captioner, CaptionerInput
+    from models.inference.captioner import Caption, Captioner, ImageInput
 
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # images from which on equal captions are reported
@@ -116,7 +116,7 @@ def _captioned(
 class OpenedImage(NamedTuple):
     """An image reduced to the sizes needed, so that few are in memory at their full size."""
 
-    shown: CaptionerInput  # the square that the model receives; of an ensemble, one for each model
+    shown: ImageInput  # the square that the model receives
     larger: Image | None  # the same square, large enough to draw attention maps over it
 
 
@@ -162,7 +162,7 @@ class ImageOpener:
                 image = open_image(
                     file.content(),
                     name="standard input" if file.name == STDIN else file.name,
-                    least=captioner.image_size,
+                    least=config.size,
                     before=lambda pixels: held.enter_context(self._memory.held(pixels)),
                 )
                 drawn = to_square(image, larger) if self._attention else None

@@ -33,7 +33,7 @@ class ClassifyTask(BulkTask):
         self.layout = RowLayout(format, nbest > 1, job.settings["scores"])
         self._classify = partial(
             classify_lines,
-            classifier=loading.open_classifier([Path(model) for model in job.models], options),
+            classifier=loading.open_classifier(Path(job.models[0]), options),
             nbest=nbest,
             attention=format == "jsonl",
             max_batch_tokens=tables.compute.batch_tokens,

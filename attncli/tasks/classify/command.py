@@ -38,14 +38,13 @@ class ClassifyTables:
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")
 ]
-Models = Annotated[
-    list[Path] | None,
+Model = Annotated[
+    Path | None,
     typer.Option(
         "--model",
         "-m",
         help="Classifier: its name (`attn models` lists them) or the folder of a run or bundle; "
-        "without it, the model shipped for this command. Given again: an ensemble, which averages "
-        "the probabilities of the models; their labels must be the same.",
+        "without it, the model shipped for this command.",
     ),
 ]
 Nbest = Annotated[int, typer.Option("--nbest", "-n", min=1, help="Labels per line.")]
@@ -61,7 +60,7 @@ Set = Annotated[list[str] | None, SetOption(ClassifyTables, example="picture.lin
 def classify(
     text: Text = None,
     *,
-    model: Models = None,
+    model: Model = None,
     input: Input = None,
     output: Output = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the labels.")] = "text",

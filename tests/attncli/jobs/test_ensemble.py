@@ -1,8 +1,7 @@
-"""Several -m: an ensemble in translate, caption and classify, heat maps side by side in align."""
+"""Several -m: an ensemble in translate, heat maps side by side in align."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,14 +9,13 @@ import pytest
 import torch
 
 from models import load_ensemble
+from models.base.errors import ConfigurationError
 from models.bundle import build, read, save, sizes_of
 from models.config import SearchConfig
 from models.inference.translator import EnsembleTranslator
-from models.text.labels import LabelTokenizer
 from tests.attncli.command_line import Attn
 
 TEXT = "The old dog sees a small house."
-LABELLED = ("play some jazz", "book a table for two")
 PAIR = f"{TEXT}\tDer alte Hund sieht ein kleines Haus.\n"
 
 
@@ -35,14 +33,23 @@ def other_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_same_model_twice_changes_nothing(
-    tiny_bundle: Path, toy_classifier: Path, attn: Attn
+def test_the_same_model_twice_changes_nothing(tiny_bundle: Path, attn: Attn) -> None:
+    given = ("translate", "-s", "compute.backend=torch", "--nbest", 3, TEXT, "--format", "jsonl")
+    one = ("-m", tiny_bundle)
+    assert attn(*given, *one, *one).out == attn(*given, *one).out
+
+
+def test_captioners_and_classifiers_are_used_one_at_a_time(
+    soft_captioner: Path, toy_classifier: Path, photos: Path, attn: Attn
 ) -> None:
-    translate = ("translate", "-s", "compute.backend=torch", "--nbest", 3, TEXT)
-    classify = ("classify", "--nbest", 2, *LABELLED)
-    for given, model in ((translate, tiny_bundle), (classify, toy_classifier)):
-        one, as_json = ("-m", model), ("--format", "jsonl")
-        assert attn(*given, *as_json, *one, *one).out == attn(*given, *as_json, *one).out
+    for task, model, given in (
+        ("caption", soft_captioner, photos),
+        ("classify", toy_classifier, "play some jazz"),
+    ):
+        refused = attn(task, "-m", model, "-m", model, given, status=2).err
+        assert "--model is given 2 times" in refused
+        with pytest.raises(ConfigurationError, match="no ensembles of this kind"):
+            load_ensemble([model, model])
 
 
 def test_a_glossary_forces_its_terms_in_an_ensemble(
@@ -95,17 +102,6 @@ def test_what_an_ensemble_cannot_do_is_one_line(
         assert message in line
 
 
-def test_captions_of_an_ensemble_with_attention_maps(
-    soft_captioner: Path, hard_captioner: Path, photos: Path, attn: Attn
-) -> None:
-    files = sorted(photos.glob("*.*"))
-    given = ("caption", "--format", "jsonl", *files, "-m", soft_captioner)
-    assert attn(*given, "-m", soft_captioner).out == attn(*given).out
-    rows = attn(*given, "-m", hard_captioner).out.splitlines()
-    assert {json.loads(row)["read"] for row in rows} == {"hard argmax"}
-    assert attn("caption", "--show", files[0], "-m", soft_captioner, "-m", hard_captioner).out
-
-
 def test_align_draws_models_side_by_side(
     tiny_bundle: Path, other_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -121,50 +117,3 @@ def test_align_draws_models_side_by_side(
     assert (tmp_path / "links.txt").read_text("utf-8") == alone
     assert "--show" in attn(*both, status=2).err
     assert "--reverse-model" in attn(*both, "--show", "--reverse-model", tiny_bundle, status=2).err
-
-
-@pytest.fixture
-def other_classifier(toy_classifier: Path, tmp_path: Path) -> Path:
-    """Return an untrained classifier whose labels have another order."""
-    bundle = read(toy_classifier)
-    assert isinstance(bundle.tokenizer, LabelTokenizer)
-    source = bundle.tokenizer.files()["tokenizer.model"]
-    tokenizer = LabelTokenizer(source, bundle.tokenizer.labels[::-1])
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        config = replace(bundle.model.config, pooling="mean")
-        model = build(config, sizes_of(tokenizer, config.family))
-    folder = tmp_path / "other"
-    folder.mkdir()
-    save(bundle._replace(model=model, tokenizer=tokenizer), folder)
-    return folder
-
-
-def test_classify_averages_the_probabilities_of_each_label(
-    toy_classifier: Path, other_classifier: Path, attn: Attn
-) -> None:
-    given = ("classify", "--nbest", 9, "--format", "jsonl", *LABELLED)
-    one, other = ("-m", toy_classifier), ("-m", other_classifier)
-    rows = [
-        [json.loads(line) for line in attn(*given, *chosen).out.splitlines()]
-        for chosen in (one, other, (*one, *other))
-    ]
-    for first, second, both in zip(*rows, strict=True):
-        each = [{p["label"]: p["probability"] for p in row["labels"]} for row in (first, second)]
-        for found in both["labels"]:
-            mean = (each[0][found["label"]] + each[1][found["label"]]) / 2
-            assert found["probability"] == pytest.approx(mean, abs=2e-6)
-        assert both["labels"] == sorted(both["labels"], key=lambda p: -p["probability"])
-        assert both["weights"] == first["weights"]
-
-
-def test_classifiers_of_other_labels_are_refused(
-    toy_classifier: Path, other_classifier: Path, attn: Attn
-) -> None:
-    bundle = read(other_classifier)
-    assert isinstance(bundle.tokenizer, LabelTokenizer)
-    source, labels = bundle.tokenizer.files()["tokenizer.model"], bundle.tokenizer.labels
-    tokenizer = LabelTokenizer(source, (*labels[:-1], "new"))
-    save(bundle._replace(tokenizer=tokenizer), other_classifier)
-    given = ("classify", "-m", toy_classifier, "-m", other_classifier, "a text")
-    assert "have different labels" in attn(*given, status=1).err

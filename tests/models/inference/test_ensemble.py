@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-import numpy
 import pytest
 import torch
-from PIL import Image
 
 from attncli.embedded.grammar import Pair
-from models import load_captioner, load_ensemble, load_translator
+from models import load_ensemble, load_translator
 from models.base.errors import ConfigurationError, InputError
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
-from models.inference.captioner import Captioner
 from models.inference.ensemble import mean_log_probs
-from models.inference.ensemble_captioner import EnsembleCaptioner
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import EnsembleTranslator, Translator
 from models.text.tokenizer import END, Tokenizer, train
@@ -41,13 +36,6 @@ def random_translator(preset: str, tokenizer: Tokenizer) -> Translator:
     return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
 
 
-def make_images(*sides: int) -> list[Image.Image]:
-    random = numpy.random.default_rng(1)
-    return [
-        Image.fromarray(random.integers(0, 255, (side, side + 7, 3), numpy.uint8)) for side in sides
-    ]
-
-
 def test_the_mean_is_of_probabilities_and_exact_for_equal_ones() -> None:
     one, other = (torch.randn(4, 9).mul(30).log_softmax(-1) for _ in range(2))
     mean = mean_log_probs([one, other])
@@ -64,27 +52,6 @@ def test_an_ensemble_of_a_model_with_itself_equals_the_model(
     alone = random_translator(preset, tiny_tokenizer)
     twice = EnsembleTranslator([alone, alone])
     assert twice.translate(TEXTS, search=search) == alone.translate(TEXTS, search=search)
-
-
-@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.method)
-@pytest.mark.parametrize("decode", ["", "argmax", "sample", "expected"])
-def test_a_captioner_with_itself_equals_the_captioner(
-    decode: str, search: SearchConfig, soft_captioner: Path, hard_captioner: Path
-) -> None:
-    folder = hard_captioner if decode else soft_captioner
-    alone = load_captioner(folder)
-    twice = load_ensemble([folder, folder])
-    assert isinstance(twice, EnsembleCaptioner)
-    if decode:
-        alone, twice = alone.with_read_mode(decode), twice.with_read_mode(decode)
-    images = make_images(40, 50, 60)
-    found = alone.caption(images, search=search, attention=True)
-    same = twice.caption([twice.reduced(image) for image in images], search=search, attention=True)
-    for one, other in zip(found, same, strict=True):
-        assert one.hypotheses == other.hypotheses
-        assert one.attention and other.attention
-        assert torch.equal(one.attention.maps, other.attention.maps)
-        assert one.attention.read == other.attention.read
 
 
 def test_members_of_other_families_share_each_step(
@@ -130,30 +97,6 @@ def test_another_target_vocabulary_is_refused_with_the_names(
     with pytest.raises(ConfigurationError, match="different target vocabularies") as refused:
         load_ensemble([tiny_bundle, tmp_path])
     assert str(tmp_path) in str(refused.value) and "\n" not in str(refused.value)
-
-
-def test_a_read_mode_applies_to_the_members_with_hard_attention(
-    soft_captioner: Path, hard_captioner: Path
-) -> None:
-    members = [load_captioner(soft_captioner), load_captioner(hard_captioner)]
-    both = EnsembleCaptioner(members).with_read_mode("sample")
-    assert [member.read_mode for member in both.members] == ["soft", "hard sample"]
-    assert both.read_mode == "hard sample"
-    with pytest.raises(ConfigurationError, match="not hard"):
-        EnsembleCaptioner(members[:1]).with_read_mode("sample")
-
-
-def test_captioners_read_their_own_sizes(soft_captioner: Path, tmp_path: Path) -> None:
-    bundle = read(soft_captioner)
-    larger_image = replace(bundle.model.config.image, size=48)
-    config = replace(bundle.model.config, image=larger_image)
-    larger = build(config, sizes_of(bundle.tokenizer, config.family))
-    members = [Captioner(bundle), Captioner(bundle._replace(model=larger))]
-    both = EnsembleCaptioner(members)
-    [image] = make_images(90)
-    assert [part.size for part in both.reduced(image)] == [(32, 32), (48, 48)]
-    assert both.image_size == 48
-    assert both.caption([image])[0].text == both.caption([both.reduced(image)])[0].text
 
 
 def test_texts_and_images_do_not_mix(tiny_bundle: Path, soft_captioner: Path) -> None:
