@@ -1,27 +1,22 @@
-"""Translation of chunks of lines, one outcome per line, in order; the language of each line."""
+"""Translation of chunks of lines, one outcome per line, in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
-from attncli.terminal.messages import counted
-from models.base.errors import ConfigurationError
 from models.base.types import EMPTY, Hypothesis, Translation
 from models.config import MAX_BATCH_TOKENS
-from models.text.normalise import is_untranslatable, without_added_stop
+from models.text.normalise import without_added_stop
 
 if TYPE_CHECKING:
     from attncli.tasks.translate.tags import AlignTranslations
-    from models.inference.classifier import Classifier
     from models.inference.text_translator import TextTranslator
 
 DEFAULT_OPTIONS = LineOptions()
-LEAST = 0.5  # probability from which on a language counts as recognised
 
 
 def translate_lines(
@@ -121,39 +116,3 @@ def _concatenated(parts: tuple[Hypothesis, ...]) -> Hypothesis:
         ids=tuple(id for part in parts for id in part.ids),
         truncated=any(part.truncated for part in parts),
     )
-
-
-class LineLanguages:
-    """Recognises the language of lines, and counts the lines in the target language."""
-
-    def __init__(self, classifier: Classifier, to: str) -> None:
-        """Raise ConfigurationError if the classifier cannot recognise the target language."""
-        if to not in classifier.labels:
-            found = f"--from auto with target language '{to}'" if to else "--from auto without --to"
-            raise ConfigurationError(
-                found,
-                f"a target language that is recognised: {', '.join(classifier.labels)}",
-                "leave out --from auto",
-            )
-        self.classifier, self.to = classifier, to
-        self.copied = self.lines = 0
-
-    def __call__(self, chunk: Sequence[Line]) -> list[str]:
-        """Return the language of each line of a chunk; "" if it is not recognised."""
-        chosen = [line for line in chunk if not line.fault and not is_untranslatable(line.text)]
-        found: dict[int, str] = {}
-        for outcomes in classify_lines([chosen], self.classifier):
-            for line, result, _ in outcomes:
-                best = result.labels[0] if result and result.labels else None
-                if best and best.probability >= LEAST:
-                    found[line.number] = best.label
-        self.lines += len(chunk)
-        self.copied += sum(language == self.to for language in found.values())
-        return [found.get(line.number, "") for line in chunk]
-
-    @property
-    def summary(self) -> str:
-        """Return how many lines were copied, as a message; "" if there were none."""
-        if not self.copied:
-            return ""
-        return f"{self.copied:,} of {counted(self.lines, 'line')} copied, already in {self.to}"

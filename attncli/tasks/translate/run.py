@@ -19,6 +19,7 @@ from attncli.options.pictures import Drawing, Picture
 from attncli.options.shared import HardAttention, PictureSettings
 from attncli.render.alignment.terminal import heat_maps
 from attncli.render.rows import RowLayout
+from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.documents import (
     InputSettings,
@@ -28,7 +29,7 @@ from attncli.tasks.translate.documents import (
 )
 from attncli.tasks.translate.engine import Precision, TranslateBatches
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS, LineSettings
-from attncli.tasks.translate.lines import LineLanguages, translate_lines
+from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen

@@ -8,7 +8,8 @@ import pytest
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import split
-from attncli.tasks.translate.lines import LineLanguages, translate_lines
+from attncli.tasks.classify.languages import LineLanguages
+from attncli.tasks.translate.lines import translate_lines
 from models import load_classifier
 from models.base.errors import ModelError
 from models.base.types import Translation

@@ -1,0 +1,98 @@
+"""The language of each text of a chunk, or of a document: short texts are judged with the others.
+
+A classifier gives p(l | text) for each language l. A short text says little, so its evidence is
+raised to a power below 1. The share s(l) of each language in the chunk is then estimated together
+with the languages of the texts, by expectation-maximisation:
+
+    r(i, l) = s(l) p(l | i)^e(i) / sum over l         e(i) = min(1, letters of i / SURE)^(1/2)
+    s(l) = (ALONE b(l) + sum over i of n(i) r(i, l)) / (ALONE + sum over i of n(i))
+
+n(i) is the number of letters of text i, and b(l) what is expected of a text without others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attncli.data.lines import Line
+from attncli.documents.wrap import MARKUP
+from attncli.tasks.classify.lines import classify_lines
+from attncli.terminal.messages import counted
+from models.base.errors import ConfigurationError
+from models.text.normalise import is_untranslatable
+
+if TYPE_CHECKING:
+    from models.inference.classifier import Classifier
+
+SURE = 40  # letters of a text that is long enough to be judged alone
+ALONE = 10.0  # letters that the expectation counts for
+USUAL, MORE = "en", 2.0  # a language that is expected more often than others, and how much
+ROUNDS = 12
+
+
+def judged(found: Sequence[Mapping[str, float]], sizes: Sequence[int]) -> list[str]:
+    """Return the language of each text from its probabilities and its number of letters."""
+    languages = sorted({language for each in found for language in each})
+    expected = {language: MORE if language == USUAL else 1.0 for language in languages}
+    scale = sum(expected.values())
+    base = {language: weight / scale for language, weight in expected.items()}
+    powers = [min(1.0, size / SURE) ** 0.5 for size in sizes]
+    evidence = [
+        {language: each.get(language, 1e-6) ** power for language in languages}
+        for each, power in zip(found, powers, strict=True)
+    ]
+    share, best = base, [""] * len(found)
+    for _ in range(ROUNDS):
+        totals = {language: ALONE * base[language] for language in languages}
+        for number, (each, size) in enumerate(zip(evidence, sizes, strict=True)):
+            scores = {language: share[language] * each[language] for language in languages}
+            whole = sum(scores.values())
+            for language, score in scores.items():
+                totals[language] += size * score / whole
+            best[number] = max(scores, key=scores.__getitem__)
+        share = {language: total / sum(totals.values()) for language, total in totals.items()}
+    return best
+
+
+class LineLanguages:
+    """Recognises the language of texts, and counts those in the target language."""
+
+    def __init__(self, classifier: Classifier, to: str) -> None:
+        """Raise ConfigurationError if the classifier cannot recognise the target language."""
+        if to not in classifier.labels:
+            found = f"--from auto with target language '{to}'" if to else "--from auto without --to"
+            raise ConfigurationError(
+                found,
+                f"a target language that is recognised: {', '.join(classifier.labels)}",
+                "leave out --from auto",
+            )
+        self.classifier, self.to = classifier, to
+        self.copied = self.lines = 0
+
+    def __call__(self, chunk: Sequence[Line]) -> list[str]:
+        """Return the language of each line of a chunk; "" if it has no letters of a language."""
+        texts = [MARKUP.sub(" ", line.text) for line in chunk]
+        wanted = [
+            number
+            for number, (line, text) in enumerate(zip(chunk, texts, strict=True))
+            if not line.fault and not is_untranslatable(text)
+        ]
+        lines = [Line(number, texts[number]) for number in wanted]
+        every = len(self.classifier.labels)
+        [outcomes] = classify_lines([lines], self.classifier, nbest=every)
+        results = [dict(one.result.labels) if one.result else {} for one in outcomes]
+        sizes = [sum(map(str.isalpha, line.text)) for line in lines]
+        languages = [""] * len(chunk)
+        for number, language in zip(wanted, judged(results, sizes), strict=True):
+            languages[number] = language
+        self.lines += len(chunk)
+        self.copied += languages.count(self.to)
+        return languages
+
+    @property
+    def summary(self) -> str:
+        """Return how many lines were copied, as a message; "" if there were none."""
+        if not self.copied:
+            return ""
+        return f"{self.copied:,} of {counted(self.lines, 'line')} copied, already in {self.to}"
