@@ -25,7 +25,7 @@ from models.inference.search.batching import in_order, length_batches, windows
 from models.inference.search.hypotheses import Finished, beam_width
 from models.inference.trained import TrainedModel
 from models.text.glossary import Glossary
-from models.text.languages import check_direction, is_zero_shot, pivot
+from models.text.languages import check_direction, is_zero_shot, known_language, pivot
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class TextTranslator(TrainedModel):
         """
         other = copy.copy(self)
         other.to = check_direction(self.tokenizer_config, to or self.to, source)
-        other.source_language = source
+        other.source_language = known_language(source, self.languages)
         return other
 
     @property
@@ -144,7 +144,7 @@ class TextTranslator(TrainedModel):
 
     def is_zero_shot(self, source: str = "") -> bool:
         """Return True if no training data had the direction from `source` to `self.to`."""
-        return is_zero_shot(self.tokenizer_config, self.to, source)
+        return is_zero_shot(self.tokenizer_config, self.to, known_language(source, self.languages))
 
     def encode(self, text: str, to: str = "") -> list[int]:
         """Return the ids of a source text, target-language token and end mark included.
@@ -210,7 +210,9 @@ class TextTranslator(TrainedModel):
                 raise InputError(found, "one for each")
         targets = [to] * count if isinstance(to, str) else to
         sources = [source] * count if isinstance(source, str) else source
-        directions = list(zip(sources, targets, strict=True))
+        known = self.languages
+        sides = ([known_language(code, known) for code in side] for side in (sources, targets))
+        directions = list(zip(*sides, strict=True))
         for start, target in {*directions}:
             check_direction(self.tokenizer_config, target or self.to, start)
         return directions
@@ -242,7 +244,7 @@ class TextTranslator(TrainedModel):
         starts = repeat(source or self.source_language) if isinstance(source, str) else source
         for group in windows(zip(texts, targets, starts, strict=False), window):
             sources = self._encoded([(text, target) for text, target, _ in group], first=done + 1)
-            languages = [start for *_, start in group]
+            languages = [known_language(start, self.languages) for *_, start in group]
             sources = self._in_pivots(sources, languages, config, max_batch_tokens)
             yield from in_order(self._translated(sources, config, max_batch_tokens, on_batch, done))
             done += len(group)

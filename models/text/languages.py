@@ -13,6 +13,7 @@ Source: Johnson et al. 2017, Google's Multilingual Neural Machine Translation Sy
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from models.base.errors import ConfigurationError, unknown_name
 from models.config import TokenizerConfig
@@ -40,6 +41,18 @@ def parse_direction(text: str) -> tuple[str, str]:
     return source, target
 
 
+def known_language(code: str, known: Collection[str]) -> str:
+    """Return the language among the known ones that a code means: EN, en_US and en-GB mean en.
+
+    A code that means none is returned as it is.
+    """
+    if code in known:
+        return code
+    forms = {language.lower().replace("_", "-"): language for language in known}
+    whole = code.strip().lower().replace("_", "-")
+    return forms.get(whole) or forms.get(whole.partition("-")[0]) or code
+
+
 def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
     """Return the target language to use for `to`; "" for a model without target languages.
 
@@ -54,6 +67,7 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
                 "leave out --to and --from",
             )
         return ""
+    to, source = (known_language(code, config.languages) for code in (to, source))
     if source and source not in config.languages:
         raise unknown_name("source language", source, config.languages)
     targets = {direction.partition("-")[2] for direction in config.directions}

@@ -16,7 +16,13 @@ from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
 from models.config import SearchConfig, TokenizerConfig
 from models.inference.translator import EnsembleTranslator, Translator
-from models.text.languages import check_direction, is_zero_shot, parse_direction, pivot
+from models.text.languages import (
+    check_direction,
+    is_zero_shot,
+    known_language,
+    parse_direction,
+    pivot,
+)
 from models.text.tokenizer import END, Tokenizer, train
 from tests.models.small import add_noise
 
@@ -211,3 +217,10 @@ def test_a_pivot_needs_both_directions_and_a_source() -> None:
     assert pivot(CONFIG, "", "fr") == pivot(CONFIG, "en", "fr") == ""
     one_way = TokenizerConfig(languages=("de", "en", "fr"), directions=("en-de", "en-fr"))
     assert pivot(one_way, "de", "fr") == ""
+
+
+def test_a_code_with_a_region_or_in_capitals_means_a_known_language() -> None:
+    known = ("en", "de", "pt_BR", "zh")
+    codes = ("EN", "en_US", "en-GB", "de-DE", "pt-br", "zh-Hans-CN", "xx", "")
+    meant = ["en", "en", "en", "de", "pt_BR", "zh", "xx", ""]
+    assert [known_language(code, known) for code in codes] == meant
