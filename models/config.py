@@ -25,6 +25,7 @@ TRANSFORMER_SCORE = "scaled_dot"  # of a Transformer's decoder and self-attentio
 NO_COPY = "none"
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/layers.py
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 
@@ -144,6 +145,26 @@ class ImageConfig:
         "how an image becomes square: crop (its centre) or squash",
         choices=("crop", "squash"),
     )
+    resample: str = option(
+        "bilinear", "interpolation of pixels: bilinear or bicubic", choices=("bilinear", "bicubic")
+    )
+    width: int = option(64, "vit: features of a slot", least=1, at_most=MAX_SIZE)
+    layers: int = option(2, "vit: number of layers", least=1, at_most=MAX_LAYERS)
+    heads: int = option(4, "vit: number of heads", least=1, at_most=MAX_SIZE)
+    class_tokens: int = option(
+        1,
+        "vit: learned slots before those of the patches (2: with the distillation token of "
+        "Touvron et al. 2021)",
+        at_most=16,
+    )
+    norm_epsilon: float = option(
+        1e-5, "vit: number that its layer normalisation adds to the variance", above=0, at_most=1
+    )
+    project: bool = option(
+        True,
+        "captioner-transformer: map the features of cells to the size of the decoder, with learned "
+        "positions; false: attention reads the features, with vit those of class tokens, too",
+    )
     layer_norm: bool = option(False, "apply layer normalisation to the features of a cell")
     dropout: float = option(
         0.0, "dropout of image features; one mask for all cells of an image", below=1
@@ -185,6 +206,39 @@ class ModelConfig:
         "sinusoidal",
         "positions of tokens in a Transformer; `attn models` lists them",
         registry="position",
+    )
+    position_offset: int = option(
+        0, "sinusoidal, sinusoidal_2017: position of the first token", at_most=MAX_SLOTS
+    )
+    norm: str = option(
+        "pre",
+        "layer normalisation of a Transformer: pre, before each block (Xiong et al. 2020), or "
+        "post, after its residual connection (Vaswani et al. 2017)",
+        choices=("pre", "post"),
+    )
+    norm_epsilon: float = option(
+        1e-5,
+        "number that a Transformer's layer normalisation adds to the variance",
+        above=0,
+        at_most=1,
+    )
+    embedding_norm: bool = option(
+        False, "Transformer: normalise embeddings with their positions (Devlin et al. 2019)"
+    )
+    embedding_scale: bool = option(
+        True,
+        "Transformer: multiply embeddings by the root of their size (Vaswani et al. 2017, 3.4)",
+    )
+    activation: str = option(
+        "relu",
+        "activation of a Transformer's feed-forward layers: relu, gelu (Hendrycks and Gimpel "
+        "2016), gelu_tanh (its approximation) or swish (Ramachandran et al. 2017)",
+        choices=ACTIVATIONS,
+    )
+    output_transform: bool = option(
+        False,
+        "Transformer: a linear layer, the activation and layer normalisation before the output "
+        "matrix (Devlin et al. 2019)",
     )
     mixing: str = option(
         "attention",

@@ -11,6 +11,8 @@ LSTM:  i, f, o = sigmoid(..);  g = tanh(..);  c' = f c + i g;  h' = o tanh(c')
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -36,32 +38,71 @@ class Embedding(nn.Module):
         return nn.functional.embedding(ids, self.weight) * self.scale
 
 
-class FeedForward(nn.Module):
-    """Two linear maps with a ReLU between them, applied at every position.
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu_,
+    "gelu": nn.functional.gelu,
+    "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),
+    "swish": nn.functional.silu,
+}
 
-    FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
+
+class FeedForward(nn.Module):
+    """Two linear maps with an activation f between them, applied at every position.
+
+    FFN(x) = f(x W_1 + b_1) W_2 + b_2;  f is ReLU in the paper
     Source: Vaswani et al. 2017, eq. 2.
     """
 
-    def __init__(self, size: int, hidden: int, dropout: float) -> None:
+    def __init__(self, size: int, hidden: int, dropout: float, activation: str = "relu") -> None:
         super().__init__()
+        self.activation = ACTIVATIONS[activation]
         self.inner = Linear(size, hidden)
         self.outer = Linear(hidden, size)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x (B, T, D) to (B, T, D)."""
-        return self.outer(self.dropout(self.inner(x).relu_()))
+        return self.outer(self.dropout(self.activation(self.inner(x))))
 
 
-def positions(start: int, length: int, size: int, device: torch.device) -> Tensor:
+class NormedLayer(nn.Module):
+    """A layer of a Transformer, whose blocks have layer normalisation.
+
+    pre:   x <- x + Block(LayerNorm(x))      Xiong et al. 2020
+    post:  x <- LayerNorm(x + Block(x))      Vaswani et al. 2017, section 3.1
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.is_post = config.norm == "post"
+        self.dropout = Dropout(config.dropout)
+
+    def entered(self, norm: nn.Module, x: Tensor) -> Tensor:
+        """Return the input of a block for x (B, T, D)."""
+        return x if self.is_post else norm(x)
+
+    def left(self, norm: nn.Module, x: Tensor, block: Tensor) -> Tensor:
+        """Return the sum of x and the output of a block, both (B, T, D)."""
+        x = x + self.dropout(block).view(x.shape)
+        return norm(x) if self.is_post else x
+
+
+def normalisation(config: ModelConfig, *, present: bool = True) -> nn.Module:
+    """Return layer normalisation of a Transformer; the identity if it is not present."""
+    return nn.LayerNorm(config.embedding, config.norm_epsilon) if present else nn.Identity()
+
+
+def positions(
+    start: int, length: int, size: int, device: torch.device, *, as_printed: bool = False
+) -> Tensor:
     """Return sinusoidal position codes (length, size). Vaswani et al. 2017, section 3.5.
 
-    The sines fill the first half and the cosines the second, as in tensor2tensor.
+    The sines fill the first half and the cosines the second, as in tensor2tensor. as_printed: True
+    for the rates of the paper, False for those of tensor2tensor, the last of which is 1 / 10000.
     """
     half = size // 2
     steps = torch.arange(half, device=device)
-    rates = torch.exp(steps * (-math.log(10000.0) / max(1, half - 1)))
+    rates = torch.exp(steps * (-math.log(10000.0) / max(1, half if as_printed else half - 1)))
     angles = torch.arange(start, start + length, device=device)[:, None] * rates
     code = torch.cat([angles.sin(), angles.cos()], 1)
     return nn.functional.pad(code, (0, size - 2 * half))

@@ -126,10 +126,11 @@ class SelfAttention(TransformerHeads):
 class CrossAttention(TransformerHeads):
     """Attention of the decoder to the memory, whose keys and values are computed once."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, value_size: int = 0) -> None:
+        """Build the attention. value_size: features of a slot of the memory, if not D."""
         super().__init__(config, "attention")
         self.query = Linear(config.embedding, config.embedding)
-        self.input = Linear(config.embedding, 2 * self.shared_size)  # K; V at once
+        self.input = Linear(value_size or config.embedding, 2 * self.shared_size)  # K; V at once
         self.output = Linear(config.embedding, config.embedding)
 
     def prepare(self, memory: Memory) -> KeyValue:
@@ -197,9 +198,14 @@ class CombinedCrossAttention(nn.Module):
         return self.output(found.context), HeadsOutput(found.context[:, None], each.transpose(1, 2))
 
 
-def cross_attention(config: ModelConfig) -> CrossAttention | CombinedCrossAttention:
-    """Build the attention of a layer of the decoder to its input, or to several inputs."""
-    return CombinedCrossAttention(config) if config.inputs else CrossAttention(config)
+def cross_attention(
+    config: ModelConfig, value_size: int = 0
+) -> CrossAttention | CombinedCrossAttention:
+    """Build the attention of a layer of the decoder to its input, or to several inputs.
+
+    value_size: features of a slot of the one input, if not those of the decoder.
+    """
+    return CombinedCrossAttention(config) if config.inputs else CrossAttention(config, value_size)
 
 
 def composition(config: ModelConfig, table: str) -> AttentionConfig:

@@ -77,6 +77,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "position": {
         "sinusoidal": "models.attention.positions.sinusoidal:Sinusoidal",
+        "sinusoidal_2017": "models.attention.positions.sinusoidal:Sinusoidal2017",
         "learned": "models.attention.positions.learned:Learned",
         "relative": "models.attention.positions.relative:Relative",
         "rotary": "models.attention.positions.rotary:Rotary",
@@ -98,6 +99,7 @@ TABLES: dict[str, dict[str, str]] = {
         "small-cnn": "models.encoders.small_cnn:SmallCnn",
         "torchvision": "models.encoders.torchvision_cnn:TorchvisionCnn",
         "patches": "models.encoders.patches:Patches",
+        "vit": "models.encoders.vit:VisionTransformer",
     },
     "source": {
         "text": "models.sources.text:TextSource",

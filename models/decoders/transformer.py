@@ -1,4 +1,4 @@
-"""Transformer decoder: causal self-attention, cross-attention, feed-forward; pre-norm.
+"""Transformer decoder: causal self-attention, cross-attention, feed-forward.
 
 Keys and values of the prefix are cached in the state; keys and values of the memory are computed
 once.
@@ -21,7 +21,7 @@ from models.base.types import Memory
 from models.config import ModelConfig
 from models.decoders.alignment_layer import AlignmentLayer
 from models.decoders.base import Decoder, DecoderOutput, default_layer
-from models.layers import Embedding, FeedForward
+from models.layers import Embedding, FeedForward, NormedLayer, normalisation
 from models.numerics.dropout import Dropout
 
 
@@ -48,14 +48,16 @@ class TransformerState(NamedTuple):
 class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     """Target prefix and memory to features."""
 
-    def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
+    def __init__(self, embedding: Embedding, config: ModelConfig, value_size: int = 0) -> None:
+        """Build the decoder. value_size: features of a slot of the memory, if not D."""
         super().__init__()
         self.embedding = embedding
         self.position = position(config, in_attention=False)
+        self.embedding_norm = normalisation(config, present=config.embedding_norm)
         self.dropout = Dropout(config.dropout)
-        layers = [DecoderLayer(config) for _ in range(config.decoder_layers)]
+        layers = [DecoderLayer(config, value_size) for _ in range(config.decoder_layers)]
         self.layers = nn.ModuleList(layers)
-        self.norm = nn.LayerNorm(config.embedding)
+        self.norm = normalisation(config, present=config.norm == "pre")
         self.aligner: AlignmentLayer | None = None
         if config.alignment_layer:
             self.aligner = AlignmentLayer(config.embedding, config.heads)
@@ -95,7 +97,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     ) -> DecoderOutput:
         """Read tokens (R, T). With a prefix in the state, T must be 1."""
         embedded = x = self.embedding(tokens)  # (R, T, D)
-        x = self.dropout(self.position.added(x, state.length))
+        x = self.dropout(self.embedding_norm(self.position.added(x, state.length)))
         shown = [self.shown_layer] if want_weights else []
         seen, found, states, reads = [], {}, [], []
         for index, (layer, cache) in enumerate(zip(self.layers, state.layers, strict=True)):
@@ -127,19 +129,18 @@ def total(parts: list[Tensor | None], tokens: Tensor) -> Tensor | None:
     return torch.stack(known).sum(0).view(tokens.shape) if known else None
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(NormedLayer):
     """One block each of self-attention, cross-attention and feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
+    def __init__(self, config: ModelConfig, value_size: int = 0) -> None:
+        super().__init__(config)
         size = config.embedding
-        self.self_norm = nn.LayerNorm(size)
+        self.self_norm = normalisation(config)
         self.self_attention = mixing(config, decodes=True)
-        self.cross_norm = nn.LayerNorm(size)
-        self.cross_attention = cross_attention(config)
-        self.forward_norm = nn.LayerNorm(size)
-        self.feed_forward = FeedForward(size, config.hidden, config.dropout)
-        self.dropout = Dropout(config.dropout)
+        self.cross_norm = normalisation(config)
+        self.cross_attention = cross_attention(config, value_size)
+        self.forward_norm = normalisation(config)
+        self.feed_forward = FeedForward(size, config.hidden, config.dropout, config.activation)
 
     def forward(
         self,
@@ -154,9 +155,10 @@ class DecoderLayer(nn.Module):
         memory: as this layer has prepared it.
         """
         start, steps = 0 if past is None else past.length, x.shape[1]
-        attended, seen = self.self_attention(self.self_norm(x), None, past)
-        x = x + self.dropout(attended)
-        query = self.cross_norm(x).reshape(source.mask.shape[0], -1, x.shape[2])  # (B, K * T, D)
+        attended, seen = self.self_attention(self.entered(self.self_norm, x), None, past)
+        x = self.left(self.self_norm, x, attended)
+        query = self.entered(self.cross_norm, x)
+        query = query.reshape(source.mask.shape[0], -1, x.shape[2])  # (B, K * T, D)
         attended, read = self.cross_attention(
             query,
             memory,
@@ -166,5 +168,6 @@ class DecoderLayer(nn.Module):
             key=source.key,
             want_weights=want_weights,
         )
-        x = x + self.dropout(attended).view(x.shape)
-        return x + self.dropout(self.feed_forward(self.forward_norm(x))), seen, read
+        x = self.left(self.cross_norm, x, attended)
+        block = self.feed_forward(self.entered(self.forward_norm, x))
+        return self.left(self.forward_norm, x, block), seen, read

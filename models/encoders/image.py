@@ -148,6 +148,7 @@ def pretrained_parameters(model: nn.Module) -> Iterator[nn.Parameter]:
 def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
     """Return a hash of all that determines `features`: network, weights and preprocessing."""
     settings = [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]
+    settings += [config.resample] if config.resample != "bilinear" else []
     digest = hashlib.sha256(json.dumps(settings).encode())
     for name, tensor in encoder.body.state_dict().items():
         digest.update(f"{name} {tuple(tensor.shape)}".encode())

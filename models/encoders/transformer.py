@@ -1,7 +1,7 @@
-"""Transformer encoders of texts and of images: self-attention and feed-forward blocks, pre-norm.
+"""Transformer encoders of texts and of images: self-attention and feed-forward blocks.
 
 x <- x + SelfAttention(LayerNorm(x));  x <- x + FFN(LayerNorm(x))
-Vaswani et al. 2017, section 3.1; pre-norm as in Xiong et al. 2020
+Vaswani et al. 2017, section 3.1; pre-norm as in Xiong et al. 2020, unless model.norm=post
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from models.base.errors import InputError
 from models.base.types import Memory
 from models.config import ModelConfig
 from models.encoders.image import ImageEncoder
-from models.layers import Embedding, FeedForward
+from models.layers import Embedding, FeedForward, NormedLayer, normalisation
 from models.numerics.dropout import Dropout
 from models.numerics.linear import Linear
 
@@ -29,14 +29,15 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         self.embedding = embedding
         self.position = position(config, in_attention=False)
+        self.embedding_norm = normalisation(config, present=config.embedding_norm)
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
-        self.norm = nn.LayerNorm(config.embedding)
+        self.norm = normalisation(config, present=config.norm == "pre")
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
         """Return the memory of ids (B, S) with mask (B, S)."""
         x = self.embedding(source)  # (B, S, D)
-        x = self.dropout(self.position.added(x, 0))
+        x = self.dropout(self.embedding_norm(self.position.added(x, 0)))
         for layer in self.layers:
             x = layer(x, mask)
         return Memory(self.norm(x), mask)
@@ -75,21 +76,20 @@ class ImageTransformerEncoder(ImageEncoder):
         return memory._replace(values=self.last_norm(x), final=None)
 
 
-class EncoderLayer(nn.Module):
+class EncoderLayer(NormedLayer):
     """One self-attention block and one feed-forward block."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
+        super().__init__(config)
         size = config.embedding
-        self.attention_norm = nn.LayerNorm(size)
+        self.attention_norm = normalisation(config)
         self.attention = mixing(config, decodes=False)
-        self.forward_norm = nn.LayerNorm(size)
-        self.feed_forward = FeedForward(size, config.hidden, config.dropout)
-        self.dropout = Dropout(config.dropout)
+        self.forward_norm = normalisation(config)
+        self.feed_forward = FeedForward(size, config.hidden, config.dropout, config.activation)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Map x (B, S, D) to (B, S, D)."""
-        attended, _ = self.attention(self.attention_norm(x), mask)
-        x = x + self.dropout(attended)
-        x = x + self.dropout(self.feed_forward(self.forward_norm(x)))
-        return x
+        attended, _ = self.attention(self.entered(self.attention_norm, x), mask)
+        x = self.left(self.attention_norm, x, attended)
+        block = self.feed_forward(self.entered(self.forward_norm, x))
+        return self.left(self.forward_norm, x, block)

@@ -26,12 +26,25 @@ def embeddings(
     return Embedding(sizes.source, config.embedding, scale=scale), target
 
 
+def embedding_scale(config: ModelConfig) -> float:
+    """Return the factor of a Transformer's embeddings."""
+    return float(config.embedding**0.5) if config.embedding_scale else 1.0
+
+
 def source_embedding(
     config: ModelConfig, sizes: VocabularySizes, *, scale: float = 1.0
 ) -> Embedding:
     """Build the embedding of a model whose target side has none."""
     check_encoder_layers(config)
     return Embedding(sizes.source, config.embedding, scale=scale)
+
+
+def transformer_output(config: ModelConfig, sizes: VocabularySizes, target: Embedding) -> Output:
+    """Build a Transformer's output layer."""
+    tied_to = target if config.tied else None
+    return Output(
+        sizes.target, config.embedding, tied_to, config if config.output_transform else None
+    )
 
 
 def check_encoder_layers(config: ModelConfig) -> None:

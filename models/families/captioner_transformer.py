@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from models.base.errors import ConfigurationError
 from models.base.types import VocabularySizes
 from models.config import ModelConfig
 from models.decoders.transformer import TransformerDecoder
+from models.encoders.image import ImageEncoder
 from models.encoders.transformer import ImageTransformerEncoder
-from models.families.encoder_decoder import EncoderDecoder, Output
+from models.families.base import embedding_scale, transformer_output
+from models.families.encoder_decoder import EncoderDecoder
 from models.families.transformer import initialise
 from models.layers import Embedding
 
@@ -27,6 +30,13 @@ class CaptionerTransformer(EncoderDecoder):
         "heads",
         "attention_dropout",
         "position",
+        "position_offset",
+        "norm",
+        "norm_epsilon",
+        "embedding_norm",
+        "embedding_scale",
+        "activation",
+        "output_transform",
         "mixing",
         "attention",
         "self_attention",
@@ -34,12 +44,19 @@ class CaptionerTransformer(EncoderDecoder):
     )
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        size = config.embedding
-        target = Embedding(sizes.target, size, scale=size**0.5)
+        target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))
+        projects = config.image.project
+        if not projects and config.encoder_layers:
+            raise ConfigurationError(
+                f"model.encoder_layers={config.encoder_layers} with model.image.project=false",
+                "model.encoder_layers=0",
+            )
+        encoder = (ImageTransformerEncoder if projects else ImageEncoder)(config)
+        size = 0 if projects else encoder.value_size
         super().__init__(
             config,
-            ImageTransformerEncoder(config),
-            TransformerDecoder(target, replace(config, alignment_layer=False)),
-            Output(sizes.target, size, target if config.tied else None),
+            encoder,
+            TransformerDecoder(target, replace(config, alignment_layer=False), size),
+            transformer_output(config, sizes, target),
         )
         initialise(self)

@@ -8,7 +8,7 @@ from models.base.types import VocabularySizes
 from models.config import ModelConfig
 from models.decoders.pooling import PoolingDecoder
 from models.encoders.transformer import TransformerEncoder
-from models.families.base import recurrent_encoder, source_embedding
+from models.families.base import embedding_scale, recurrent_encoder, source_embedding
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.transformer import initialise
 
@@ -52,6 +52,12 @@ class TransformerClassifier(EncoderDecoder):
         "heads",
         "attention_dropout",
         "position",
+        "position_offset",
+        "norm",
+        "norm_epsilon",
+        "embedding_norm",
+        "embedding_scale",
+        "activation",
         "mixing",
         "self_attention",
         "pooling",
@@ -65,7 +71,7 @@ class TransformerClassifier(EncoderDecoder):
                 f"model.mixing={config.mixing} for a classifier, which has no decoder of a prefix",
                 "model.mixing=attention or linear",
             )
-        embedding = source_embedding(config, sizes, scale=config.embedding**0.5)
+        embedding = source_embedding(config, sizes, scale=embedding_scale(config))
         decoder = PoolingDecoder(config.embedding, config)
         output = Output(sizes.target, decoder.pooling.pooled_size, None)
         super().__init__(config, TransformerEncoder(embedding, config), decoder, output)

@@ -19,22 +19,38 @@ from models.base.types import Batch, DecodingStep, Memory, select
 from models.config import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.readers import CopyReader, TokenReader, WithReader
-from models.layers import Embedding
-from models.numerics.linear import linear
+from models.layers import ACTIVATIONS, Embedding, normalisation
+from models.numerics.linear import Linear, linear
 
 
 class Output(nn.Module):
-    """Features to logits: one matrix, which is that of a tied embedding if the sizes are equal."""
+    """Features to logits: one matrix, which is that of a tied embedding if the sizes are equal.
 
-    def __init__(self, vocabulary: int, size: int, tied_to: Embedding | None) -> None:
+    transform: settings of a Transformer with f(x W + b), normalised, before the matrix (Devlin et
+    al. 2019).
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        size: int,
+        tied_to: Embedding | None,
+        transform: ModelConfig | None = None,
+    ) -> None:
         super().__init__()
         own = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
         is_tied = tied_to is not None and tied_to.weight.shape == own.shape
         self.weight = tied_to.weight if tied_to is not None and is_tied else own
         self.bias = nn.Parameter(torch.zeros(vocabulary))
+        self.transform: Linear | None = None
+        if transform:
+            self.transform, self.norm = Linear(size, size), normalisation(transform)
+            self.activation = ACTIVATIONS[transform.activation]
 
     def forward(self, features: Tensor) -> Tensor:
         """Compute logits (..., Y) of features (..., D)."""
+        if self.transform is not None:
+            features = self.norm(self.activation(self.transform(features)))
         return linear(features, self.weight, self.bias)
 
 

@@ -10,8 +10,8 @@ from models.base.types import VocabularySizes
 from models.config import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.transformer import ImageTransformerEncoder, TransformerEncoder
-from models.families.base import embeddings
-from models.families.encoder_decoder import EncoderDecoder, Output
+from models.families.base import embedding_scale, embeddings, transformer_output
+from models.families.encoder_decoder import EncoderDecoder
 from models.families.several_inputs import SeveralInputs
 from models.families.transformer import initialise
 from models.sources.rows import columns_of
@@ -32,6 +32,13 @@ class MultiSourceTransformer(EncoderDecoder):
         "heads",
         "attention_dropout",
         "position",
+        "position_offset",
+        "norm",
+        "norm_epsilon",
+        "embedding_norm",
+        "embedding_scale",
+        "activation",
+        "output_transform",
         "mixing",
         "attention",
         "self_attention",
@@ -42,8 +49,8 @@ class MultiSourceTransformer(EncoderDecoder):
     )
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        columns, size = columns_of(config.inputs), config.embedding
-        source, target = embeddings(config, sizes, scale=size**0.5)
+        columns = columns_of(config.inputs)
+        source, target = embeddings(config, sizes, scale=embedding_scale(config))
         texts = [TransformerEncoder(source, config) for _ in range(columns.texts)]
         encoder = SeveralInputs(texts)
         if columns.has_image:
@@ -52,6 +59,6 @@ class MultiSourceTransformer(EncoderDecoder):
             config,
             encoder,
             TransformerDecoder(target, replace(config, alignment_layer=False)),
-            Output(sizes.target, size, target if config.tied else None),
+            transformer_output(config, sizes, target),
         )
         initialise(self)

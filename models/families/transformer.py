@@ -9,15 +9,15 @@ from models.config import ModelConfig
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import pretrained_parameters
 from models.encoders.transformer import TransformerEncoder
-from models.families.base import embeddings
-from models.families.encoder_decoder import EncoderDecoder, Output
+from models.families.base import embedding_scale, embeddings, transformer_output
+from models.families.encoder_decoder import EncoderDecoder
 
 
 class Transformer(EncoderDecoder):
     """Transformer: self-attention, multi-head, no recurrence.
 
-    Pre-norm; sinusoidal positions; embeddings tied to the output, and to each other if the
-    vocabulary is joint; keys and values are cached in decoding.
+    Embeddings are tied to the output, and to each other if the vocabulary is joint; keys and values
+    are cached in decoding.
     Source: Vaswani et al. 2017.
     """
 
@@ -26,6 +26,13 @@ class Transformer(EncoderDecoder):
         "heads",
         "attention_dropout",
         "position",
+        "position_offset",
+        "norm",
+        "norm_epsilon",
+        "embedding_norm",
+        "embedding_scale",
+        "activation",
+        "output_transform",
         "mixing",
         "attention",
         "self_attention",
@@ -35,13 +42,12 @@ class Transformer(EncoderDecoder):
     )
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        size = config.embedding
-        source, target = embeddings(config, sizes, scale=size**0.5)
+        source, target = embeddings(config, sizes, scale=embedding_scale(config))
         super().__init__(
             config,
             TransformerEncoder(source, config),
             TransformerDecoder(target, config),
-            Output(sizes.target, size, target if config.tied else None),
+            transformer_output(config, sizes, target),
         )
         initialise(self)
 

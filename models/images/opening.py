@@ -85,7 +85,7 @@ def to_tensor(image: Image.Image, config: ImageConfig) -> Tensor:
 
 def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
     """Return the square that the model reads: the centre of an image, or all of it squashed."""
-    size, method = (config.size, config.size), Image.Resampling.BILINEAR
+    size, method = (config.size, config.size), Image.Resampling[config.resample.upper()]
     image = image if image.mode == "RGB" else rgb(image)
     return ImageOps.fit(image, size, method) if config.fit == "crop" else image.resize(size, method)
 

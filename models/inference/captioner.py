@@ -199,7 +199,8 @@ class Captioner(TorchModel):
         maps = weights.new_zeros(len(groups), weights.shape[1])  # (W, S)
         for row, (start, end) in enumerate(groups):
             maps[row] = weights[start:end].mean(0)
-        maps /= maps.sum(1, keepdim=True).clamp_min(1e-12)
+        maps = maps[:, -rows * columns :]  # without the slots of class tokens
+        maps = maps / maps.sum(1, keepdim=True).clamp_min(1e-12)
         return ImageAttention(
             words=tuple(self.tokenizer.decode(ids[start:end]).strip() for start, end in groups),
             maps=maps.unflatten(1, (rows, columns)),

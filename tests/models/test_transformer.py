@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import gelu, silu
 
 from models.base.errors import ModelError
+from models.base.registry import find
 from models.base.settings import from_dict, to_dict
 from models.base.types import Memory, VocabularySizes
-from models.config import AttentionConfig, ModelConfig
+from models.bundle import build
+from models.config import ACTIVATIONS, AttentionConfig, ImageConfig, ModelConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
 from models.families.transformer import Transformer
 from models.layers import positions
+from tests.models.mechanisms import check_transformer, transformer
 from tests.models.small import add_noise, pairs, small_config
 
 CONFIG = dataclasses.replace(small_config("transformer-nano"), decoder_layers=3)
 SIZE = CONFIG.embedding
 BATCH = pairs([4, 7, 2], [5, 3, 6])
+PUBLISHED = {  # settings, and those of PyTorch's layers
+    "pre-norm": ({}, {"norm_first": True}),
+    "post-norm": ({"norm": "post"}, {"norm_first": False}),
+    "gelu": (
+        {"activation": "gelu", "norm_epsilon": 1e-3},
+        {"activation": gelu, "layer_norm_eps": 1e-3},
+    ),
+    "gelu_tanh": ({"activation": "gelu_tanh"}, {"activation": partial(gelu, approximate="tanh")}),
+    "swish": ({"activation": "swish", "norm": "post"}, {"activation": silu, "norm_first": False}),
+}
+published = pytest.mark.parametrize(("settings", "theirs"), PUBLISHED.values(), ids=[*PUBLISHED])
 SHARED: dict[str, Any] = {
     "norm_first": True,
     "batch_first": True,
@@ -60,10 +76,11 @@ def renamed(**parts: Any) -> dict[str, Tensor]:
     }
 
 
-def test_an_encoder_layer_is_pytorchs() -> None:
+@published
+def test_an_encoder_layer_is_pytorchs(settings: dict[str, Any], theirs: Any) -> None:
     torch.manual_seed(1)
-    ours: Any = randomised(EncoderLayer(CONFIG))
-    theirs = nn.TransformerEncoderLayer(**SHARED)
+    ours: Any = randomised(EncoderLayer(dataclasses.replace(CONFIG, **settings)))
+    theirs = nn.TransformerEncoderLayer(**{**SHARED, **theirs})
     theirs.load_state_dict(
         renamed(
             self_attn=attention_weights(ours.attention),
@@ -78,10 +95,11 @@ def test_an_encoder_layer_is_pytorchs() -> None:
     torch.testing.assert_close(ours(x, mask)[mask], expected[mask], atol=1e-5, rtol=1e-5)
 
 
-def test_a_decoder_layer_is_pytorchs() -> None:
+@published
+def test_a_decoder_layer_is_pytorchs(settings: dict[str, Any], theirs: Any) -> None:
     torch.manual_seed(1)
-    ours: Any = randomised(DecoderLayer(CONFIG))
-    theirs = nn.TransformerDecoderLayer(**SHARED)
+    ours: Any = randomised(DecoderLayer(dataclasses.replace(CONFIG, **settings)))
+    theirs = nn.TransformerDecoderLayer(**{**SHARED, **theirs})
     theirs.load_state_dict(
         renamed(
             self_attn=attention_weights(ours.self_attention),
@@ -159,3 +177,60 @@ def test_hard_self_attention_needs_the_straight_through_gradient() -> None:
     config = dataclasses.replace(CONFIG, self_attention=AttentionConfig(read="hard"))
     with pytest.raises(ModelError, match="read_gradient=straight_through"):
         Transformer(config, VocabularySizes(20, 20, True))
+
+
+AXES: list[dict[str, Any]] = [
+    {"norm": "post"},
+    {"norm": "post", "embedding_norm": True, "embedding_scale": False, "norm_epsilon": 1e-3},
+    {"position_offset": 2},
+    {"position": "sinusoidal_2017", "position_offset": 1},
+    {"output_transform": True, "activation": "gelu"},
+    *({"activation": name} for name in ACTIVATIONS),
+]
+
+
+@pytest.mark.parametrize("settings", AXES, ids=str)
+def test_axes_of_published_models_decode_and_train_as_all_others(settings: dict[str, Any]) -> None:
+    with torch.no_grad():
+        check_transformer(transformer(**settings))
+    model = transformer(**settings).train()
+    model.log_probs(model.teacher_force(BATCH)).square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+@torch.no_grad()
+def test_a_bias_of_the_keys_changes_no_output() -> None:
+    model = transformer()
+    before = model.teacher_force(BATCH).features
+    for layer in model.decoder.layers:
+        size = layer.self_attention.sizes[0]
+        layer.self_attention.input.bias[size : 2 * size] += 3
+        layer.cross_attention.input.bias[:size] += 3
+    torch.testing.assert_close(model.teacher_force(BATCH).features, before, atol=1e-4, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_positions_count_from_the_offset() -> None:
+    x = torch.zeros(1, 5, SIZE)
+    for name in ("sinusoidal", "sinusoidal_2017"):
+        config = dataclasses.replace(CONFIG, position=name)
+        later = find("position", name)(dataclasses.replace(config, position_offset=3))
+        torch.testing.assert_close(later.added(x, 0), find("position", name)(config).added(x, 3))
+    rates = torch.tensor([10_000 ** (-2 * i / SIZE) for i in range(SIZE // 2)])
+    torch.testing.assert_close(later.added(x, 0)[0, 1, : SIZE // 2], (4 * rates).sin())
+
+
+@torch.no_grad()
+def test_a_captioner_reads_the_slots_of_a_vision_transformer_as_they_are() -> None:
+    image = ImageConfig(encoder="vit", weights="none", size=32, grid="8", width=20, project=False)
+    config = dataclasses.replace(
+        CONFIG, family="captioner-transformer", encoder_layers=0, image=image
+    )
+    model = randomised(build(config, VocabularySizes(0, 30, False)))
+    images, mask = torch.rand(2, 3, 32, 32), torch.ones(2, 17, dtype=torch.bool)
+    memory = model.encode(images, mask)
+    assert memory.values.shape == (2, 17, 20)
+    alone = model.encode(images[1:], mask[1:]).values
+    torch.testing.assert_close(alone, memory.values[1:], atol=1e-5, rtol=1e-5)
+    half = model.encoder.features(torch.rand(1, 3, 32, 16))  # other sizes: interpolated positions
+    assert half.shape == (1, 9, 20)

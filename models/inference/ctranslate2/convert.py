@@ -1,9 +1,8 @@
 """Weights of a text Transformer as a CTranslate2 model, without torch.
 
-Same computation as models/families/transformer.py: pre-norm, embeddings scaled by sqrt(D), ReLU.
-Positions are passed as a table, because those of CTranslate2 start at 1. Tied matrices are stored
-once. In int8, q_ij = round(s_i w_ij) with s_i = 127 / max_j |w_ij|; weights that a bundle stores in
-int8 keep the same q.
+Same computation as models/families/transformer.py. Positions are passed as a table, because those
+of CTranslate2 start at 1. Tied matrices are stored once. In int8, q_ij = round(s_i w_ij) with
+s_i = 127 / max_j |w_ij|; weights that a bundle stores in int8 keep the same q.
 
 A token is the decimal text of its id, so that no two tokens have the same text.
 """
@@ -42,16 +41,16 @@ NORMS = (
 ALIGNER = "decoder.aligner."  # weights that only align
 ENCODER = {"self_attention": "attention", "self_norm": "attention_norm"}  # its names in a bundle
 SWITCHES = {  # of encoder and decoder
-    "encoder": {"multi_query_attention": False, "pre_norm": True, "scale_embeddings": True},
+    "encoder": {"multi_query_attention": False},
     "decoder": {
         "alibi": False,
         "alibi_use_positive_positions": False,
-        "pre_norm": True,
         "scale_alibi": False,
-        "scale_embeddings": True,
         "start_from_zero_embedding": False,
     },
 }
+
+ACTIVATIONS = {"relu": 0, "gelu_tanh": 1, "swish": 2, "gelu": 3}  # their numbers in CTranslate2
 
 Variables = dict[str, Array]
 
@@ -70,11 +69,22 @@ def converted(
     the weights do not fit the configuration.
     """
     left = {name: array for name, array in weights.items() if not name.startswith(ALIGNER)}
-    variables = _settings(config) | _positions(positions, config.embedding)
-    aliases = {"decoder/position_encodings/encodings": "encoder/position_encodings/encodings"}
+    variables, aliases = _settings(config), dict[str, str]()
     shapes = _shapes(config)
     for part, count in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
-        variables |= _norm(left, f"{part}/layer_norm", f"{part}.norm", config.embedding)
+        places = f"{part}/position_encodings/encodings"
+        if config.position == "learned":
+            table = _take(left, f"{part}.position.embedding", (config.max_source, config.embedding))
+            variables[places] = table[numpy.arange(positions).clip(max=len(table) - 1)]
+        elif part == "encoder":
+            variables[places] = position_table(positions, config)
+        else:
+            aliases[places] = "encoder/position_encodings/encodings"
+        if config.norm == "pre":
+            variables |= _norm(left, f"{part}/layer_norm", f"{part}.norm", config.embedding)
+        if config.embedding_norm:
+            ours = f"{part}.embedding_norm"
+            variables |= _norm(left, f"{part}/layernorm_embedding", ours, config.embedding)
         for layer in range(count):
             variables |= _layer(left, part, layer, shapes)
     variables |= _vocabulary(left, aliases, config, sizes)
@@ -84,7 +94,11 @@ def converted(
         _quantise(variables, aliases)
     return {
         "model.bin": to_bytes(NAME, REVISION, variables, aliases),
-        **text_files(*([*map(str, range(count))] for count in sizes[:2]), ends_source=False),
+        **text_files(
+            *([*map(str, range(count))] for count in sizes[:2]),
+            ends_source=False,
+            norm_epsilon=config.norm_epsilon,
+        ),
     }
 
 
@@ -96,23 +110,25 @@ def _settings(config: ModelConfig) -> Variables:
         "decoder/alignment_layer": numpy.asarray(-1, "int16"),
     }
     for part, switches in SWITCHES.items():
-        found[f"{part}/activation"] = numpy.asarray(0, "int8")  # ReLU
+        found[f"{part}/activation"] = numpy.asarray(ACTIVATIONS[config.activation], "int8")
         found[f"{part}/num_heads"] = numpy.asarray(config.heads, "int16")
-        for name, value in switches.items():
+        pre, scaled = config.norm == "pre", config.embedding_scale
+        for name, value in {**switches, "pre_norm": pre, "scale_embeddings": scaled}.items():
             found[f"{part}/{name}"] = numpy.asarray(value, "int8")
     return found
 
 
-def _positions(count: int, size: int) -> Variables:
-    """Return the table of position codes, (count, size); see models.layers.positions."""
-    half = size // 2
+def position_table(count: int, config: ModelConfig) -> NDArray[numpy.float32]:
+    """Return the table of sinusoidal positions, (count, size); see models.layers.positions."""
+    size, half = config.embedding, config.embedding // 2
+    steps = half if config.position == "sinusoidal_2017" else half - 1
     rates = numpy.exp(
-        numpy.arange(half, dtype="f4") * numpy.float32(-math.log(10000.0) / max(1, half - 1))
+        numpy.arange(half, dtype="f4") * numpy.float32(-math.log(10000.0) / max(1, steps))
     )
-    angles = numpy.arange(count, dtype="f4")[:, None] * rates
+    angles = (numpy.arange(count, dtype="f4") + config.position_offset)[:, None] * rates
     table = numpy.zeros((count, size), "f4")
     table[:, :half], table[:, half : 2 * half] = numpy.sin(angles), numpy.cos(angles)
-    return {"encoder/position_encodings/encodings": table}
+    return table
 
 
 def _shapes(config: ModelConfig) -> dict[str, tuple[int, int]]:
@@ -207,11 +223,16 @@ def _misfit(name: str) -> DamagedError:
 
 
 def text_files(
-    source: Sequence[str], target: Sequence[str], *, ends_source: bool
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    ends_source: bool,
+    norm_epsilon: float = 1e-5,
 ) -> dict[str, bytes]:
     """Return configuration and vocabularies by file name.
 
     source, target: text of each token. ends_source: True if CTranslate2 appends the end mark.
+    norm_epsilon: model.norm_epsilon.
     """
     settings = {
         "unk_token": target[UNKNOWN],
@@ -220,7 +241,7 @@ def text_files(
         "decoder_start_token": target[START],
         "add_source_bos": False,
         "add_source_eos": ends_source,
-        "layer_norm_epsilon": None,  # 1e-5, as in torch
+        "layer_norm_epsilon": norm_epsilon,
         "multi_query_attention": False,
     }
     files: dict[str, Any] = {"config.json": settings, "shared_vocabulary.json": source}

@@ -39,7 +39,7 @@ def unsuitable(folder: Path) -> str:
     if family_of(settings) != "transformer":
         return f"a model of family {family_of(settings)}"
     config = from_dict(ModelConfig, settings["model"], where="model")
-    if config.position != "sinusoidal":
+    if config.position not in ("sinusoidal", "sinusoidal_2017", "learned"):
         return f"positions of kind {config.position}"
     if config.copy != NO_COPY:
         return f"copying of kind {config.copy}"
@@ -48,6 +48,8 @@ def unsuitable(folder: Path) -> str:
     for table in ("attention", "self_attention"):
         if getattr(config, table) not in (AttentionConfig(), AttentionConfig(score="scaled_dot")):
             return f"settings of model.{table}"
+    if config.output_transform:
+        return "an output layer with a transformation"
     if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
         return "a model of unusual settings"
     return ""

@@ -52,7 +52,12 @@ def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:
         positions=table_size(config, search),
         precision=precision,
     )
-    texts = text_files(_pieces(tokenizer.source), _pieces(tokenizer.target), ends_source=True)
+    texts = text_files(
+        _pieces(tokenizer.source),
+        _pieces(tokenizer.target),
+        ends_source=True,
+        norm_epsilon=config.norm_epsilon,
+    )
     card = bundle / CARD
     cards = {CARD: card.read_bytes()} if card.is_file() else {}
     return {**files, **texts, **tokenizer.files(), **cards}

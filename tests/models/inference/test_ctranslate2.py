@@ -34,6 +34,7 @@ from models.inference.translator import Translator
 from models.storage.settings import WeightPrecision
 from models.storage.weights import read_tensors
 from models.text.tokenizer import train
+from tests.models.small import add_noise
 
 GRAMMAR = BOX / "grammar-en-de"
 SENTENCES = [pair.source for pair in generate(200, seed=7)]
@@ -299,3 +300,34 @@ def test_engine_options_that_cannot_be_combined_are_refused() -> None:
         assert type(opened) is kind
     aligned = open_text_model(GRAMMAR, options, EngineOptions(attention="an alignment"))
     assert type(aligned) is Translator
+
+
+AXES: list[dict[str, Any]] = [
+    {"norm": "post", "activation": "swish", "position": "sinusoidal_2017"},
+    {"norm": "post", "embedding_norm": True, "embedding_scale": False, "norm_epsilon": 1e-3},
+    {"position": "learned", "activation": "gelu", "max_source": 20},
+    {"position_offset": 2, "activation": "gelu_tanh"},
+]
+
+
+@pytest.mark.parametrize("axes", AXES, ids=str)
+def test_axes_of_published_models_give_the_scores_of_torch(
+    axes: dict[str, Any], tmp_path: Path
+) -> None:
+    torch.manual_seed(1)
+    tokenizer = train(SENTENCES, SENTENCES, 400, TokenizerConfig(kind="bpe"))
+    config = dataclasses.replace(model_config("transformer-nano"), **axes)
+    size = len(tokenizer.source)
+    model = build(config, VocabularySizes(size, size, True)).eval()
+    add_noise(model, 0.2)
+    save(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()), tmp_path)
+    rows = [tokenizer.encode(text)[-12:] for text in SENTENCES[:20]]
+    words = [[*map(str, ids)] for ids in rows]
+    targets = [ids[:-1] for ids in words[1:]]  # it adds the end mark
+    scored = CTranslate2Translator.read(tmp_path).engine.score_batch(words[:-1], targets)
+    with torch.no_grad():
+        expected = model.target_log_probs(pad_pairs(rows[:-1], rows[1:], torch.device("cpu")))
+    for row, one in zip(expected, scored, strict=True):
+        torch.testing.assert_close(
+            torch.tensor(one.log_probs), row[: len(one.log_probs)], atol=1e-3, rtol=1e-3
+        )
