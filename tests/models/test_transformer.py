@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -201,8 +201,8 @@ def test_axes_of_published_models_decode_and_train_as_all_others(settings: dict[
 @torch.no_grad()
 def test_a_bias_of_the_keys_changes_no_output() -> None:
     model = transformer()
-    before = model.teacher_force(BATCH).features
-    for layer in model.decoder.layers:
+    before, decoder = model.teacher_force(BATCH).features, cast(Any, model.decoder)
+    for layer in decoder.layers:
         size = layer.self_attention.sizes[0]
         layer.self_attention.input.bias[size : 2 * size] += 3
         layer.cross_attention.input.bias[:size] += 3
