@@ -177,7 +177,7 @@ def integrated() -> tuple[Tensor, Tensor]:
     """Integrate gradients from the zero vector, by the same quadrature."""
     found = subject()
     options = {"n_steps": STEPS, "method": "gausslegendre"}
-    return integrated_gradients(found), by_captum("IntegratedGradients", found, **options)
+    return integrated_gradients(found, STEPS), by_captum("IntegratedGradients", found, **options)
 
 
 ROWS = (

@@ -90,14 +90,15 @@ class Captioner(ImageModel):
         """Caption an image, or many: one in, one out; a list in, a list out.
 
         images: a path, a PIL image, a file or its bytes, or an array (h, w) or (h, w, 3 or 4), of
-        0 to 255 or, if it has floats, 0 to 1. search: settings; the default is `self.search`.
+        0 to 255 or, if it has floats, 0 to 1. A tensor is an array, such an image (3, h, w), or
+        features (S, V). search: settings; the default is `self.search`.
         attention: False leaves out the maps. batch: images computed at once.
         """
         check_search(search)
         is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
         is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
         is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
-        opened = [_opened(image) for image in ([images] if is_one else images)]
+        opened = [self._opened(image) for image in ([images] if is_one else images)]
         found = super().caption(opened, search=search, attention=attention, batch=batch)
         results = [self._result(*each) for each in zip(found, opened, strict=True)]
         return results[0] if is_one else results
@@ -110,35 +111,53 @@ class Captioner(ImageModel):
         result.image = to_square(image, larger) if shown else None  # type: ignore[arg-type]
         return result
 
+    def _opened(self, image: Any) -> ImageInput:
+        """Return an image as the model takes it. Raises ModelError if it cannot be read."""
+        if isinstance(image, Image.Image):
+            return image
+        if isinstance(image, (str, Path)):
+            return open_image(Path(image))
+        if hasattr(image, "read"):
+            image = image.read()
+        if isinstance(image, (bytes, bytearray)):
+            return open_image(bytes(image))
+        if isinstance(image, Tensor):
+            features = (self.encoder.grid[0] * self.encoder.grid[1], self.encoder.value_size)
+            if tuple(image.shape) == features and image.is_floating_point():
+                return image
+            image = image.detach().float() if image.is_floating_point() else image.detach()
+            channels_first = image.dim() == 3 and image.shape[0] == 3 and image.shape[-1] > 4
+            image = (image.permute(1, 2, 0) if channels_first else image).cpu().numpy()
+        return _from_array(image)
 
-def _opened(image: Any) -> ImageInput:
-    """Return an image as the model takes it. Raises ModelError if it cannot be read."""
-    if isinstance(image, (Image.Image, Tensor)):
-        return image
-    if isinstance(image, (str, Path)):
-        return open_image(Path(image))
-    if hasattr(image, "read"):
-        image = image.read()
-    if isinstance(image, (bytes, bytearray)):
-        return open_image(bytes(image))
-    if not isinstance(image, numpy.ndarray) or image.ndim not in (2, 3):
+
+def _from_array(array: Any) -> Image.Image:
+    """Return the image in an array. Raises InputError for one that has none."""
+    if not isinstance(array, numpy.ndarray) or array.ndim not in (2, 3):
         raise InputError(
-            f"an image of type {type(image).__name__}", "a path, a PIL image, bytes or an array"
+            f"an image of type {type(array).__name__}", "a path, a PIL image, bytes or an array"
         )
-    if not image.size:
-        raise InputError(f"an array {image.shape} without pixels", "(h, w) or (h, w, 3 or 4)")
-    if image.dtype.kind == "b":
-        image = 255 * image.astype("uint8")
-    if image.dtype.kind == "f":
-        if not numpy.isfinite(image).all():
+    if not array.size:
+        raise InputError(f"an array {array.shape} without pixels", "(h, w) or (h, w, 3 or 4)")
+    if array.dtype.kind == "b":
+        array = 255 * array.astype("uint8")
+    most = 255.0
+    if array.dtype.kind == "f":
+        if not numpy.isfinite(array).all():
             raise InputError("an array with NaN or infinity", "numbers from 0 to 1")
-        if image.max() > 2:  # the values of a resized image can be a little over 1
-            raise InputError(
-                f"an array of floats up to {image.max():g}", "0 to 1, or whole numbers"
-            )
-        image = (255 * image.clip(0, 1)).round()
+        most = 2  # the values of a resized image can be a little over 1
+    low, high = float(array.min()), float(array.max())
+    if low < 0 or high > most:
+        kind = "floats" if array.dtype.kind == "f" else "whole numbers"
+        raise InputError(
+            f"an array of {kind} from {low:g} up to {high:g}",
+            "floats from 0 to 1, or whole numbers from 0 to 255",
+            "undo its normalisation",
+        )
+    if array.dtype.kind == "f":
+        array = (255 * array.clip(0, 1)).round()
     try:
-        return Image.fromarray(image.astype("uint8")).convert("RGB")
+        return Image.fromarray(array.astype("uint8")).convert("RGB")
     except (TypeError, ValueError) as error:
-        shape = image.shape
+        shape = array.shape
         raise InputError(f"an array {shape} ({error})", "(h, w) or (h, w, 3 or 4)") from None

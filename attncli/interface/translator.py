@@ -72,6 +72,13 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
 class AlignedText(DrawnPair, Alignment):
     """The alignment of a given pair: source, target, weights (J, I), links, score."""
 
+    text: str  # the translation, as it was given
+
+    @property
+    def alignment(self) -> Alignment:
+        """Words of both sides, links, and weights: the result itself."""
+        return self
+
     @property
     def aligned_pair(self) -> AlignedPair:
         """The alignment without weights of heads."""
@@ -169,6 +176,8 @@ class Translator(TextModel):
             raise InputError(f"{len(targets)} translations of {len(sources)} texts", "one for each")
         pairs = list(zip(sources, targets, strict=True))
         found = [AlignedText._make(one) for one in align(model, pairs, config=self.word_alignment)]
+        for one, text in zip(found, targets, strict=True):
+            one.text = text
         return found[0] if isinstance(source, str) else found
 
     @property

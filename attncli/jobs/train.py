@@ -74,7 +74,8 @@ def train(
             precision = chosen_precision(config.model, config.train, home)
             config = replace(config, train=replace(config.train, precision=precision))
             store_train(folder, config.train)  # so that a resumed run keeps it on any machine
-            run = open_run(folder, config, data, home)
+            with released(folder, is_new):
+                run = open_run(folder, config, data, home)
             world = assemble(run, meeting, progress, stop_requested)
             share_state(run.state, world)
             yield started(run, world.size)

@@ -17,6 +17,7 @@ from models.alignment.encoded import Encoded, both_units, why_unaligned
 from models.base.errors import InputError
 from models.config import AlignConfig
 from models.explain import METHODS, ExplainOptions
+from models.explain.gradients import completeness_gaps
 from models.explain.measures import Measure, curves, faithfulness, rank_correlation
 from models.explain.subject import ImageSubject, Subject, TextSubject, UnsupportedMethodError
 from models.inference.captioner import Captioner, words
@@ -35,6 +36,7 @@ class Relevances(NamedTuple):
     method: str
     values: Tensor  # (J, I)
     measures: tuple[Measure, ...]
+    gaps: Tensor | None = None  # (J,) of a method whose sums are f(x) - f(b): shares of it
 
 
 class Explanation(NamedTuple):
@@ -160,7 +162,15 @@ def _explained(
         source,
         target,
         subject.kept_log_probs(every)[0],
-        tuple(Relevances(name, values, own) for (name, values), own in rows),
+        tuple(
+            Relevances(
+                name,
+                values,
+                own,
+                completeness_gaps(subject, values) if name == "integrated" else None,
+            )
+            for (name, values), own in rows
+        ),
         mean_measures(measures[len(found) :]),
         unsupported,
     )

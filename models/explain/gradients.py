@@ -20,7 +20,9 @@ from torch import Tensor
 
 from models.explain.subject import MOST_SLOTS, Subject
 
-STEPS = 32  # points of the quadrature
+STEPS, MOST_STEPS = 32, 2048  # points of the quadrature
+TOLERANCE = 0.01  # share of f(x) - f(b) by which a sum may differ from it
+LEAST_GAP = 1e-3  # nats; smaller gaps are rounding
 
 
 def gradient_times_input(subject: Subject) -> Tensor:
@@ -32,28 +34,64 @@ def gradient_times_input(subject: Subject) -> Tensor:
     return subject.by_unit(found[0])
 
 
-def integrated_gradients(subject: Subject, steps: int = STEPS) -> Tensor:
-    """Return the integrated gradients (J, I), in nats. Source: Sundararajan et al. 2017."""
+def integrated_gradients(subject: Subject, steps: int = 0) -> Tensor:
+    """Return the integrated gradients (J, I), in nats. Source: Sundararajan et al. 2017.
+
+    steps: points of the quadrature; 0: STEPS for each word, doubled up to MOST_STEPS until the
+    sum of the word differs from f(x) - f(b) by at most a share of TOLERANCE.
+    """
+    if steps:
+        return subject.by_unit(_integral(subject, subject.words, steps))
+    expected = differences(subject)
+    found = torch.zeros(len(subject.words), len(subject.vectors), device=expected.device)
+    words, steps = torch.arange(len(found), device=expected.device), STEPS
+    while len(words) and steps <= MOST_STEPS:
+        found[words] = _integral(subject, subject.words[words], steps)
+        gaps = (found[words].sum(1) - expected[words]).abs()
+        words = words[gaps > (TOLERANCE * expected[words].abs()).clamp_min(LEAST_GAP)]
+        steps *= 2
+    return subject.by_unit(found)
+
+
+@torch.no_grad()
+def differences(subject: Subject) -> Tensor:
+    """Return f(x) - f(b) of each word, (J,), in nats."""
+    at_input, at_baseline = subject.log_probs(torch.stack([subject.vectors, subject.baseline]))
+    return at_input - at_baseline
+
+
+def completeness_gaps(subject: Subject, relevances: Tensor) -> Tensor:
+    """Return how far the sums of relevances (J, I) are from f(x) - f(b), as shares of it, (J,)."""
+    expected = differences(subject).float().cpu()
+    return (relevances.sum(1) - expected).abs() / expected.abs().clamp_min(LEAST_GAP)
+
+
+def _integral(subject: Subject, words: Tensor, steps: int) -> Tensor:
+    """Return the integrated gradients (W, S) of some words (W, T) by a number of points."""
     device = subject.vectors.device
     nodes, sizes = (torch.tensor(each) for each in np.polynomial.legendre.leggauss(steps))
     shares, sizes = ((nodes + 1) / 2).float().to(device), (sizes / 2).float().to(device)
     way = subject.vectors - subject.baseline
-    total = torch.zeros(len(subject.words), len(way), device=device)
+    total = torch.zeros(len(words), len(way), device=device)
     parts = max(1, MOST_SLOTS // len(way))
     for share, size in zip(shares.split(parts), sizes.split(parts), strict=True):
         points = subject.baseline + share[:, None, None] * way
-        total += torch.einsum("n,njs->js", size, directional_gradients(subject, points, way))
-    return subject.by_unit(total)
+        found = directional_gradients(subject, points, way, words)
+        total += torch.einsum("n,njs->js", size, found)
+    return total
 
 
-def directional_gradients(subject: Subject, points: Tensor, direction: Tensor) -> Tensor:
+def directional_gradients(
+    subject: Subject, points: Tensor, direction: Tensor, words: Tensor | None = None
+) -> Tensor:
     """Return the products (N, J, S) of the gradients of f at points (N, S, E) and a direction.
 
-    direction: (S, E). cuDNN is off because its recurrent layers have no gradients in evaluation.
+    direction: (S, E). words: (J, T) of the subject's words; None: all of them. cuDNN is off
+    because its recurrent layers have no gradients in evaluation.
     """
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         points = points.detach().requires_grad_()
-        log_probs = subject.log_probs(points)
+        log_probs = subject.log_probs(points, words)
         rows = []
         for one in log_probs.unbind(1):
             (gradient,) = torch.autograd.grad(one.sum(), points, retain_graph=True)

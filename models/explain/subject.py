@@ -58,10 +58,10 @@ class Subject:
         target = self.target.expand(len(source), -1)
         return teacher_forcing_batch(source, mask, target, torch.ones_like(target).bool())
 
-    def log_probs(self, vectors: Tensor) -> Tensor:
-        """Return f (N, J) of vectors (N, S, E), with gradients."""
+    def log_probs(self, vectors: Tensor, words: Tensor | None = None) -> Tensor:
+        """Return f (N, J) of vectors (N, S, E), with gradients. words: (J, T); None: all."""
         tokens = self.model.target_log_probs(self.batch(vectors), self.memory(vectors))
-        return tokens @ self.words.T
+        return tokens @ (self.words if words is None else words).T
 
     def by_word(self, weights: Tensor) -> Tensor:
         """Return the weights (J, I) of words and units: means of rows of weights (T, S)."""

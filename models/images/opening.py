@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import numpy
 import torch
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError, features
 from torch import Tensor
 
 from models.base.errors import InputError, ModelError, NotFoundError
@@ -28,6 +28,8 @@ from models.base.limits import IMAGE_BYTES, IMAGE_PIXELS
 from models.config import ImageConfig
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+AVIF = ("AVIF",) if features.check("avif") else ()  # Pillow reads it from 11.3 on
+AVIF_BRANDS = (b"avif", b"avis")
 HEIC = "HEIF"  # Pillow's name of HEIC, the format of phones
 HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 BROKEN = (  # exceptions that Pillow raises for damaged files
@@ -86,6 +88,7 @@ def to_tensor(image: Image.Image, config: ImageConfig) -> Tensor:
 def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
     """Return the square that the model reads: the centre of an image, or all of it squashed."""
     size, method = (config.size, config.size), Image.Resampling[config.resample.upper()]
+    image = upright(image)
     image = image if image.mode == "RGB" else rgb(image)
     return ImageOps.fit(image, size, method) if config.fit == "crop" else image.resize(size, method)
 
@@ -135,8 +138,10 @@ def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:
     """
     head = stream.read(12)
     stream.seek(0)
+    if head[4:8] == b"ftyp" and head[8:] in AVIF_BRANDS and not AVIF:
+        raise InputError(f"{name} is an AVIF image", "Pillow 11.3 or newer, which reads it")
     if head[4:8] != b"ftyp" or head[8:] not in HEIC_BRANDS:
-        return FORMATS
+        return FORMATS + AVIF
     try:
         importlib.import_module("pillow_heif").register_heif_opener()
     except ImportError:
@@ -157,7 +162,7 @@ def _stream(source: Path | bytes, name: str) -> BinaryIO:
 @contextlib.contextmanager
 def _readable(name: str) -> Iterator[None]:
     """Raise a ModelError of one line for a missing, damaged or dangerous file."""
-    known = "a JPEG, PNG, WebP, GIF, BMP or TIFF"
+    known = "a JPEG, PNG, WebP, GIF, BMP, TIFF or AVIF"
     warnings.filterwarnings("ignore", module="PIL")  # of unusual EXIF data and of many pixels
     try:
         yield

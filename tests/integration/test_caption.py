@@ -216,6 +216,21 @@ def test_text_beside_images(caption: Run, soft_captioner: Path, photos: Path) ->
     assert mine.read_text() == " ".join(captions[0].split()) + "\n"
 
 
+def test_images_that_differ_in_their_suffix_have_text_files_of_their_own(
+    caption: Run, photos: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "more"
+    folder.mkdir()
+    for name in ("a.png", "a.jpg", "b.png"):
+        (folder / name).write_bytes((photos / "a.png").read_bytes())
+    (folder / "a.png").write_bytes((photos / "b.jpg").read_bytes())
+    caption("-r", folder, "--sidecar")
+    written = {path.name: path.read_text() for path in folder.glob("*.txt")}
+    assert sorted(written) == ["a.png.txt", "a.txt", "b.txt"]
+    caption(folder / "a.png", "--sidecar", "-s", "output.overwrite=true")
+    assert {path.name: path.read_text() for path in folder.glob("*.txt")} == written
+
+
 def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Path) -> None:
     path = photos / "a.png"
     plain = caption(path)[0]

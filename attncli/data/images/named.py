@@ -22,7 +22,7 @@ from models.base.limits import IMAGE_BYTES
 TAR = ".tar"
 SUFFIXES = (
     *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"),
-    *(".heic", ".heif"),
+    *(".heic", ".heif", ".avif"),
 )
 STDIN = "-"
 GROUP = 256  # images of one group

@@ -31,6 +31,7 @@ from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 
 LICENCE = re.compile(r"CC-BY .*Attribution: tatoeba\.org")  # third column of the tables of Anki
+HEAD = 500  # lines by which a source is told from references
 BARS = "|||"  # as fast_align, Moses and others write pairs
 
 
@@ -136,6 +137,34 @@ def table_rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
         yield [source, target, *(text for text in others if not LICENCE.match(text))]
     if not number:
         raise _empty(path)
+
+
+def is_source(path: Path, references: Sequence[Path], outputs: Sequence[Path]) -> bool:
+    """Return True if a file has far fewer words of the outputs than one of the references has."""
+    files = (path, *references, *outputs)
+    if not outputs or "-" in map(str, files):
+        return False
+    first, *others = ([_units(text) for text in islice(_first_lines(each), HEAD)] for each in files)
+    references_, outputs_ = others[: len(references)], others[len(references) :]
+    shared = [_shared(first, each) for each in outputs_]
+    most = [max(_shared(one, each) for one in references_) for each in outputs_]
+    return sum(shared) < sum(most) / 2
+
+
+def _first_lines(path: Path) -> Iterator[str]:
+    with open_text(path) as lines:
+        yield from lines
+
+
+def _units(text: str) -> set[str]:
+    """Return the words of a text, or its characters if it has no spaces."""
+    return set(text.lower().split() if " " in text.strip() else text.strip())
+
+
+def _shared(texts: Sequence[set[str]], outputs: Sequence[set[str]]) -> float:
+    """Return the mean share of the words of an output that its text has, too."""
+    pairs = [(text, output) for text, output in zip(texts, outputs, strict=False) if output]
+    return sum(len(text & output) / len(output) for text, output in pairs) / max(1, len(pairs))
 
 
 def _content_hash(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from attncli.data.images.named import STDIN
+from attncli.data.images.named import STDIN, SUFFIXES
 from attncli.data.streams import check_output, open_output
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.writers import CaptionedImage, frame, rendered
@@ -59,11 +60,16 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
 
 
 class Sidecars:
-    """Text files next to images: photo.txt for photo.jpg, with one caption per line."""
+    """Text files next to images: photo.txt for photo.jpg, with one caption per line.
+
+    Images that differ in their suffix alone have files of their own: photo.txt for the first one
+    in the folder, in alphabetical order, and photo.png.txt for the others.
+    """
 
     def __init__(self, *, overwrite: bool) -> None:
         self._overwrite = overwrite
         self.existing = 0  # files that were not replaced
+        self._first: dict[Path, dict[str, str]] = {}  # of each folder: stems to names of images
 
     def write(self, outcomes: list[CaptionedImage]) -> Iterator[str]:
         """Write the files of some images; yield error messages, but count existing files."""
@@ -71,7 +77,7 @@ class Sidecars:
             path = outcome.file.path
             if not path or not outcome.hypotheses:
                 continue
-            target = path.with_suffix(".txt")
+            target = self._place(path)
             if target.exists() and not self._overwrite:
                 self.existing += 1
                 continue
@@ -80,6 +86,15 @@ class Sidecars:
                 write_text(target, "".join(f"{line}\n" for line in lines))
             except ModelError as error:
                 yield str(error)
+
+    def _place(self, path: Path) -> Path:
+        """Return the text file of an image, which depends on the names in its folder alone."""
+        folder = path.parent
+        if folder not in self._first:
+            names = sorted(name for name in os.listdir(folder) if name.lower().endswith(SUFFIXES))
+            self._first[folder] = {Path(name).stem: name for name in reversed(names)}
+        first = self._first[folder].get(path.stem, path.name)
+        return path.with_suffix(".txt") if first == path.name else Path(f"{path}.txt")
 
     def notes(self) -> list[str]:
         """Return a message about the files that were not replaced, if there are any."""

@@ -12,7 +12,7 @@ negative relevances are 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ from attncli.terminal.screen import Screen, current_screen
 from attncli.terminal.text import printable
 from models.base.errors import ConfigurationError, ModelError
 from models.explain.explanation import Explanation
+from models.explain.gradients import TOLERANCE
 from models.explain.measures import Measure
 
 DIGITS = 4
@@ -82,9 +83,19 @@ def write_all(
         if outcome.remark:
             messages.say(outcome.remark)
         if found is not None:
+            for message in gap_messages(outcome.line.number, found):
+                messages.say(message)
             draw(outcome, picture, layout.picture)
     picture.draw()
     return refused
+
+
+def gap_messages(number: int, found: Explanation) -> Iterator[str]:
+    """Yield a message for each word whose relevances do not sum to what they must."""
+    for row in found.rows:
+        for word, gap in zip(found.target, [] if row.gaps is None else row.gaps, strict=False):
+            if gap > 1.5 * TOLERANCE:
+                yield f"line {number}, {word}: the sum of {row.method} is {gap:.1%} off"
 
 
 def draw(outcome: ExplainedLine, picture: Picture, path: Path | None) -> None:
@@ -165,7 +176,11 @@ def as_json(outcome: ExplainedLine) -> str:
         "target": found.target,
         "log_probs": rounded(found.log_probs),
         "methods": {
-            row.method: {"relevances": rounded(row.values), **measured(row.measures)}
+            row.method: {
+                "relevances": rounded(row.values),
+                **({} if row.gaps is None else {"gaps": rounded(row.gaps)}),
+                **measured(row.measures),
+            }
             for row in found.rows
         },
         "random": measured(found.control),

@@ -10,6 +10,7 @@ from attncli.data.lines import Line
 from attncli.data.text.corpus import (
     CorpusPair,
     aligned,
+    is_source,
     read_pairs,
     reference_columns,
     separator_of,
@@ -63,10 +64,15 @@ def evaluate_texts(
     """
     scoring, options = scoring or Scoring(), options or OpenOptions()
     metrics(scoring)  # report a missing tokenizer before any work
-    test_set = _test_set(files, models, source, target)
     if not models and not source and len(files) > 1:
         remark = f"all {len(files)} files are references, because no model translates a source"
+        if is_source(files[0], files[1:], hypotheses):
+            source, *files = files
+            remark = (
+                f"{source} is the source, not a reference: its words are not those of the outputs"
+            )
         options.messages.say(remark)
+    test_set = _test_set(files, models, source, target)
     count = len(test_set.references[0])
     others = [System(path.name, read_outputs(path, count)) for path in hypotheses]
     if has_short_references(test_set, scoring):

@@ -21,6 +21,7 @@ from attncli.training.storage.log import Log
 from attncli.training.storage.state import State, restore
 from attncli.training.updates.precision import DTYPES
 from attncli.version import __version__
+from models.base.errors import InputError
 from models.base.settings import from_dict, to_dict
 from models.bundle import Bundle, build, sizes_of
 from models.config import AlignConfig
@@ -68,6 +69,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     is_auto = config.train.metric == "auto"
     config = completed(config, data)
     state = fresh_state(config, data.prepared, device)
+    check_dev(data, state.model)
     if folder.checkpoint.exists():
         restore(state, folder.checkpoint)
     reopen(state.counters, config.train)
@@ -78,6 +80,20 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     log = Log(folder.log, counters.log_bytes, loggers)
     aligner = word_aligner(config.start_from)
     return Run(folder, config, data, state, dtype, log, aligner, is_auto)
+
+
+def check_dev(data: Data, model: EncoderDecoder) -> None:
+    """Raise InputError for a dev set of which no example can be scored."""
+    dev, tokenizer = data.dev, data.prepared.tokenizer
+    if dev is None or next(iter(dev.batches(tokenizer, model)), None) is not None:
+        return
+    long = dev.too_long(tokenizer, model.config)
+    raise InputError(
+        f"no usable example in the dev set: of {len(dev):,}, {long:,} are longer than "
+        "model.max_source, and the others have an empty side",
+        "texts of that length on both sides",
+        "name another dev set",
+    )
 
 
 def word_aligner(start_from: str) -> WordAligner:

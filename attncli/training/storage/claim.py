@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -66,7 +67,8 @@ def released(folder: RunFolder, is_new: bool) -> Iterator[None]:
         yield
     except ModelError:
         there = {path.name for path in folder.path.iterdir()}
-        if is_new and there <= {"config.toml", "inputs.json", LOCK}:
+        if is_new and there <= {"config.toml", "inputs.json", "data", LOCK}:
+            shutil.rmtree(folder.path / "data", ignore_errors=True)
             folder.config.unlink(missing_ok=True)
             folder.inputs.unlink(missing_ok=True)
         raise

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 from PIL import Image
 
 import models
@@ -60,6 +61,7 @@ def test_align_a_given_pair(tiny_bundle: Path) -> None:
     assert found.links == one.alignment.links
     [again] = translator.align([TEXTS[0]], [one.text])
     assert again.links == found.links and found.target[0] in found.picture
+    assert found.text == one.text and found.alignment is found and found.score < 0
 
 
 def test_align_takes_the_target_language() -> None:
@@ -90,6 +92,10 @@ def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Pat
     assert captioner.caption(mask).text == captioner.caption(mask * numpy.uint8(255)).text
     grey = numpy.asarray(image.convert("L"))
     assert captioner.caption(grey).text == captioner.caption(image.convert("L")).text
+    tensor = torch.from_numpy(pixels.copy())
+    for pixel in (tensor, tensor / 255, tensor.permute(2, 0, 1), tensor.permute(2, 0, 1) / 255):
+        assert captioner.caption(pixel).text == expected
+    assert captioner.caption(captioner.features([image])[0]).text == expected
     many = captioner.caption([path, photos / "b.jpg"])
     assert [one.text for one in many] == [expected, captioner.caption(photos / "b.jpg").text]
 
@@ -144,8 +150,12 @@ def test_an_array_without_pixels_or_of_other_floats_is_refused() -> None:
     captioner: Any = load("scenes")
     for array, message in (
         (numpy.zeros((0, 0, 3), "uint8"), "without pixels"),
-        (numpy.full((8, 8, 3), 200.0), "floats up to 200"),
+        (numpy.full((8, 8, 3), 200.0), "floats from 200"),
         (numpy.full((8, 8, 3), numpy.nan), "NaN"),
+        (numpy.linspace(-1, 1, 192).reshape(8, 8, 3), "from -1 up to 1"),
+        (numpy.full((8, 8, 3), 300), "whole numbers from 300"),
+        (torch.linspace(-1, 1, 192).view(3, 8, 8), "from -1 up to 1"),
+        (torch.zeros(7, 5, 9), "Cannot handle"),
         (None, "an image of type NoneType"),
     ):
         with pytest.raises(ModelError, match=message):

@@ -151,6 +151,14 @@ def test_pairs_that_are_left_out_are_counted(texts: Texts, tmp_path: Path) -> No
     assert (started.dev, started.dev_long) == (13, 1)
 
 
+@pytest.mark.parametrize("line", ["\t", "source alone\t", "much too long " * 200 + "\tlang"])
+def test_a_dev_set_without_usable_pairs_is_refused(line: str, texts: Texts, tmp_path: Path) -> None:
+    texts.dev.write_text(f"{line}\n" * 3, "utf-8")
+    with pytest.raises(ModelError, match="no usable example in the dev set: of 3, "):
+        run(small_config(texts, "train.steps=5"), tmp_path / "run")
+    assert not RunFolder(tmp_path / "run").config.exists()
+
+
 def test_a_config_given_back_gives_the_same_run(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, "train.ema=0.5", "train.average=2", "train.precision=fp32")
     run(config, tmp_path / "one")

@@ -17,7 +17,11 @@ from models.base.registry import source_name
 from models.catalogue.presets import model_config
 from models.explain import METHODS
 from models.explain.erasure import erasure
-from models.explain.gradients import gradient_times_input, integrated_gradients
+from models.explain.gradients import (
+    completeness_gaps,
+    gradient_times_input,
+    integrated_gradients,
+)
 from models.explain.rollout import decoder_rollout, recorded_weights, with_residual
 from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
 from models.text.tokenizer import END
@@ -46,7 +50,7 @@ class Linear(Subject):
         self.vectors, self.baseline = torch.randn(5, 4), torch.randn(5, 4)
         self.words, self.owner, self.units = torch.eye(3), torch.arange(5), 5
 
-    def log_probs(self, vectors: Tensor) -> Tensor:
+    def log_probs(self, vectors: Tensor, words: Tensor | None = None) -> Tensor:
         """Return f (N, J)."""
         return torch.einsum("nse,jse->nj", vectors, self.weights)
 
@@ -63,8 +67,11 @@ def test_a_linear_model_has_its_weights_times_inputs() -> None:
 def test_integrated_gradients_are_complete(preset: str) -> None:
     subject = subject_of(preset)
     ends = subject.log_probs(torch.stack([subject.vectors, subject.baseline])).detach()
-    found = integrated_gradients(subject, 200).sum(1)
-    torch.testing.assert_close(found, ends[0] - ends[1], atol=0.02, rtol=0.02)
+    found = integrated_gradients(subject)
+    torch.testing.assert_close(found.sum(1), ends[0] - ends[1], atol=2e-3, rtol=0.011)
+    gaps = completeness_gaps(subject, found)
+    expected = (found.sum(1) - ends[0] + ends[1]).abs() / (ends[0] - ends[1]).abs().clamp_min(1e-3)
+    torch.testing.assert_close(gaps, expected, atol=0.02, rtol=0.1)
 
 
 @pytest.mark.parametrize("preset", SAMPLED)

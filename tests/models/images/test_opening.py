@@ -16,7 +16,7 @@ from PIL import Image
 from models.base.errors import ModelError
 from models.base.limits import IMAGE_PIXELS
 from models.config import ImageConfig
-from models.images.opening import FORMATS, open_image, to_square, to_tensor
+from models.images.opening import AVIF, FORMATS, open_image, to_square, to_tensor
 
 
 def scene(width: int = 64, height: int = 48) -> Image.Image:
@@ -63,7 +63,7 @@ def cleared(mode: str) -> Image.Image:
     return image
 
 
-@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", *AVIF])
 def test_every_format_opens_from_a_file_and_from_bytes(kind: str, tmp_path: Path) -> None:
     content = saved(scene(), kind)
     path = tmp_path / "without-suffix"
@@ -191,3 +191,13 @@ def test_an_image_of_the_right_size_is_not_changed() -> None:
         assert torch.equal(
             to_tensor(NOISE.crop((0, 0, 48, 48)), ImageConfig(size=48, fit=fit)), expected
         )
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_an_image_that_pillow_opened_is_read_upright_too(orientation: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    content = saved(scene(), "JPEG", exif=exif, quality=95)
+    config = ImageConfig(size=32)
+    given = to_square(Image.open(io.BytesIO(content)), config)
+    near(corners(given), corners(to_square(open_image(content), config)))

@@ -62,7 +62,7 @@ class DevTexts(DevSet):
         encoded = [
             (s, tokenizer.encode(s, self.to), tokenizer.encode_target(t))
             for s, t in pairs
-            if s.strip()
+            if s.strip() and t.strip()
         ]
         usable = [pair for pair in encoded if len(pair[1]) <= model.config.max_source]
         for batch in length_batches([len(target) for *_, target in usable], max_count=BATCH):

@@ -259,6 +259,21 @@ def test_several_references_without_a_source_are_named_as_such(
     assert "are references" not in attn(*task, *source, files[1]).err
 
 
+def test_a_source_among_the_references_is_recognised_by_its_words(
+    tmp_path: Path, attn: Attn
+) -> None:
+    source = write(tmp_path / "x.en", ["the dog runs", "a cat sleeps here"])
+    reference = write(tmp_path / "x.de", ["der Hund rennt", "eine Katze schläft hier"])
+    second = write(tmp_path / "y.de", ["ein Hund rennt", "eine Katze ruht hier"])
+    output = write(tmp_path / "out", ["der Hund rennt", "die Katze schläft hier"])
+    found = attn("evaluate", "--hypotheses", output, source, reference)
+    assert f"{source} is the source" in found.err
+    assert found.out == attn("evaluate", "--hypotheses", output, reference).out
+    assert (
+        "2 files are references" in attn("evaluate", "--hypotheses", output, reference, second).err
+    )
+
+
 def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
     tmp_path: Path, attn: Attn
 ) -> None:
