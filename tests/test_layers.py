@@ -52,7 +52,6 @@ ROOMS = [  # each may import those above it in this list
     "attncli.training.storage",
     "attncli.training.sources",
     "attncli.training.updates",
-    "attncli.training.distributed",
     "attncli.training.run",
     "attncli.options",
     "attncli.bulk",

@@ -5,35 +5,31 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import torch
 
-from attncli.training.distributed.evaluation import lead_evaluation
-from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.rank import Rank
-from attncli.training.distributed.shards import divided
-from attncli.training.distributed.stepper import share_state
-from attncli.training.distributed.world import ProcessLost, World
 from attncli.training.events import Ended, Evaluated, Event, Interrupted, RunEvent, Scores, Stepped
-from attncli.training.interfaces import Progress, Report
+from attncli.training.interfaces import DevSet, Progress, Report
+from attncli.training.processes import ALONE, Processes, ProcessLost
 from attncli.training.run import estimate
 from attncli.training.run.fit import Evaluate, can_continue, fit
 from attncli.training.run.initial_model import check_buildable, weights_hash
-from attncli.training.run.run import Run, open_run, started
+from attncli.training.run.run import Run, completed, open_run, started, stored_state
 from attncli.training.run.samples import save_samples
 from attncli.training.run.saving import draw_curves, finish, save_checkpoint, save_evaluated
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.claim import START, claim, released, with_stored_choices
 from attncli.training.storage.counters import finished_run
 from attncli.training.storage.folder import RunFolder, locked, store_train
 from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import State
-from attncli.training.updates.precision import chosen_precision, limit_kernel_caches
+from attncli.training.updates.evaluation import evaluate
+from attncli.training.updates.precision import DTYPES, chosen_precision, limit_kernel_caches
 from models.base.errors import ModelError
 from models.base.process import retain_freed_memory
+from models.bundle import Bundle
 from models.config import ModelConfig
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
@@ -46,40 +42,51 @@ def train(
     device: str,
     progress: Progress,
     stop_requested: StopRequested = lambda: False,
-    rank: Rank = Rank(),  # noqa: B008  # it cannot change
+    processes: Processes = ALONE,
 ) -> Iterator[RunEvent]:
     """Train in a folder and yield the events; at the end the folder is a bundle.
 
-    rank: of this process, number 0; the others call `follow`. Raises Interrupted, with everything
+    processes: seen from number 0; the others call `follow`. Raises Interrupted, with everything
     saved, once `stop_requested()` returns True. It is not called while the data are prepared,
     because there is nothing to save yet. Raises ProcessLost if another process ends, with
     everything saved.
     """
     folder, home = RunFolder(path), torch.device(device)
-    with Meeting(rank) as meeting:
-        check_new(config, path)
-        with locked(path):
-            train = divided(with_stored_choices(folder, config.train), rank.size)
-            config = replace(config, train=train)
-            is_new = claim(
-                folder, config, fingerprints(config.data, config.model, config.start_from)
-            )
-            if (finished := finished_run(folder)) and not can_continue(folder, config.train):
-                yield finished
-                return
-            with released(folder, is_new):
-                data = training_source(config.model.family).load(config, path, progress)
-            retain_freed_memory()
-            limit_kernel_caches()
-            precision = chosen_precision(config.model, config.train, home)
-            config = replace(config, train=replace(config.train, precision=precision))
-            store_train(folder, config.train)  # so that a resumed run keeps it on any machine
-            with released(folder, is_new):
-                run = open_run(folder, config, data, home)
-            world = assemble(run, meeting, progress, stop_requested)
-            share_state(run.state, world)
-            yield started(run, world.size)
-            yield from events(run, progress, stop_requested, world)
+    check_new(config, path)
+    with locked(path):
+        config = replace(config, train=with_stored_choices(folder, config.train))
+        is_new = claim(folder, config, fingerprints(config.data, config.model, config.start_from))
+        if (finished := finished_run(folder)) and not can_continue(folder, config.train):
+            yield finished
+            return
+        with released(folder, is_new):
+            data = training_source(config.model.family).load(config, path, progress)
+        retain_freed_memory()
+        limit_kernel_caches()
+        precision = chosen_precision(config.model, config.train, home)
+        config = replace(config, train=replace(config.train, precision=precision))
+        store_train(folder, config.train)  # so that a resumed run keeps it on any machine
+        with released(folder, is_new):
+            run = open_run(folder, config, data, home)
+        processes.begin(path)
+        yield started(run, processes.size)
+        yield from events(run, progress, stop_requested, processes)
+
+
+def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None:
+    """Train to the end of a run, as every process but number 0, which prepares and saves it."""
+    retain_freed_memory()
+    limit_kernel_caches()
+    source = training_source(config.model.family)
+    data = source.load(config, path, lambda label, done, total: None)
+    config = completed(config, data)
+    state = stored_state(RunFolder(path), config, data.prepared, torch.device(device))
+    bundle = Bundle(state.model, data.prepared.tokenizer, config.tokenizer, config.search)
+    score = evaluator(bundle, data.dev, config.train, group)
+    prepared, dtype = data.prepared, DTYPES[config.train.precision]
+    for _ in fit(state, prepared.examples, score, config.train, dtype, prepared.reward_loss, group):
+        if group.first(False):
+            return
 
 
 def check_new(config: RunConfig, path: Path) -> None:
@@ -89,31 +96,19 @@ def check_new(config: RunConfig, path: Path) -> None:
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
 
 
-def assemble(
-    run: Run, meeting: Meeting, progress: Progress, stop_requested: StopRequested
-) -> World:
-    """Return the processes of a run, once all of them have loaded its data."""
-    invitation = Invitation(str(run.folder.path.absolute()), torch.get_num_threads())
-    waiting = partial(progress, "waiting for all processes")
-    return meeting.invite(invitation, waiting, stop_requested)
-
-
 def dry_run(
     config: RunConfig,
     *,
     device: str,
     progress: Progress,
     processes: int = 1,
-    rank: Rank = Rank(),  # noqa: B008  # it cannot change
 ) -> estimate.Estimate:
     """Return parameters, vocabulary, batches of an epoch and memory; nothing is kept.
 
-    processes: number of processes that the run would have. rank: of this process, number 0; the
-    others, which `torchrun` may have started, have nothing to do.
+    processes: number of processes that the run would have.
     """
-    with Meeting(rank):
-        check_buildable(config)
-        return estimate.estimate(config, torch.device(device), progress, max(processes, rank.size))
+    check_buildable(config)
+    return estimate.estimate(config, torch.device(device), progress, processes)
 
 
 def fingerprints(data: DataConfig, model: ModelConfig, start_from: str) -> dict[str, str]:
@@ -126,12 +121,12 @@ def fingerprints(data: DataConfig, model: ModelConfig, start_from: str) -> dict[
 
 
 def events(
-    run: Run, progress: Progress, stop_requested: StopRequested, world: World
+    run: Run, progress: Progress, stop_requested: StopRequested, processes: Processes
 ) -> Iterator[RunEvent]:
     """Train to the end and select the final weights; save the state also when interrupted."""
-    report = reporter(progress, stop_requested, world)
+    report = reporter(progress, stop_requested)
     try:
-        yield from updates(run, report, stop_requested, world)
+        yield from updates(run, report, stop_requested, processes)
         yield finish(run, report)
     except (Interrupted, ProcessLost):
         save_checkpoint(run)
@@ -142,13 +137,14 @@ def events(
 
 
 def updates(
-    run: Run, report: Report, stop_requested: StopRequested, world: World
+    run: Run, report: Report, stop_requested: StopRequested, processes: Processes
 ) -> Iterator[Event]:
     """Yield the events of the loop; log and save each before it is yielded."""
     config, data, saved = run.config.train, run.data.prepared, time.monotonic()
-    evaluate = evaluator(run, report, world)
+    bundle, dev = run.bundle(run.state.model), run.data.dev
+    score = evaluator(bundle, dev, config, processes, report)
     for event in fit(
-        run.state, data.examples, evaluate, config, run.dtype, data.reward_loss, world
+        run.state, data.examples, score, config, run.dtype, data.reward_loss, processes
     ):
         match event:
             case Stepped():
@@ -163,21 +159,29 @@ def updates(
         if late or isinstance(event, Evaluated):
             saved = time.monotonic()
         yield event
-        if stop_requested():
+        if processes.first(stop_requested()):
             raise Interrupted
 
 
-def evaluator(run: Run, report: Report, world: World) -> Evaluate | None:
-    """Return the function that scores the current weights; None without a dev set."""
-    dev = run.data.dev
+def evaluator(
+    bundle: Bundle,
+    dev: DevSet | None,
+    config: TrainConfig,
+    processes: Processes,
+    report: Report = lambda share: None,
+) -> Evaluate | None:
+    """Return the function that scores the current weights; None without a dev set.
+
+    bundle: of the model in training.
+    """
     if dev is None:
         return None
 
-    def evaluate(state: State) -> Scores:
-        with state.evaluated() as model:
-            return lead_evaluation(run.bundle(model), dev, run.config.train, report, world)
+    def score(state: State) -> Scores:
+        with state.evaluated():
+            return evaluate(bundle, dev, config, report, processes)
 
-    return evaluate
+    return score
 
 
 def log_step(run: Run, event: Stepped) -> None:
@@ -196,12 +200,11 @@ def log_scores(run: Run, event: Evaluated) -> None:
     run.log.write("dev", {**record, "gained": event.gained, "seconds": seconds})
 
 
-def reporter(progress: Progress, stop_requested: StopRequested, world: World) -> Report:
+def reporter(progress: Progress, stop_requested: StopRequested) -> Report:
     """Return the callback of evaluations: it shows progress, and raises Interrupted on request."""
 
     def report(share: float) -> None:
         progress("evaluating", share, 1)
-        world.keep_waiting()
         if stop_requested():
             raise Interrupted
 

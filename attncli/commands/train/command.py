@@ -18,14 +18,14 @@ from attncli.commands.train.options import (
     run_folder,
     split_dev,
 )
-from attncli.commands.train.processes import compute_shards, launch, open_device
-from attncli.commands.train.run import memory_advice, train_shown
+from attncli.commands.train.processes import launch, open_device
+from attncli.commands.train.run import follow, memory_advice, train_shown
 from attncli.data.streams import check_files
 from attncli.jobs.loading import OpenOptions
 from attncli.options.shared import Device, Threads
 from attncli.terminal import console
-from attncli.training.distributed.rank import Rank, own_rank
 from attncli.training.events import AlreadyFinished
+from attncli.training.rank import own_rank
 from attncli.training.run.command_line import InputFiles, settings
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
@@ -74,7 +74,8 @@ def train(
     """
     rank = own_rank(processes)
     if rank.number:  # process 0 reads all other options
-        compute_shards(rank, OpenOptions(device, threads))
+        if not dry_run:
+            follow(rank, OpenOptions(device, threads))
         return
     dev, inputs = split_dev(dev or [], InputFiles(images, captions, labels=labels))
     own, files = run_folder(files or [])
@@ -102,7 +103,7 @@ def train(
         raise typer.Exit(launch(processes, ["train", *context.meta[ARGUMENTS]]))
     where = open_device(rank, OpenOptions(device, threads))
     if dry_run:
-        _dry_run(config, where, processes, rank)
+        _dry_run(config, where, max(processes, rank.size))
         return
     source, languages = training_source(config.model.family), config.tokenizer.languages
     folder = output or own or default_folder(source, config.data, languages, config.preset)
@@ -114,13 +115,11 @@ def train(
 train.command_class = TrainCommand  # type: ignore[attr-defined]
 
 
-def _dry_run(config: RunConfig, device: str, processes: int, rank: Rank) -> None:
+def _dry_run(config: RunConfig, device: str, processes: int) -> None:
     from attncli.jobs import train as job  # imports torch
 
     with Display(config.train) as display, memory_advice(config.train):
-        found = job.dry_run(
-            config, device=device, progress=display.progress, processes=processes, rank=rank
-        )
+        found = job.dry_run(config, device=device, progress=display.progress, processes=processes)
     each = " per process" if found.processes > 1 else ""
     print(f"parameters        {found.parameters:,}")
     print(f"vocabulary        {found.vocabulary}")

@@ -1,18 +1,22 @@
-"""Several processes of `attn train`: their start, their devices, the work of all but process 0."""
+"""Several processes of `attn train`: their start, their faults, their devices."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.terminal import console
-from attncli.training.distributed.rank import Rank
+from attncli.training.rank import Rank
 from models.base.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.training.processes import Processes
 
 SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended
 
@@ -40,16 +44,18 @@ def launch(processes: int, arguments: Sequence[str]) -> int:
     return 0
 
 
-def compute_shards(rank: Rank, options: OpenOptions) -> None:
-    """Do the work of a process other than number 0; process 0 reports its errors.
+@contextlib.contextmanager
+def joined(rank: Rank) -> Iterator[Processes]:
+    """Give the processes of a run to a `with` block; of several faults, the first alone is told."""
+    from attncli.training.processes import Processes  # imports torch
 
-    If process 0 itself is lost, process 1 reports that.
-    """
-    from attncli.training.run.follower import follow  # imports torch
-
-    console.be_quiet()  # process 0 writes the remarks
-    if not follow(rank, lambda: open_device(rank, options)):
-        raise typer.Exit(1)
+    with Processes(rank) as group:
+        try:
+            yield group
+        except BaseException as error:
+            if not group.is_untold() and isinstance(error, ModelError):
+                raise typer.Exit(1) from None
+            raise
 
 
 def open_device(rank: Rank, options: OpenOptions) -> str:

@@ -10,10 +10,13 @@ from pathlib import Path
 import typer
 
 from attncli.commands.train.display import Display
+from attncli.commands.train.processes import joined, open_device
+from attncli.jobs.loading import OpenOptions
 from attncli.terminal import console
-from attncli.training.distributed.rank import Rank
 from attncli.training.events import Interrupted, RunEvent
+from attncli.training.rank import Rank
 from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import exhausted, is_exhausted
 
 
@@ -27,17 +30,32 @@ def train_shown(
     from attncli.jobs import train as job  # imports torch
 
     event = None
-    with stoppable(config.train, folder) as (stop, display):
+    with joined(rank or Rank()) as processes, stoppable(config.train, folder) as (stop, display):
         for event in job.train(
             config,
             folder,
             device=device,
             progress=display.progress,
             stop_requested=stop,
-            rank=rank or Rank(),
+            processes=processes,
         ):
             display.take(event)
     return event
+
+
+def follow(rank: Rank, options: OpenOptions) -> None:
+    """Do the work of a process other than number 0, which stops and saves the run."""
+    from attncli.jobs import train as job  # imports torch
+
+    console.be_quiet()  # process 0 writes the remarks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with joined(rank) as group:
+        device = open_device(rank, options)
+        if folder := group.wait():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            config = read_config(RunFolder(folder))
+            with memory_advice(config.train):
+                job.follow(group, config, folder, device)
 
 
 @contextmanager

@@ -25,8 +25,8 @@ from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_t
 from attncli.tasks.caption.training.dev import DevCaptions
 from attncli.tasks.caption.training.features import feature_stores
 from attncli.terminal.messages import counted
-from attncli.training.distributed.evaluation import dev_loss
 from attncli.training.settings.config import DataConfig
+from attncli.training.updates.evaluation import dev_loss
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 from models.inference.captioner import Captioner

@@ -55,7 +55,7 @@ class ComparedLabels(ComparedSource):
 
     def scores(self, trained: Trained, sets: Sets) -> ModelScores:
         """Return the accuracy and the dev loss."""
-        from attncli.training.distributed.evaluation import dev_loss
+        from attncli.training.updates.evaluation import dev_loss
 
         def accuracy(part: Any) -> tuple[QualityScore, ...]:
             found = part.labelled(trained.model, trained.report)

@@ -15,7 +15,7 @@ from attncli.scoring.comparison import QualityScore
 from attncli.tasks.translate.training.dev import DevTexts, bleu, translated
 from attncli.tasks.translate.training.row_images import row_images
 from attncli.tasks.translate.training.rows import DevRows, dev_rows
-from attncli.training.distributed.evaluation import dev_loss
+from attncli.training.updates.evaluation import dev_loss
 from models.alignment import align, diagonal
 from models.inference.translator import Translator
 from models.sources.rows import columns_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +11,6 @@ import torch
 from torch import Tensor
 
 from attncli.data.batching import Examples, gather
-from attncli.training.distributed.shards import divided, split
 from attncli.training.interfaces import Progress
 from attncli.training.run.fit import batches_of, short_run
 from attncli.training.run.run import fresh_state
@@ -20,6 +18,7 @@ from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.state import State
 from attncli.training.updates.precision import DTYPES, chosen_precision
+from attncli.training.updates.stepper import split
 from models.base.types import Batch
 from models.bundle import sizes_of
 from models.losses.losses import SLICE_ELEMENTS, sequence_loss
@@ -27,7 +26,6 @@ from models.losses.losses import SLICE_ELEMENTS, sequence_loss
 SAMPLE_ROWS = 4  # examples of a batch that are computed; memory is extrapolated from them
 SLICES = 3  # slices of logits that the loss holds at a time
 BACKWARD = 2  # factor on the memory of the forward pass, for gradients and fragmentation
-SUMS = 3  # gradients of shards that a process holds while they are summed
 PROCESS = 300 * 2**20  # bytes of Python and torch, counted on a CPU
 
 
@@ -54,7 +52,6 @@ def estimate(
 
     processes: number of processes that the run would have.
     """
-    config = replace(config, train=divided(config.train, processes))
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
         prepared, dev = source.load(config, Path(name), progress)
@@ -62,9 +59,9 @@ def estimate(
         state = fresh_state(config, prepared, device)
         plan = batches_of(prepared.examples, config.train)
         dtype = DTYPES[chosen_precision(config.model, config.train, device)]
-        shared, shards = prepared.examples.shared, max(1, config.train.shards)
+        shared, parts = prepared.examples.shared, processes * max(1, config.train.shards)
         extremes = max(plan, key=len), min(plan, key=len)  # most sentences; fewest, longest ones
-        largest = [max(split(numbers, shards, shared), key=len) for numbers in extremes]
+        largest = [max(split(numbers, parts, shared), key=len) for numbers in extremes]
         activations = [
             activation_bytes(state, prepared.examples, numbers, dtype, device)
             for numbers in largest
@@ -93,11 +90,10 @@ def stored_bytes(state: State, config: TrainConfig) -> int:
         for parameters in (state.model.parameters(), state.learned.values())
     )
     copies = 3 + (state.average is not None)  # of the learned parameters
-    sums = SUMS if config.shards else 0
     output = state.model.output.weight
     rows = max(1, SLICE_ELEMENTS // len(output))
     logits = output.numel() * 4 + SLICES * 4 * rows * len(output)  # gradient and slices
-    return weights + (copies + sums) * learned + logits
+    return weights + copies * learned + logits
 
 
 def activation_bytes(

@@ -19,10 +19,9 @@ import torch
 
 from attncli.data.batching import Examples, epoch_plan
 from attncli.terminal.messages import counted
-from attncli.training.distributed.stepper import ShardedStepper
-from attncli.training.distributed.world import ALONE, World
 from attncli.training.events import Ended, Evaluated, Event, Scores
 from attncli.training.interfaces import RewardLoss, UpdateBatch
+from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import time_share, warm_up
 from attncli.training.storage.counters import Counters, read_counters
@@ -54,16 +53,14 @@ def fit(
     config: TrainConfig,
     dtype: torch.dtype,
     reward_loss: RewardLoss | None = None,
-    world: World = ALONE,
+    processes: Processes = ALONE,
 ) -> Iterator[Event]:
     """Train from the given state until a limit or early stopping; yield the events.
 
-    world: the processes that compute the updates.
+    processes: those that compute the updates; each runs this loop.
     """
     counters = state.counters
-    stepper = Stepper(state, config, dtype)
-    if config.shards:
-        stepper = ShardedStepper(state, config, dtype, world)
+    stepper = Stepper(state, config, dtype, processes)
     while not counters.ended:
         epoch = start_epoch(state.model, examples, config, counters.epoch)
         yield from fit_epoch(stepper, epoch, evaluate, reward_loss)

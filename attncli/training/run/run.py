@@ -68,11 +68,8 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     """
     is_auto = config.train.metric == "auto"
     config = completed(config, data)
-    state = fresh_state(config, data.prepared, device)
+    state = stored_state(folder, config, data.prepared, device)
     check_dev(data, state.model)
-    if folder.checkpoint.exists():
-        restore(state, folder.checkpoint)
-    reopen(state.counters, config.train)
     counters = state.counters
     dtype = DTYPES[config.train.precision]
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
@@ -118,6 +115,17 @@ def completed(config: RunConfig, data: Data) -> RunConfig:
     source = training_source(config.model.family)
     search = source.search_settings(config.search, data.prepared.examples)
     return replace(config, search=search)
+
+
+def stored_state(
+    folder: RunFolder, config: RunConfig, prepared: Prepared, device: torch.device
+) -> State:
+    """Return the state of a run's checkpoint, or of a new run, ready to continue."""
+    state = fresh_state(config, prepared, device)
+    if folder.checkpoint.exists():
+        restore(state, folder.checkpoint)
+    reopen(state.counters, config.train)
+    return state
 
 
 def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:

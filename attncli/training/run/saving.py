@@ -13,8 +13,6 @@ import torch
 from torch import Tensor
 
 from attncli.render.plots import curves
-from attncli.training.distributed.evaluation import lead_evaluation
-from attncli.training.distributed.world import ALONE
 from attncli.training.events import Evaluated, FinalModel
 from attncli.training.interfaces import Report
 from attncli.training.run.run import Run
@@ -23,6 +21,7 @@ from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import read_log
 from attncli.training.storage.state import content
 from attncli.training.storage.tensor_file import read_tensors, to_bytes
+from attncli.training.updates.evaluation import evaluate
 from attncli.training.updates.metrics import described, improves, value_of
 from models.base.files import write_bytes, write_errors
 from models.bundle import save as save_bundle
@@ -133,7 +132,7 @@ def save_average(run: Run, report: Report) -> FinalModel | None:
         return None
     mean = averaged([run.folder.snapshot(step) for step in steps])
     with run.state.evaluated(mean) as model:
-        scores = lead_evaluation(run.bundle(model), dev, run.config.train, report, ALONE)
+        scores = evaluate(run.bundle(model), dev, run.config.train, report)
         run.log.write("average", {"of": steps, **scores.as_record()})
         value = value_of(scores, run.config.train.metric)
         if not improves(value, scores.loss, best, run.state.counters.best_loss):

@@ -143,9 +143,8 @@ class TrainConfig:
     )
     shards: int = option(
         0,
-        "parts of every update, each with its own random numbers, whose gradients are summed in a "
-        "fixed order, so that any number of processes up to this ends with the same weights; one "
-        "process computes them one after another, in less memory (0: undivided, in one process)",
+        "parts of an update that a process computes one after another, in less memory (0: all at "
+        "once)",
         at_most=MAX_SHARDS,
     )
     optimiser: str = option(

@@ -1,4 +1,8 @@
-"""Updates of the weights: gradients of a batch, clipping, optimiser, moving average."""
+"""Updates of the weights: gradients of a batch, clipping, optimiser, moving average.
+
+The processes of a run divide a batch among them, and each computes its part in train.shards pieces.
+Gradients are summed over all, then divided by the number of target tokens.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,14 @@ import math
 import time
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, autograd, nn
 
 from attncli.data.batching import gather
 from attncli.training.events import Stepped
 from attncli.training.interfaces import UpdateBatch
+from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.storage.state import State
@@ -27,20 +33,43 @@ class UpdateSums(NamedTuple):
 
     loss: float
     nll: float
-    tokens: int
-    reward: float | None = None  # self-critical training: mean over the samples
+    tokens: float
+    rewards: float = 0.0  # self-critical training: sum over the examples
+    examples: float = 0.0
+
+
+class UpdateLoss(nn.Module):
+    """The loss of a part of an update as a module, whose gradients several processes add up."""
+
+    def __init__(self, stepper: Stepper) -> None:
+        super().__init__()
+        self.model, self.stepper = stepper.state.model, stepper
+
+    def forward(self, update: UpdateBatch) -> tuple[Tensor, UpdateSums]:
+        """Return the loss to minimise, summed over the target tokens, and the sums to report."""
+        return self.stepper.loss(update)
 
 
 class Stepper:
-    """Updates of the weights: forward, backward, clip, optimiser, moving average."""
+    """Updates of the weights: forward, backward, clip, optimiser, moving average.
 
-    def __init__(self, state: State, config: TrainConfig, dtype: torch.dtype) -> None:
-        self.state, self.config, self.dtype = state, config, dtype
+    processes: those that compute the updates together.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        config: TrainConfig,
+        dtype: torch.dtype,
+        processes: Processes = ALONE,
+    ) -> None:
+        self.state, self.config, self.dtype, self.processes = state, config, dtype, processes
         self.clock = time.monotonic()
         self.parameters: list[Tensor] = list(state.learned.values())
         self.device = self.parameters[0].device
         self.attention_loss = AttentionLoss(config.attention, state.model)
-        self.baselines: list[float] = []  # of the REINFORCE baseline, after each pass
+        self.has_baseline = False  # True once a pass has given a REINFORCE baseline
+        self.module, self.trained = nn.Module(), -1  # of `UpdateLoss`, for so many parameters
 
     def train_on(self, update: UpdateBatch, progress: float) -> Stepped:
         """Update the weights once. progress: share of the epoch that is done then."""
@@ -51,7 +80,7 @@ class Stepper:
             rate *= self.config.self_critical_lr / self.config.lr
         sums, norm = self.compute(update, rate)
         seconds = time.perf_counter() - started
-        counters.tokens += sums.tokens
+        counters.tokens += int(sums.tokens)
         counters.seconds += seconds
         return Stepped(
             counters.step,
@@ -61,45 +90,79 @@ class Stepper:
             sums.nll / sums.tokens,
             rate,
             norm,
-            sums.reward,
-            sums.tokens,
+            sums.rewards / sums.examples if update.reward_loss else None,
+            int(sums.tokens),
             seconds,
         )
 
     def count_time(self) -> None:
         """Add the time since the last call to the training time of the run."""
-        now = time.monotonic()
-        self.state.counters.elapsed += now - self.clock
+        now, counters = time.monotonic(), self.state.counters
+        counters.elapsed = self.processes.first(counters.elapsed + now - self.clock)
         self.clock = now
 
     def compute(self, update: UpdateBatch, rate: float) -> tuple[UpdateSums, float]:
-        """Compute an update at a learning rate; return its sums and the norm of its gradient."""
-        sums = self.add_gradients(update)
-        counters = self.state.counters
+        """Compute an update at a learning rate; return its sums and the norm of its gradient.
+
+        If another process is lost, the weights and the counters are as before the update.
+        """
+        counters, number, size = self.state.counters, self.processes.number, self.processes.size
+        if size > 1:  # so that a run continues with the same numbers from any checkpoint
+            torch.manual_seed(seed_of(self.config.seed, counters.step + 1, number))
+        shared, pieces = update.examples.shared, max(1, self.config.shards)
+        own = split(update.numbers, size * pieces, shared)[number * pieces : (number + 1) * pieces]
+        found = []
+        for count, numbers in enumerate(own, 1):
+            found.append(self.add_gradients(update, numbers, is_last=count == pieces))
+        own_sums = [sum(column) for column in zip(*found, strict=True)]
+        sums = UpdateSums(*self.processes.total(own_sums))
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        torch._foreach_div_(gradients, sums.tokens / size)  # those of several processes are means
         counters.step += 1
-        if self.baselines:  # one per pass: the baseline decays once per update
-            counters.baseline = sum(self.baselines) / len(self.baselines)
-            self.baselines.clear()
+        if self.has_baseline:  # it decays once per update
+            mean = -sums.nll / sums.tokens
+            counters.baseline = self.attention_loss.next_baseline(mean, counters.baseline)
         return sums, self.apply(rate)
 
-    def add_gradients(self, update: UpdateBatch, *, divide: bool = True) -> UpdateSums:
-        """Add the gradients of a batch, divided by its target tokens or not; return its sums.
+    def add_gradients(
+        self, update: UpdateBatch, numbers: np.ndarray, *, is_last: bool = True
+    ) -> UpdateSums:
+        """Add the gradients of some examples of an update; return their sums.
+
+        The processes exchange gradients with the last examples. Without examples, they are 0.
+        """
+        self.state.model.train()
+        part = update._replace(numbers=numbers if len(numbers) else update.numbers[:1])
+        with self.processes.losses():
+            module = self.added()
+            if isinstance(module, nn.parallel.DistributedDataParallel):
+                module.require_backward_grad_sync = is_last  # as its no_sync does
+            total, sums = module(part)
+            autograd.backward(total * float(len(numbers) > 0))
+        return sums if len(numbers) else UpdateSums(0.0, 0.0, 0)
+
+    def added(self) -> nn.Module:
+        """Return the loss whose gradients are added up for the parameters that are not frozen."""
+        trained = sum(parameter.requires_grad for parameter in self.parameters)
+        if trained != self.trained:
+            self.module, self.trained = self.processes.adding(UpdateLoss(self)), trained
+        return self.module
+
+    def loss(self, update: UpdateBatch) -> tuple[Tensor, UpdateSums]:
+        """Return the loss to minimise of a part of an update, and its sums.
 
         Source of the reward loss: Rennie et al. 2017.
         """
-        self.state.model.train()
         batch = gather(update.examples, update.numbers, self.device)
         if update.reward_loss:
             with self.autocast():
                 found = update.reward_loss(self.state.model, batch, update.numbers)
-            total = found.loss
-            sums = UpdateSums(float(total.detach()), found.nll, found.tokens, found.reward)
-        else:
-            total, loss, nll = self.likelihood(batch)
-            tokens = int(batch.target_mask.sum())
-            sums = UpdateSums(float(loss.detach()), float(nll.sum()), tokens)
-        autograd.backward(total / sums.tokens if divide else total)
-        return sums
+            count = len(update.numbers)
+            reported = float(found.loss.detach()), found.nll, found.tokens
+            return found.loss, UpdateSums(*reported, found.reward * count, count)
+        total, loss, nll = self.likelihood(batch)
+        tokens = int(batch.target_mask.sum())
+        return total, UpdateSums(float(loss.detach()), float(nll.sum()), tokens)
 
     def likelihood(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Return the loss to minimise, its part without terms on attention, and the NLL (N,)."""
@@ -130,8 +193,7 @@ class Stepper:
         smoothing = self.config.label_smoothing
         features, loss, nll = sequence_loss(forced, batch, model.output, smoothing)
         more, after = self.attention_loss(forced, batch, nll, counters.baseline)
-        if after is not None:
-            self.baselines.append(after)
+        self.has_baseline = after is not None
         return features, loss, nll, more
 
     def autocast(self) -> torch.autocast:
@@ -158,3 +220,23 @@ class Stepper:
             with torch.no_grad():
                 torch._foreach_lerp_(list(state.average.values()), self.parameters, 1 - decay)
         return norm
+
+
+def seed_of(seed: int, update: int, number: int) -> int:
+    """Return the seed of the random numbers of a process in an update."""
+    return int(np.random.SeedSequence([seed, update, number]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def split(numbers: np.ndarray, parts: int, shared: np.ndarray | None) -> list[np.ndarray]:
+    """Divide a batch, given as example numbers, into parts; some may be empty.
+
+    shared: group id of each example of the data. Examples of one group, which are consecutive in a
+    batch, are given to the same part.
+    """
+    if shared is None:
+        return np.array_split(numbers, parts)
+    groups = shared[numbers]
+    starts = np.flatnonzero(groups[1:] != groups[:-1]) + 1
+    cuts = np.append(np.insert(starts, 0, 0), len(numbers))  # of G groups, (G + 1,)
+    bounds = [cuts[(len(cuts) - 1) * part // parts] for part in range(parts + 1)]
+    return [numbers[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]

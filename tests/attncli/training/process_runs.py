@@ -10,16 +10,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from attncli.commands.train.processes import joined
+from attncli.commands.train.run import follow
+from attncli.jobs.loading import OpenOptions
 from attncli.jobs.train import train
-from attncli.training.distributed.rank import Rank
-from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Interrupted
-from attncli.training.run.follower import follow
+from attncli.training.processes import Processes
+from attncli.training.rank import Rank
 from attncli.training.settings.config import RunConfig
+from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from tests.attncli.training import processes
 
-FEW = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss", "train.shards=4")
+FEW = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss")
 Before = Callable[[int, int], None]  # is called with process and update before each update
 
 
@@ -36,32 +41,36 @@ def train_in(
     stop_at: update after which process 0 is asked to stop; 0: never. before: is called in each
     process before each update.
     """
-    execute, updates = ShardedStepper.execute, [0]
+    compute, updates = Stepper.compute, [0]
 
-    def watched(self: ShardedStepper, order: Any, *others: Any) -> Any:
-        updates.append(order.step)
-        before(self.world.number, order.step)
-        return execute(self, order, *others)
+    def watched(self: Stepper, *others: Any) -> Any:
+        updates.append(self.state.counters.step + 1)
+        before(self.processes.number, updates[-1])
+        return compute(self, *others)
 
-    def lead() -> None:
+    def lead(group: Processes) -> None:
         for _ in train(
             config,
             folder,
             device="cpu",
             progress=lambda *progress: None,
             stop_requested=lambda: 0 < stop_at <= updates[-1],
-            rank=Rank(0, size),
+            processes=group,
         ):
             pass
 
     def work(number: int) -> int:
-        ShardedStepper.execute = watched  # type: ignore[method-assign, assignment]
+        Stepper.compute = watched  # type: ignore[assignment, method-assign]
         try:
             if number:
-                return 0 if follow(Rank(number, size), lambda: "cpu") else 1
-            lead()
+                follow(Rank(number, size), OpenOptions("cpu", 1))
+            else:
+                with joined(Rank(number, size)) as group:
+                    lead(group)
         except Interrupted:
             return 3
+        except typer.Exit as end:  # another process tells why
+            return end.exit_code
         except ModelError as error:
             sys.stderr.write(f"{number}: {error}\n")
             return 1

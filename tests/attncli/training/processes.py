@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+import torch._dynamo  # by DistributedDataParallel: once, before the processes fork
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
-
-from attncli.training.distributed.meeting import Invitation, Meeting
-from attncli.training.distributed.rank import Rank
-from attncli.training.distributed.world import ProcessGroup, World
 
 LATEST = 280  # seconds after which a process appends its stack to the file of errors
 
@@ -82,19 +79,3 @@ def run(size: int, work: Work, errors: Path) -> list[int]:
     os.close(gate.wait)
     statuses = [os.waitpid(first, 0)[1], *map(status, others)]
     return [os.waitstatus_to_exitcode(status) for status in statuses]
-
-
-def group_of(size: int, work: Callable[[ProcessGroup], None], errors: Path) -> None:
-    """Do some work in every process of a group; check that it succeeds."""
-
-    def joined(number: int) -> None:
-        invitation = Invitation("", 1)
-        with Meeting(Rank(number, size)) as meeting:
-            if number:
-                world: World | None = meeting.join()
-            else:
-                world = meeting.invite(invitation, lambda done, total: None, lambda: False)
-            assert isinstance(world, ProcessGroup)
-            work(world)
-
-    assert run(size, joined, errors) == [0] * size, errors.read_text()

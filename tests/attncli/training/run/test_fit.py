@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan
-from attncli.training.distributed.stepper import ShardedStepper
 from attncli.training.events import Scores, Stepped
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.run.fit import LONGER, due, judged, limit_reached, short_run
@@ -53,17 +52,11 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
     return make
 
 
-@pytest.mark.parametrize("shards", [1, 3])
-def test_shards_are_one_large_batch(shards: int, tmp_path: Path) -> None:
-    unchanging = ("model.dropout=0", "train.clip=0", f"train.shards={shards}")
-    config = small_config(write_texts(tmp_path), *unchanging)
-    prepared = training_source("transformer").load(config, tmp_path, lambda *now: None).prepared
-    numbers = epoch_plan(prepared.examples, 200, seed=1, epoch=0)[0]
+def test_parts_of_an_update_are_one_large_batch(fresh: Fresh) -> None:
     updates, moments = [], []
-    for kind in (Stepper, ShardedStepper):
-        state = fresh_state(config, prepared, CPU)
-        stepper = kind(state, config.train, torch.float32)
-        updates.append(stepper.train_on(UpdateBatch(prepared.examples, numbers), 0.5))
+    for shards in (0, 3):
+        state, config, batches = fresh("train.clip=0", f"train.shards={shards}")
+        updates.append(Stepper(state, config, torch.float32).train_on(batches[0], 0.5))
         moments.append([state.optimiser.state[p]["exp_avg"] for p in state.model.parameters()])
     assert updates[0].tokens == updates[1].tokens
     assert updates[0].loss == pytest.approx(updates[1].loss, rel=1e-5)

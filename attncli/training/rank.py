@@ -36,6 +36,9 @@ def own_rank(processes: int = 1) -> Rank:
             "unset them to train in one process",
         )
     rank = Rank(*map(int, found))
+    os.environ.setdefault(
+        "TORCH_CPP_LOG_LEVEL", "ERROR"
+    )  # hints that all parameters have gradients
     if processes not in (1, rank.size):
         raise ModelError(
             f"--processes {processes} in one of {rank.size} processes started by torchrun",

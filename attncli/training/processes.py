@@ -1,0 +1,166 @@
+"""Several processes that train one model, joined by torch.distributed; `torchrun` starts them.
+
+Process 0 prepares the data and lets the others begin. Then all run the same loop: each computes its
+part of a batch, DistributedDataParallel adds up the gradients, and each applies the same update.
+What could differ between them, such as the time, is taken from process 0, which alone writes files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from attncli.training.rank import Rank
+from models.base.errors import ResourceError
+
+WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
+PAUSE = 0.02  # seconds between two queries of the store
+START, END, TOLD = "start", "end", "told"  # keys: a run to join; nothing more to do; faults told
+SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "socket")  # of a lost process
+
+
+class ProcessLost(ResourceError):
+    """Another process of the run ended, or did not answer in time."""
+
+
+class Processes:
+    """The processes of a run, seen from one of them; a single process exchanges nothing.
+
+    They meet at the key-value store that `torchrun` starts. All make the same calls; one that fails
+    raises ProcessLost. As a `with` block, process 0 ends the wait of the others when it leaves.
+    """
+
+    def __init__(self, rank: Rank = Rank()) -> None:  # noqa: B008  # it cannot change
+        self.number, self.size, _ = rank
+        self.store: Any = open_store() if self.size > 1 else None
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the others may have ended
+            if self.store and self.number == 0:
+                self.store.set(END, "")
+            if self.store and dist.is_initialized() and error[0] is None:
+                dist.destroy_process_group()
+
+    def begin(self, folder: Path) -> None:
+        """Let the others join the run of a folder, which every machine sees; for process 0."""
+        if self.store:
+            self.store.set(START, str(folder.absolute()))
+            self._join()
+
+    def wait(self) -> Path | None:
+        """Wait for process 0, however long; return the folder of the run, None if there is none."""
+        with self.losses():
+            while not self.store.check([START]):
+                if self.store.check([END]):
+                    return None
+                time.sleep(PAUSE)
+            folder = Path(self.store.get(START).decode())
+        self._join()
+        return folder
+
+    def first(self, value: float) -> float:
+        """Return the value of process 0."""
+        found = torch.tensor(value, dtype=torch.float64)
+        if self.store:
+            with self.losses():
+                dist.broadcast(found, 0)
+        return float(found)
+
+    def total(self, values: Sequence[float]) -> list[float]:
+        """Return the sums of the values over the processes."""
+        found = torch.tensor(values, dtype=torch.float64)
+        if self.store:
+            with self.losses():
+                dist.all_reduce(found)
+        return [float(value) for value in found]
+
+    def gather(self, content: bytes) -> list[bytes]:
+        """Return the bytes of every process."""
+        if not self.store:
+            return [content]
+        lengths = self._collect(torch.tensor([len(content)])).flatten().tolist()
+        padded = bytearray(content).ljust(max(1, *lengths), b"\0")
+        rows = self._collect(torch.frombuffer(padded, dtype=torch.uint8))
+        return [row[:n].numpy().tobytes() for row, n in zip(rows, lengths, strict=True)]
+
+    def adding(self, module: nn.Module) -> nn.Module:
+        """Return the module with gradients that are the means over the processes.
+
+        Its parameters become those of process 0.
+        """
+        if not self.store:
+            return module
+        with self.losses():
+            return nn.parallel.DistributedDataParallel(
+                module, broadcast_buffers=False, find_unused_parameters=True
+            )
+
+    @contextlib.contextmanager
+    def losses(self) -> Iterator[None]:
+        """Raise ProcessLost for an exchange in this `with` block that fails or takes too long."""
+        try:
+            yield
+        except RuntimeError as error:
+            if not (self.store and any(sign in str(error).lower() for sign in SIGNS)):
+                raise
+            raise ProcessLost(
+                f"a process of this run was lost, or did not answer within {WAIT_SECONDS:g} s",
+                "all processes until the run ends",
+                "the same command continues the run",
+            ) from error
+
+    def is_untold(self) -> bool:
+        """Return True if no other process has told, or asked this, why the run ends."""
+        try:
+            return not self.store or bool(self.store.add(TOLD, 1) == 1)
+        except RuntimeError:  # the store has ended with process 0
+            return self.number == 1
+
+    def _collect(self, values: Tensor) -> Tensor:
+        """Return the values (N,) of every process, (W, N)."""
+        found = values.new_empty(self.size, len(values))
+        with self.losses():
+            dist.all_gather(list(found), values)
+        return found
+
+    def _join(self) -> None:
+        from torch.distributed.distributed_c10d import PrefixStore
+
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        with self.losses():
+            dist.init_process_group(
+                backend,
+                store=PrefixStore("group", self.store),
+                rank=self.number,
+                world_size=self.size,
+                timeout=timedelta(seconds=WAIT_SECONDS),
+            )
+
+
+ALONE = Processes()
+
+
+def open_store() -> Any:
+    """Return the key-value store of the processes, which the environment names."""
+    from torch.distributed.rendezvous import rendezvous
+
+    try:
+        store, *_ = next(rendezvous("env://"))
+    except (RuntimeError, ValueError) as error:
+        raise ProcessLost(
+            f"no connection to the other processes ({error})",
+            "MASTER_ADDR and MASTER_PORT as torchrun sets them",
+            "start the processes with torchrun, or with attn train --processes N",
+        ) from None
+    return store
