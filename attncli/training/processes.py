@@ -102,9 +102,7 @@ class Processes:
         if not self.store:
             return module
         with self.losses():
-            return nn.parallel.DistributedDataParallel(
-                module, broadcast_buffers=False, find_unused_parameters=True
-            )
+            return nn.parallel.DistributedDataParallel(module, find_unused_parameters=True)
 
     @contextlib.contextmanager
     def losses(self) -> Iterator[None]:

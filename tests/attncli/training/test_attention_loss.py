@@ -20,7 +20,7 @@ from models.config import AttentionConfig, AttentionLossConfig
 from tests.models.small import VOCABULARY, pairs, small_config
 
 BATCH = pairs([4, 7, 2], [5, 3, 6])
-EXAMPLES: Any = SimpleNamespace(batch=lambda numbers: BATCH)
+EXAMPLES: Any = SimpleNamespace(batch=lambda numbers: BATCH, shared=None)
 UPDATE = UpdateBatch(EXAMPLES, np.arange(3))
 
 
