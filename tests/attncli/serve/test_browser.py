@@ -139,22 +139,41 @@ def test_a_document(page: Callable[..., Any], tmp_path: Path) -> None:
     assert link.text.endswith("film.de.srt") or "Save film." in link.text
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_phone_width(page: Callable[..., Any], driver: Any, scheme: str) -> None:
-    size = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+WIDE = (  # as a font whose letters are a third wider, and a larger text
+    "document.styleSheets[0].insertRule("
+    "'* { letter-spacing: .2em !important; word-spacing: .3em !important }');"
+    "document.body.style.fontSize = '19px'"
+)
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 320), ("dark", 360)])
+def test_phone_width(page: Callable[..., Any], driver: Any, scheme: str, width: int) -> None:
+    size = {"width": width, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     feature = {"name": "prefers-color-scheme", "value": scheme}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
     try:
         page("#q=Where+is+the+station%3F&source=en&target=fr")
         until(driver, lambda: all_of(driver, "#map td.strong"))
-        for view in ("text", "image", "document", "models"):
-            one(driver, f"#tab-{view}").click()
-            assert driver.execute_script("return document.documentElement.scrollWidth") <= 360, view
+        for font in ("", WIDE):
+            driver.execute_script(font)
+            for view in ("text", "image", "document", "models"):
+                one(driver, f"#tab-{view}").click()
+                found = driver.execute_script("return document.documentElement.scrollWidth")
+                assert found <= width, (view, font, widest(driver, width))
         ground = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         assert (int(ground.split("(")[1].split(",")[0]) < 128) is (scheme == "dark")
     finally:
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def widest(driver: Any, width: int) -> list[str]:
+    """Return the elements that end beyond the width."""
+    found: list[str] = driver.execute_script(
+        "return [...document.querySelectorAll('body *')].filter(e => "
+        f"e.getBoundingClientRect().right > {width}).map(e => e.outerHTML.slice(0, 80))"
+    )
+    return found
 
 
 def test_right_to_left_text_and_markup_are_shown_as_text(page: Callable[..., Any]) -> None:
