@@ -25,6 +25,7 @@ from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from attncli.data.compression import decompressed, is_compressed
+from attncli.data.encodings import WESTERN, western
 from attncli.data.panels import AlignedPair
 from attncli.terminal import console
 from models.base.errors import InputError
@@ -35,6 +36,7 @@ BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
+NOT_UTF_8 = "not valid UTF-8"
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
 
 
@@ -74,11 +76,20 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
     """
     reader = _Reader(stream)
     most = CHUNK_LINES if reader.is_file else FIRST_LINES
-    number = 1
+    number, remarked = 1, False
     while lines := reader.chunk(most):
         if number == 1:
             refuse_utf_16(lines[0], _name(stream))
-        yield [decode(line, number + i) for i, line in enumerate(lines)]
+        chunk = [decode(line, number + i) for i, line in enumerate(lines)]
+        bad = [n for n, line in enumerate(chunk) if line.fault.startswith(NOT_UTF_8)]
+        if bad and western(b"".join(lines[n] for n in bad)):
+            if not remarked:
+                console.warn(f"line {number + bad[0]} is not UTF-8: read as Windows-1252")
+            remarked = True
+            for n in bad:
+                body = lines[n].removesuffix(chunk[n].ending.encode())
+                chunk[n] = chunk[n]._replace(text=body.decode(WESTERN), fault="")
+        yield chunk
         number += len(lines)
         most = min(2 * most, CHUNK_LINES)
 
@@ -106,7 +117,7 @@ def decode(line: bytes, number: int) -> Line:
     try:
         return Line(number, body.decode("utf-8"), ending)
     except UnicodeDecodeError as error:
-        fault = f"not valid UTF-8 (byte 0x{body[error.start]:02x} at position {error.start + 1})"
+        fault = f"{NOT_UTF_8} (byte 0x{body[error.start]:02x} at position {error.start + 1})"
         return Line(number, body.decode("utf-8", "replace"), ending, fault)
 
 

@@ -47,6 +47,7 @@ class Document:
     # of a file that is not text: from the translations to its bytes. `content` then has a line for
     # each segment, so that messages can name it.
     save: Callable[[Sequence[Texts | None]], bytes] | None = None
+    encoding: str = "utf-8"  # of a text file
 
 
 @dataclass(frozen=True)

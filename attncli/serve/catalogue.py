@@ -18,7 +18,7 @@ from models.catalogue.installed import default_model, find_model
 from models.config import TokenizerConfig
 from models.storage.about import Facts, read_facts
 from models.storage.settings import read_settings
-from models.text.languages import is_zero_shot, pivot
+from models.text.languages import is_zero_shot, known_language, pivot
 
 TRANSLATE, CAPTION, CLASSIFY = "translate", "caption", "classify"
 NAMED_DIRECTION = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
@@ -133,13 +133,18 @@ class Catalogue:
                 found.setdefault((one.source, one.target), one)
         return found
 
+    def language(self, code: str, model: str = "") -> str:
+        """Return the language that a code such as de-DE means; the code if it means none."""
+        return known_language(code, {one for pair in self.directions(model) for one in pair})
+
     def direction(self, source: str, target: str, model: str = "") -> ServedDirection:
         """Return the direction of two languages. Raises RequestError as LibreTranslate answers."""
         known = self.directions(model)
+        source, target = self.language(source, model), self.language(target, model)
         if found := known.get((source, target)):
             return found
         languages = {code for pair in known for code in pair}
-        for code in (source, target):
+        for code in filter(None, (source, target)):
             if code not in languages:
                 raise RequestError(400, f"{code[:40]} is not supported")
         raise RequestError(

@@ -24,7 +24,6 @@ from attncli.tasks.caption.writers import CaptionedImage
 from attncli.tasks.classify.lines import classify_lines
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.alignment import with_alignments
-from attncli.tasks.translate.documents import fault
 from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.tags import token_weights
@@ -93,7 +92,7 @@ class TranslateJob:
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
         translator = _listing(_directed(model.translator, self.languages), self.nbest)
-        lines = [Line(n, text, fault=fault(text)) for n, text in enumerate(inputs, 1)]
+        lines = [Line(n, text) for n, text in enumerate(inputs, 1)]
         results = translate_lines(
             [lines],
             translator,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from starlette.datastructures import UploadFile
@@ -18,6 +18,7 @@ T = TypeVar("T")
 SECONDS = 2  # after which a client may try again
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
+TEXTS = ("q", "translation")  # fields that may be lists
 MOST_FIELDS = 1000  # of a form
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
@@ -93,7 +94,7 @@ async def read_parameters(request: Request) -> Parameters:
     A body that is called a form may be JSON or a file: `curl` calls any body so unless it is told.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    values: dict[str, Any] = dict(request.query_params)
+    values = _listed(request.query_params.multi_items())
     if kind == "multipart/form-data":
         return await _form(request, values)
     body = await _in_time(request, request.body())
@@ -150,10 +151,19 @@ async def _form(request: Request, values: dict[str, Any]) -> Parameters:
     for name, value in form.multi_items():
         if isinstance(value, UploadFile):
             files[name], names[name] = await value.read(), value.filename or ""
-        else:
-            values[name] = value
+    fields = [(name, one) for name, one in form.multi_items() if isinstance(one, str)]
+    values |= _listed(fields)
     await form.close()
     return Parameters(values, files, names)
+
+
+def _listed(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the values of a form or a query; a text that is given several times is a list."""
+    values: dict[str, Any] = dict(fields)
+    for name in TEXTS:
+        several = [value for field, value in fields if field == name]
+        values |= {name: several} if len(several) > 1 else {}
+    return values
 
 
 async def _in_time(request: Request, work: Awaitable[T]) -> T:

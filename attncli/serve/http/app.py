@@ -61,6 +61,12 @@ ENDPOINTS = (
     ("/v1/models", chat.models, GET),
     ("/v1/chat/completions", chat.completions, POST),
 )
+CODES = {  # of OpenAI, by the status
+    403: "invalid_api_key",
+    404: "model_not_found",
+    413: "request_too_large",
+    429: "rate_limit_exceeded",
+}
 PAGES = {"/": "index.html", "/docs": "api.html"}
 
 
@@ -123,14 +129,15 @@ class Guard:
         except ClientDisconnect:
             return None
         except HTTPException as error:
-            return _refusal(RequestError(error.status_code, str(error.detail)), error.headers)
+            refusal = RequestError(error.status_code, str(error.detail))
+            return _refusal(scope, refusal, error.headers)
         except RequestError as error:
             if error.status == 413:
                 await body.read_rest()
-            return _refusal(error)
+            return _refusal(scope, error)
         except Exception as error:
             _report(error)
-            return _refusal(RequestError(500, "Internal error: please report it"))
+            return _refusal(scope, RequestError(500, "Internal error: please report it"))
         return None
 
     def _check(self, scope: Scope, body: _LimitedBody) -> None:
@@ -189,11 +196,19 @@ class _LimitedBody:
             self._more = bool(message.get("more_body"))
 
 
-def _refusal(error: RequestError, headers: Mapping[str, str] | None = None) -> Response:
+def _refusal(
+    scope: Scope, error: RequestError, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return the answer to a refused request; below /v1 in the form that OpenAI's clients read."""
     more: dict[str, Any] = dict(headers or {})
     if error.retry_after:
         more["Retry-After"] = str(error.retry_after)
-    return JSONResponse({"error": error.message}, error.status, more)
+    found: str | dict[str, Any] = error.message
+    if scope["path"].startswith("/v1/"):
+        kind = "server_error" if error.status >= 500 else "invalid_request_error"
+        code = CODES.get(error.status)
+        found = {"message": error.message, "type": kind, "param": None, "code": code}
+    return JSONResponse({"error": found}, error.status, more)
 
 
 def _report(error: Exception) -> None:

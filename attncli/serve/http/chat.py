@@ -18,13 +18,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.serve.catalogue import CAPTION, CLASSIFY, OfferedModel, ServedDirection
 from attncli.serve.http.caption import caption_record, captioned
-from attncli.serve.http.classify import detected
+from attncli.serve.http.classify import recognised
 from attncli.serve.http.documents import event
 from attncli.serve.http.translate import output
 from attncli.serve.models import CaptionJob, ClassifyJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of, service_of
-from models.text.languages import parse_direction
 
 MOST_CHOICES = 20
 DATA_URL = "data:"
@@ -102,17 +101,15 @@ async def _direction(call: Call, model: OfferedModel, languages: str, text: str)
         return model.directions[0]
     if not languages:
         raise invalid(f"no target language; name the model {model.name}:de, for example")
-    if "-" in languages:
-        try:
-            source, target = parse_direction(languages)
-        except ValueError:
-            raise invalid(f"the direction {languages[:40]}; expected en-de, for example") from None
+    source, _, target = languages.partition("-")  # of en-de; de-DE is a language
+    if target.islower() and source != target:
         return catalogue.direction(source, target, model.name)
-    sources = {one.source for one in model.directions if one.target == languages}
+    whole = catalogue.language(languages, model.name)
+    sources = {one.source for one in model.directions if one.target == whole}
     if len(sources) < 2:
         return catalogue.direction(min(sources, default=""), languages, model.name)
-    [[best, *_]] = await detected(call, [text], sources)
-    return catalogue.direction(best.language, languages, model.name)
+    [best] = await recognised(call, [text], sources)
+    return catalogue.direction(best.language, whole, model.name)
 
 
 def _prompt(messages: object) -> Prompt:

@@ -9,11 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from attncli.data.lines import ClassifiedLine
-from attncli.documents.document import has_letters
+from attncli.documents.wrap import MARKUP
 from attncli.serve.catalogue import CLASSIFY
 from attncli.serve.models import ClassifyJob
 from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.tasks.classify.languages import judged
+from attncli.tasks.classify.lines import UNKNOWN
 
 MOST_LABELS = 1000
 AUTO = "auto"
@@ -66,12 +68,28 @@ async def detected(
     return [_languages(outcome, candidates) for outcome in found]
 
 
+async def recognised(
+    call: Call, texts: Sequence[str], candidates: Collection[str]
+) -> list[Detected]:
+    """Return the language of each text; short ones are judged with the others."""
+    texts = [MARKUP.sub(" ", text) for text in texts]
+    found = await detected(call, texts, candidates)
+    shares = [{one.language: one.confidence / 100 for one in each} for each in found]
+    sizes = [sum(map(str.isalpha, text)) for text in texts]
+    best = zip(found, judged(shares, sizes), strict=True)
+    return [
+        next((one for one in each if one.language == language), Detected(language, 0.0))
+        for each, language in best
+    ]
+
+
 def _languages(outcome: Any, candidates: Collection[str]) -> list[Detected]:
     labels = outcome.result.labels if outcome.result else ()
+    labels = [one for one in labels if one.label != UNKNOWN]
     known = [one for one in labels if not candidates or one.label in candidates]
-    if not known or not has_letters(outcome.line.text):
+    if not known:
         default = "en" if not candidates or "en" in candidates else min(candidates)
-        return [Detected(known[0].label if known and labels else default, 0.0)]
+        return [Detected(default, 0.0)]
     languages = [Detected(one.label, round(100 * one.probability, 1)) for one in known]
     return [one for one in languages if one.confidence >= LEAST] or languages[:1]
 

@@ -22,17 +22,17 @@ from attncli.data.lines import TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.registry import TEXT, format_of, named_delimiter, read_document, suffixes
 from attncli.serve.catalogue import ServedDirection
-from attncli.serve.http.classify import AUTO, detected
+from attncli.serve.http.classify import AUTO, recognised
 from attncli.serve.models import TranslateJob
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
+from models.base.types import EMPTY, Translation
 
 KEPT_SECONDS = 1800.0  # for which a translated document can be fetched
 KEPT_BYTES = 256 << 20  # of all together; the oldest go first
-SAMPLE = 2000  # characters by which the language of a document is recognised
 
 
 class KeptFile(NamedTuple):
@@ -47,7 +47,8 @@ class Upload(NamedTuple):
     """A document that was sent, ready to be translated."""
 
     document: Document
-    direction: ServedDirection
+    directions: list[ServedDirection | None]  # of each text; None: it is in the target language
+    target: str
     name: str  # of the translation
 
 
@@ -86,8 +87,9 @@ async def translate_file(request: Request) -> Response:
     upload = await _upload(call)
     if "text/event-stream" in request.headers.get("accept", ""):
         return StreamingResponse(_events(call, upload), media_type="text/event-stream")
-    outcomes = await call.gather(_pieces(call, upload.document, upload.direction))
-    return JSONResponse({"translatedFileUrl": await _kept(upload, outcomes, request)})
+    outcomes = _copies(upload)
+    await call.gather(_pieces(call, upload, outcomes))
+    return JSONResponse(await _answer(upload, outcomes, request))
 
 
 async def download_file(request: Request) -> Response:
@@ -98,16 +100,13 @@ async def download_file(request: Request) -> Response:
 
 
 async def _events(call: Call, upload: Upload) -> AsyncIterator[bytes]:
-    total = len(jobs.lines_of(upload.document))
-    outcomes: list[TranslatedLine] = []
+    outcomes, done = _copies(upload), 0
     try:
-        yield event({"done": 0, "total": total})
-        async for piece in _pieces(call, upload.document, upload.direction):
-            outcomes += piece
-            yield event({"done": len(outcomes), "total": total})
-        url = await _kept(upload, outcomes, call.request)
-        left = [*jobs.untranslated(upload.document, outcomes)]
-        yield event({"translatedFileUrl": url, "name": upload.name, "notes": left})
+        yield event({"done": 0, "total": len(outcomes)})
+        async for piece in _pieces(call, upload, outcomes):
+            done += len(piece)
+            yield event({"done": done, "total": len(outcomes)})
+        yield event(await _answer(upload, outcomes, call.request))
     except RequestError as error:
         yield event({"error": error.message})
 
@@ -123,14 +122,19 @@ async def _upload(call: Call) -> Upload:
         raise invalid(f"this kind of file is not supported; expected {', '.join(suffixes())}")
     document = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")
+    target = catalogue.language(target, model)
+    texts = [line.text for line in jobs.lines_of(document)]
+    sources = [source] * len(texts)
     if source == AUTO:
-        texts = [line.text for line in jobs.lines_of(document)]
-        known = {a for a, b in catalogue.directions(model) if b == target}
-        [[best, *_]] = await detected(call, ["\n".join(texts)[:SAMPLE]], known)
-        source = best.language
-    direction = catalogue.direction(source, target, model)
+        known = {a for a, b in catalogue.directions(model) if b == target} | {target}
+        sources = [one.language for one in await recognised(call, texts, known)]
+    each = {
+        language: None if language == target else catalogue.direction(language, target, model)
+        for language in {*sources, *([] if texts else [target])}
+    }
     path = PurePosixPath(name)
-    return Upload(document, direction, f"{path.stem}.{target}{path.suffix}")
+    name = f"{path.stem}.{target}{path.suffix}"
+    return Upload(document, [each[one] for one in sources], target, name)
 
 
 def _read(given: Parameters, format: str, name: str) -> Document:
@@ -143,11 +147,15 @@ def _read(given: Parameters, format: str, name: str) -> Document:
         raise invalid(str(error)) from None
 
 
-async def _kept(upload: Upload, outcomes: list[TranslatedLine], request: Request) -> str:
-    """Keep the translated document; return its address."""
+async def _answer(
+    upload: Upload, outcomes: list[TranslatedLine], request: Request
+) -> dict[str, Any]:
+    """Keep the translated document; return its address, and what was left as it is."""
     content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
     token = FILES.add(content, upload.name)
-    return f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
+    url = f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
+    notes = [*jobs.faults(upload.document), *jobs.left(upload.document, outcomes)]
+    return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
 
 
 async def translated_html(
@@ -166,13 +174,29 @@ async def translated_html(
     ]
 
 
-def _pieces(
-    call: Call, document: Document, direction: ServedDirection
+def _copies(upload: Upload) -> list[TranslatedLine]:
+    """Return an outcome for each text of a document: the text itself."""
+    lines = jobs.lines_of(upload.document)
+    return [
+        TranslatedLine(line, Translation(line.text, (EMPTY._replace(text=line.text),)))
+        for line in lines
+    ]
+
+
+async def _pieces(
+    call: Call, upload: Upload, outcomes: list[TranslatedLine]
 ) -> AsyncIterator[Sequence[TranslatedLine]]:
-    """Return the outcomes of the texts of a document in order, in pieces."""
-    texts = [line.text for line in jobs.lines_of(document)]
-    job = TranslateJob(direction.languages, document=True)
-    return call.service.results(direction.model, job, texts, DOCUMENT_TIMES)
+    """Translate the texts of a document into the outcomes, and yield those of each piece."""
+    for direction in {*upload.directions} - {None}:
+        assert direction
+        numbers = [n for n, one in enumerate(upload.directions) if one == direction]
+        job = TranslateJob(direction.languages, document=True)
+        texts = [outcomes[n].line.text for n in numbers]
+        rest = iter(numbers)
+        async for piece in call.service.results(direction.model, job, texts, DOCUMENT_TIMES):
+            for outcome in piece:
+                outcomes[next(rest)] = outcome
+            yield piece
 
 
 def _of_rank(found: Sequence[TranslatedLine], rank: int) -> list[TranslatedLine]:

@@ -6,6 +6,7 @@ POST /align: which words of a text and of its translation belong together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -14,8 +15,9 @@ from starlette.responses import JSONResponse, Response
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.split import sentences
+from attncli.documents.document import LINE_END
 from attncli.serve.catalogue import ServedDirection
-from attncli.serve.http.classify import AUTO, Detected, detected
+from attncli.serve.http.classify import AUTO, Detected, recognised
 from attncli.serve.http.documents import translated_html
 from attncli.serve.models import AlignJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
@@ -50,8 +52,9 @@ async def translate(request: Request) -> Response:
     """Translate a text or a list of texts."""
     call = await call_of(request)
     given, texts = call.given, call.texts()
-    source, target = given.text("source"), given.text("target")
     wanted = _wanted(given)
+    known = partial(call.service.catalogue.language, model=wanted.model)
+    source, target = known(given.text("source")), known(given.text("target"))
     languages = await _sources(call, texts, source, target, wanted.model)
     found = [Translated(text, [], [], []) for text in texts]  # in the target language already
     for language in {one.language for one in languages} - {target}:
@@ -111,7 +114,7 @@ async def _sources(
     if not any(target in pair for pair in known):
         raise RequestError(400, f"{target[:40]} is not supported")
     candidates = {pair[0] for pair in known if pair[1] == target} | {target}
-    return [best for best, *_ in await detected(call, texts, candidates)]
+    return await recognised(call, texts, candidates)
 
 
 async def _of_html(
@@ -128,19 +131,25 @@ async def _of_lines(
     job = TranslateJob(
         direction.languages, 1 + wanted.alternatives, weights=wanted.weights, heads=wanted.heads
     )
+    ends = [LINE_END.findall(text) for text in texts]
     lines = [
-        [list(sentences(line)) if len(line) > LONG else [line] for line in text.split("\n")]
+        [list(sentences(line)) if len(line) > LONG else [line] for line in LINE_END.split(text)]
         for text in texts
     ]
     parts = [part for text in lines for line in text for part in line]
     results = iter(await call.run(direction.model, job, parts))
     found = [[[next(results) for _ in line] for line in text] for text in lines]
-    return [_joined(text, job.nbest) for text in found]
+    return [_joined(text, each, job.nbest) for text, each in zip(found, ends, strict=True)]
 
 
-def _joined(lines: Sequence[Sequence[TranslatedLine]], nbest: int) -> Translated:
+def _joined(
+    lines: Sequence[Sequence[TranslatedLine]], ends: Sequence[str], nbest: int
+) -> Translated:
     """Return the answer for a text from the outcomes of the parts of its lines."""
-    outputs = ["\n".join(_ranked(line, rank) for line in lines) for rank in range(nbest)]
+    outputs = [
+        "".join(_ranked(line, rank) + end for line, end in zip(lines, [*ends, ""], strict=True))
+        for rank in range(nbest)
+    ]
     outcomes = [outcome for line in lines for outcome in line]
     pairs = [pair for outcome in outcomes for pair in outcome.alignments[:1]]
     notes = list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome)))

@@ -99,7 +99,9 @@ function useModel(name) {
 function swap() {
   const source = $("source").value === "auto" ? columns[0].detected || "" : $("source").value;
   const target = $("target").value, text = columns[0].text();
-  if (source && [...$("target").options].some((option) => option.value === source)) $("target").value = source;
+  const codes = [...$("target").options].map((option) => option.value);
+  const next = source !== target && codes.includes(source) ? source : codes.find((code) => code !== target);
+  if (next) $("target").value = next;
   if ([...$("source").options].some((option) => option.value === target)) $("source").value = target;
   if (text.trim()) $("input").value = text;
   fillModels();

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line
 from attncli.documents.wrap import MARKUP
-from attncli.tasks.classify.lines import classify_lines
+from attncli.tasks.classify.lines import UNKNOWN, classify_lines
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError
 from models.text.normalise import is_untranslatable
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from models.inference.classifier import Classifier
 
 SURE = 40  # letters of a text that is long enough to be judged alone
-ALONE = 10.0  # letters that the expectation counts for
+ALONE = 30.0  # letters that the expectation counts for
 USUAL, MORE = "en", 2.0  # a language that is expected more often than others, and how much
 ROUNDS = 12
+LEAST = 0.005  # probability of a language; a classifier is never so sure
 
 
 def judged(found: Sequence[Mapping[str, float]], sizes: Sequence[int]) -> list[str]:
@@ -39,7 +40,7 @@ def judged(found: Sequence[Mapping[str, float]], sizes: Sequence[int]) -> list[s
     base = {language: weight / scale for language, weight in expected.items()}
     powers = [min(1.0, size / SURE) ** 0.5 for size in sizes]
     evidence = [
-        {language: each.get(language, 1e-6) ** power for language in languages}
+        {language: max(each.get(language, 0.0), LEAST) ** power for language in languages}
         for each, power in zip(found, powers, strict=True)
     ]
     share, best = base, [""] * len(found)
@@ -72,20 +73,18 @@ class LineLanguages:
 
     def __call__(self, chunk: Sequence[Line]) -> list[str]:
         """Return the language of each line of a chunk; "" if it has no letters of a language."""
-        texts = [MARKUP.sub(" ", line.text) for line in chunk]
-        wanted = [
-            number
-            for number, (line, text) in enumerate(zip(chunk, texts, strict=True))
-            if not line.fault and not is_untranslatable(text)
+        texts = [Line(n, MARKUP.sub(" ", line.text)) for n, line in enumerate(chunk)]
+        lines = [
+            text
+            for line, text in zip(chunk, texts, strict=True)
+            if not line.fault and not is_untranslatable(text.text)
         ]
-        lines = [Line(number, texts[number]) for number in wanted]
-        every = len(self.classifier.labels)
-        [outcomes] = classify_lines([lines], self.classifier, nbest=every)
-        results = [dict(one.result.labels) if one.result else {} for one in outcomes]
-        sizes = [sum(map(str.isalpha, line.text)) for line in lines]
-        languages = [""] * len(chunk)
-        for number, language in zip(wanted, judged(results, sizes), strict=True):
-            languages[number] = language
+        [outcomes] = classify_lines([lines], self.classifier, nbest=len(self.classifier.labels))
+        found = {one.line.number: dict(one.result.labels) for one in outcomes if one.result}
+        found = {n: shares for n, shares in found.items() if shares and UNKNOWN not in shares}
+        sizes = [sum(map(str.isalpha, texts[n].text)) for n in found]
+        best = dict(zip(found, judged([*found.values()], sizes), strict=True))
+        languages = [best.get(n, "") for n in range(len(chunk))]
         self.lines += len(chunk)
         self.copied += languages.count(self.to)
         return languages

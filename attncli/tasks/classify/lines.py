@@ -6,6 +6,7 @@ then the mean over the parts, weighted by their length in tokens.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
     from models.inference.classifier import Classifier
 
 
+UNKNOWN = "unknown"  # label of a text without a letter that an identifier of languages knows
+CODE = re.compile("[a-z]{2,3}")
+
+
 class Plan(NamedTuple):
     """The texts that are classified for a line."""
 
     line: Line
-    parts: list[str]  # none for an empty or faulty line
+    parts: list[str]  # none for an empty, unknown or faulty line
     note: str = ""
+    unknown: bool = False
 
 
 def classify_lines(
@@ -61,6 +67,8 @@ def plan_line(line: Line, classifier: Classifier) -> Plan:
         return Plan(line, [], f"line {line.number} is {line.fault}; not classified")
     if not line.text.strip():
         return Plan(line, [])
+    if all(map(CODE.fullmatch, classifier.labels)) and not _has_known_letter(line.text, classifier):
+        return Plan(line, [], unknown=True)
     length, most = classifier.source_length(line.text), classifier.max_source_length
     if length <= most:
         return Plan(line, [line.text])
@@ -69,13 +77,19 @@ def plan_line(line: Line, classifier: Classifier) -> Plan:
     return Plan(line, parts, f"{note}; classified in {len(parts)} parts")
 
 
+def _has_known_letter(text: str, classifier: Classifier) -> bool:
+    is_unknown = classifier.tokenizer.is_unknown
+    return any(letter.isalpha() and not is_unknown(letter) for letter in text)
+
+
 def _outcome(
     plan: Plan, parts: list[Classification], classifier: Classifier, nbest: int
 ) -> ClassifiedLine:
     if plan.line.fault:
         return ClassifiedLine(plan.line, None, plan.note)
     if len(parts) < 2:
-        result = parts[0] if parts else Classification(plan.line.text, ())
+        labels = (LabelProbability(UNKNOWN, 1.0),) if plan.unknown else ()
+        result = parts[0] if parts else Classification(plan.line.text, labels)
         return ClassifiedLine(plan.line, result._replace(labels=result.labels[:nbest]), plan.note)
     lengths = [classifier.source_length(part.text) for part in parts]
     joined = _joined(plan.line.text, parts, lengths)

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, BinaryIO, NamedTuple
@@ -17,6 +17,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 import typer
 
 from attncli.data.compression import read_whole
+from attncli.data.encodings import CONVERT, WESTERN, western
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
 from attncli.data.streams import Write
 from attncli.documents.divide import read_lines
@@ -47,7 +48,7 @@ Fields = Annotated[
     typer.Option("--field", help="json, jsonl: field, such as meta.title (repeatable)."),
 ]
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
-SURROGATES = ("\udc80", "\udcff")  # stand for bytes that are not UTF-8
+UTF_8 = "utf-8"
 
 # of chunks of lines, with on_batch; see `lines.translate_lines`
 Translate = Callable[..., Iterator[list[TranslatedLine]]]
@@ -145,7 +146,7 @@ def translate_document(
     """
     outcomes = _outcomes(lines_of(document), translate, messages, shown=shown)
     unread = [*faults(document)]
-    for message in [*unread, *untranslated(document, outcomes)]:
+    for message in [*unread, *left(document, outcomes)]:
         messages.warn(message)
     write(written(document, outcomes))
     return not unread and all(outcome.translation for outcome in outcomes)
@@ -173,13 +174,21 @@ def _outcomes(
     return outcomes
 
 
-def decoded(content: bytes) -> str:
-    """Return the characters of a document; a byte that is not UTF-8 becomes a lone surrogate.
+def decoded(content: bytes) -> tuple[str, str]:
+    """Return the characters of a document and its encoding: UTF-8 or Windows-1252.
 
-    Raises InputError for UTF-16, in which nothing would be found.
+    Raises InputError for another one, of which only noise would be read.
     """
     refuse_utf_16(content, "a document")
-    return content.decode("utf-8", "surrogateescape")
+    try:
+        return content.decode("utf-8"), UTF_8
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        text = western(content)
+        if text is None:
+            found = f"a document that is not UTF-8 (byte 0x{content[error.start]:02x}, line {line})"
+            raise InputError(found, "UTF-8", CONVERT) from None
+        return text, WESTERN
 
 
 def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
@@ -190,22 +199,27 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     if format in PACKED:
         return read_document(content, format, options)
 
-    text = decoded(content)
-    return read_lines(text) if format == TEXT else read_document(text, format, options)
+    text, encoding = decoded(content)
+    read = read_lines(text) if format == TEXT else read_document(text, format, options)
+    return replace(read, encoding=encoding)
 
 
 def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
     """Return the file of a document with the outcomes of its lines; see `translated`."""
     if document.save:
         return document.save([*_by_segment(document, outcomes)])
-    return translated(document, outcomes).encode("utf-8", "surrogateescape")
+    text = translated(document, outcomes)
+    try:
+        return text.encode(document.encoding)
+    except UnicodeEncodeError:
+        return text.encode()
 
 
 def lines_of(document: Document) -> list[Line]:
     """Return a line for each text of each segment, with the line number of the segment."""
     number_of = line_numbers(document.content)
     return [
-        Line(number_of(segment.start), text, fault=fault(text))
+        Line(number_of(segment.start), text)
         for segment in document.segments
         for text in segment.texts
     ]
@@ -223,6 +237,13 @@ def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
     A segment of which one text could not be translated is left unchanged.
     """
     return reassemble(document, [*_by_segment(document, outcomes)])
+
+
+def left(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
+    """Yield a message for what a user should know: the encoding, and what is left as it is."""
+    if document.encoding != UTF_8:
+        yield "the document is not UTF-8: read and written as Windows-1252"
+    yield from untranslated(document, outcomes)
 
 
 def untranslated(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
@@ -251,12 +272,6 @@ def line_numbers(content: str) -> Callable[[int], int]:
     """Return the function from a position in a content to the number of its line, from 1."""
     ends = [found.start() for found in re.finditer("\n", content)]
     return lambda position: bisect_left(ends, position) + 1
-
-
-def fault(text: str) -> str:
-    """Return why a text of a document cannot be translated; "" if it can."""
-    first, last = SURROGATES
-    return "not valid UTF-8" if any(first <= sign <= last for sign in text) else ""
 
 
 def _by_segment(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[Texts | None]:

@@ -179,7 +179,17 @@ def test_a_document_in_utf_16_is_refused() -> None:
     for encoding in ("utf-16", "utf-16-be"):
         with pytest.raises(InputError, match="UTF-16"):
             decoded(f"\ufeff{SRT}".encode(encoding).replace(b"\xff\xfe\xff\xfe", b"\xff\xfe"))
-    assert decoded(b"caf\xe9") == "caf\udce9"
+
+
+def test_a_document_that_is_not_utf_8_is_read_whole_or_refused() -> None:
+    assert decoded(b"caf\xe9 \x96 c\xf4t\xe9 de Gr\xe2ce") == (
+        "café – côté de Grâce",
+        "windows-1252",
+    )
+    assert decoded("café".encode()) == ("café", "utf-8")
+    for content in ("кафе".encode("cp1251"), b"caf\xff", b"a\x00\xe9", "日本".encode("shift-jis")):
+        with pytest.raises(InputError, match="iconv -f ENCODING -t UTF-8"):
+            decoded(content)
 
 
 def test_a_column_that_is_missing_is_named() -> None:

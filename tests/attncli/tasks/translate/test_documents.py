@@ -56,7 +56,6 @@ def test_parts_that_are_not_translated_are_reported(
 @pytest.mark.parametrize(
     ("name", "options", "content", "output", "said"),
     [
-        ("a.html", (), b"<p>b\xe9</p><p>a</p>", b"<p>b\xe9</p><p>A</p>", "1 is not valid UTF-8"),
         ("a.jsonl", ("--field", "a"), b'{"a": "b"}\n{"a\n', b'{"a": "B"}\n{"a\n', "2: not JSON"),
     ],
 )
@@ -73,6 +72,19 @@ def test_parts_that_cannot_be_read_come_back_and_are_reported(
     assert translate(tmp_path / name, *options) == 1
     assert (tmp_path / f"{name}.out").read_bytes() == output
     assert f"line {said}" in capsys.readouterr().err
+
+
+def test_windows_1252_is_read_with_one_remark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, content, done in (
+        ("a.html", b"<p>b\xe9</p><p>a</p>", b"<p>B\xc9</p><p>A</p>"),
+        ("a.txt", b"caf\xe9\r\na cat\ncaf\xe9 a", "CAFÉ\r\nA CAT\nCAFÉ A\n".encode()),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert translate(tmp_path / name) == 0
+        assert (tmp_path / f"{name}.out").read_bytes() == done
+        assert capsys.readouterr().err.count("Windows-1252") == 1
 
 
 @pytest.mark.parametrize(

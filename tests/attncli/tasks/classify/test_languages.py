@@ -1,0 +1,19 @@
+"""The language of each text of a chunk."""
+
+from __future__ import annotations
+
+from attncli.tasks.classify.languages import judged
+
+
+def test_a_short_text_is_judged_with_the_others_and_a_long_one_alone() -> None:
+    sure, unsure = {"en": 0.97, "de": 0.02}, {"de": 0.8, "en": 0.15}
+    assert judged([sure, unsure], [90, 5]) == ["en", "en"]
+    assert judged([sure, unsure, unsure], [90, 5, 90]) == ["en", "de", "de"]
+
+
+def test_an_order_of_texts_changes_nothing_and_none_is_no_text() -> None:
+    found = [{"en": 0.9, "de": 0.1}, {"de": 0.9, "en": 0.1}, {"fr": 0.7, "de": 0.2}]
+    sizes = [20, 14, 11]
+    assert judged(found, sizes) == ["en", "de", "fr"]
+    assert judged(found[::-1], sizes[::-1]) == ["fr", "de", "en"]
+    assert judged([], []) == []
