@@ -1,7 +1,7 @@
 """A bundle: a folder with everything needed to use a model. Nothing in it is unpickled.
 
 config.json          format number, model, tokenizer and search settings, vocabulary sizes, and
-                     the alignment settings once a head is chosen
+                     the preparation of texts and the alignment, where they differ from the defaults
 model.safetensors    weights, each shared matrix once
 tokenizer.model      SentencePiece; source.model and target.model if separate
 labels.txt           labels of a classifier, one a line
@@ -22,7 +22,14 @@ from models.base.registry import find, source_name
 from models.base.registry import settings_of as settings_read_by
 from models.base.settings import from_dict, to_dict
 from models.base.types import VocabularySizes
-from models.config import NO_COPY, AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import (
+    NO_COPY,
+    AlignConfig,
+    ModelConfig,
+    PrepareConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
 from models.families.encoder_decoder import EncoderDecoder
 from models.sources import vocabulary_sizes
 from models.storage.digests import add_digest, check_digests, write_files
@@ -54,6 +61,7 @@ class Bundle(NamedTuple):
     search: SearchConfig
     alignment: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
+    prepare: PrepareConfig = PrepareConfig()
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -138,13 +146,14 @@ def save(
 def settings_of(bundle: Bundle) -> dict[str, Any]:
     """Return the settings of a bundle as stored in its config.json."""
     chosen = bundle.alignment != AlignConfig()
+    prepare = to_dict(bundle.prepare) if bundle.prepare != PrepareConfig() else {}
     return {
         "format": FORMAT,
         "model": to_dict(bundle.model.config),
         "tokenizer": to_dict(bundle.tokenizer_config),
         "search": to_dict(bundle.search),
         "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
-        **_given(alignment=to_dict(bundle.alignment) if chosen else {}),
+        **_given(alignment=to_dict(bundle.alignment) if chosen else {}, prepare=prepare),
     }
 
 
@@ -178,4 +187,5 @@ def read(folder: Path) -> Bundle:
         from_dict(SearchConfig, settings["search"], where="search"),
         from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
         read_statistical(folder),
+        from_dict(PrepareConfig, settings.get("prepare", {}), where="prepare"),
     )

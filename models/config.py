@@ -328,6 +328,25 @@ class TokenizerConfig:
 
 
 @dataclass(frozen=True)
+class PrepareConfig:
+    """Preparation of a text for a model. Training keeps what its own sources contain.
+
+    The defaults are for a model trained on plain sentences.
+    """
+
+    apostrophes: str = option(
+        "'", "apostrophes that the model knows; others become the first of them (empty: kept)"
+    )
+    spaces: bool = option(True, "white space becomes single spaces")
+    symbols: bool = option(True, "emoji and bullets at the ends of a text are only copied")
+    copies: bool = option(True, "numbers and addresses alone are only copied")
+    capitals: bool = option(True, "texts in capitals that the model does not know are lowered")
+
+
+VERBATIM = PrepareConfig("", spaces=False, symbols=False, copies=False, capitals=False)
+
+
+@dataclass(frozen=True)
 class SearchConfig:
     """Search for outputs: beam, greedy or sampling."""
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from attncli.jobs.loading import OpenOptions
-from attncli.tasks.translate.engine import EngineOptions
 from models.base.settings import merged
 from models.base.types import Hypothesis, Translation
 from models.config import SearchConfig
@@ -28,6 +27,10 @@ class Upper(TextTranslator):
     def __init__(self) -> None:
         self.search = SearchConfig()
         self.asked: deque[str] = deque(maxlen=100)
+
+    def in_torch(self) -> tuple[Any, ...]:
+        """Return this model."""
+        return (self,)
 
     def source_length(self, text: str) -> int:
         """Pieces and the end mark."""
@@ -64,20 +67,15 @@ class Upper(TextTranslator):
 
 
 def opened(path: Path, options: OpenOptions) -> Upper:
-    """Stand in for `open_translator`."""
+    """Stand in for `open_text_model`."""
     model = Upper()
     model.search = merged(model.search, options.search)
     return model
-
-
-def opened_text_model(path: Path, options: OpenOptions, engine: EngineOptions) -> Upper:
-    """Stand in for `open_text_model`."""
-    return opened(path, options)
 
 
 if __name__ == "__main__":
     from attncli.shell.app import main
     from attncli.tasks.translate import engine as engines
 
-    engines.open_text_model = opened_text_model  # type: ignore[assignment]
+    engines.open_text_model = opened  # type: ignore[assignment]
     main()

@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, get_args
 import typer
 
 from attncli.data.streams import check_output, write_stdout
-from attncli.jobs.loading import OpenOptions
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import (
@@ -24,6 +23,7 @@ from attncli.options.shared import (
 )
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.evaluation import evaluate_texts
 from attncli.tasks.translate.score_writers import scores_as_json, scores_as_text
 from attncli.terminal import console
@@ -150,7 +150,7 @@ def evaluate(
         scoring=Scoring(tables.scores.tokenize, tables.scores.lowercase, confidence),
         step=step,
         save=save,
-        options=OpenOptions(
+        options=TranslateOptions(
             device,
             threads,
             tables.attention.read_decode,
@@ -159,8 +159,8 @@ def evaluate(
             source_language,
             mixed=len(folders) > 1,
             messages=console,
+            max_batch_tokens=tables.compute.batch_tokens,
         ),
-        max_batch_tokens=tables.compute.batch_tokens,
         target=tables.data.target,
     )
     if plot:

@@ -30,7 +30,7 @@ from attncli.data.panels import AlignedPair
 from attncli.terminal import console
 from models.base.errors import InputError
 from models.base.limits import LINE_BYTES
-from models.base.types import Classification, Translation
+from models.base.types import Classification, Hypothesis, Translation
 
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
@@ -59,6 +59,16 @@ class TranslatedLine(NamedTuple):
     alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
     lost: str = ""  # characters that the model has no token for and that the output lacks
     foreign: bool = False  # copied, because the model has no token for any of its letters
+
+    @property
+    def text(self) -> str:
+        """The best output; "" if the line could not be translated."""
+        return self.translation.text if self.translation else ""
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """The outputs, best first; none if the line could not be translated."""
+        return self.translation.hypotheses if self.translation else ()
 
 
 class ClassifiedLine(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
+from pathlib import Path
 from typing import Any, overload
 
 from attncli.data.lines import Line, TranslatedLine
@@ -14,14 +15,16 @@ from attncli.interface.results import RankedOutputs, as_list, check_search, fram
 from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
 from attncli.tasks.align.pairs import Aligner, drawn, every_head
+from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.alignment import joined
-from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions
-from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.runner import TranslateRunner
 from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations
 from models.base.errors import InputError
 from models.base.types import EMPTY, Translation
 from models.config import MAX_BATCH_TOKENS, SearchConfig
+from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator as TextModel
 
 ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
@@ -86,7 +89,12 @@ class AlignedText(DrawnPair, Alignment):
 
 
 class Translator(TextModel):
-    """A `models.inference.translator.Translator` whose results show themselves."""
+    """A `models.inference.translator.Translator` whose results show themselves.
+
+    `translate` returns the outputs of `attn translate`: the same engine searches.
+    """
+
+    _fast: Callable[[], TextTranslator | None] = staticmethod(lambda: None)  # see `read`
 
     @overload  # type: ignore[override]
     def translate(  # type: ignore[overload-overlap]
@@ -136,16 +144,12 @@ class Translator(TextModel):
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
         model = self.with_search(search) if search else self
-        options = replace(EVERYDAY, everyday=not verbatim)
-        results = model._translated_lines(found, directions, options, max_batch_tokens)
+        options = TranslateOptions(verbatim=verbatim, max_batch_tokens=max_batch_tokens)
+        results = model._translated_lines(found, directions, options)
         return results[0] if isinstance(texts, str) else results
 
     def _translated_lines(
-        self,
-        texts: list[str],
-        directions: list[tuple[str, str]],
-        options: LineOptions,
-        max_batch_tokens: int,
+        self, texts: list[str], directions: list[tuple[str, str]], options: TranslateOptions
     ) -> list[TranslatedText]:
         """Translate texts with source and target languages; those of each target together."""
         numbered = list(enumerate(zip(texts, directions, strict=True), 1))
@@ -153,15 +157,31 @@ class Translator(TextModel):
         results: dict[int, TranslatedText] = {}
         for to in dict.fromkeys(target for _, target in directions):
             model = self.for_direction(to, self.source_language)
-            [outcomes] = translate_lines(
-                [[Line(n, text) for n, (text, (_, target)) in numbered if target == to]],
-                model,
-                options=options,
-                max_batch_tokens=max_batch_tokens,
+            runner = TranslateRunner(
+                model._engine(),
+                options,
                 languages=lambda lines: [starts[line.number] for line in lines],
             )
-            results |= {outcome.line.number: model._result(outcome) for outcome in outcomes}
+            lines = [Line(n, text) for n, (text, (_, target)) in numbered if target == to]
+            [found] = runner.run([lines])
+            results |= {one.line.number: model._result(one) for one in found}
         return [results[n] for n, _ in numbered]
+
+    @classmethod
+    def read(cls, folder: str | Path, *, device: str = "cpu") -> Translator:
+        """Read the model of a bundle folder; a ModelError if it reads another kind of input."""
+        model = super().read(folder, device=device)
+        model._fast = cache(partial(_without_torch, Path(folder), model))
+        return model
+
+    def _engine(self) -> TextTranslator:
+        """Return the engine that `attn translate` chooses for this model."""
+        fast = self._fast()
+        if fast is None:
+            return self
+        fast = fast.with_search(self.search)
+        fast = fast.with_glossary(self.glossary) if self.glossary else fast
+        return fast.for_direction(self.to, self.source_language) if self.languages else fast
 
     def align(
         self, source: str | Iterable[str], target: str | Iterable[str], *, to: str = ""
@@ -191,3 +211,11 @@ class Translator(TextModel):
         result.model = self
         result.parts = outcome.parts or (Translation(result.source, (EMPTY,), self.to),)
         return result
+
+
+def _without_torch(folder: Path, model: TextModel) -> TextTranslator | None:
+    """Return the model of a folder searched by CTranslate2; None if it cannot be."""
+    fast = engines.without_torch(folder, TranslateOptions(device=model.device.type))
+    if fast is not None:
+        fast.torch = lambda: model
+    return fast

@@ -81,7 +81,8 @@ def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None
     data = source.load(config, path, lambda label, done, total: None)
     config = completed(config, data)
     state = stored_state(RunFolder(path), config, data.prepared, torch.device(device))
-    bundle = Bundle(state.model, data.prepared.tokenizer, config.tokenizer, config.search)
+    tables = (data.prepared.tokenizer, config.tokenizer, config.search)
+    bundle = Bundle(state.model, *tables, prepare=data.prepared.prepare)
     score = evaluator(bundle, data.dev, config.train, group)
     prepared, dtype = data.prepared, DTYPES[config.train.precision]
     for _ in fit(state, prepared.examples, score, config.train, dtype, prepared.reward_loss, group):

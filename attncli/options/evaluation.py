@@ -14,7 +14,7 @@ from attncli.data.text.text_files import open_text
 from attncli.options.shared import MODEL
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
-from models.catalogue.installed import no_model_given
+from models.catalogue.installed import default_model
 
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
 
@@ -37,17 +37,15 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables
 def folders_of(
     models: list[Path] | None, hypotheses: list[Path] | None, task: str = "translate"
 ) -> list[Path]:
-    """Return the models given; those of the environment if nothing is to be scored.
+    """Return the models given; that of the environment, or in the box, if nothing is to be scored.
 
-    task: of the models that the usage error for a missing one lists.
+    task: of the model in the box.
     """
     default = os.environ.get(MODEL, "")
     if models or hypotheses:
         return models or []
     if not default:
-        raise typer.BadParameter(
-            f"{no_model_given(task)}; or --hypotheses", param_hint="'--model' / '-m'"
-        )
+        return [default_model(task)]
     return [Path(folder) for folder in default.split(os.pathsep) if folder]
 
 

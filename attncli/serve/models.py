@@ -8,25 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attncli.data.images.named import ImageFile
 from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
 from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of
 from attncli.tasks.caption.images import caption_images
 from attncli.tasks.caption.writers import CaptionedImage
 from attncli.tasks.classify.lines import classify_lines
-from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.alignment import with_alignments
-from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY
-from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.tags import token_weights
+from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.runner import TranslateRunner
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 
@@ -34,7 +30,9 @@ if TYPE_CHECKING:
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.text_translator import TextTranslator
-    from models.inference.translator import Translator
+
+
+WORDS = {"units": "word"}  # of alignments
 
 
 class ServedModel:
@@ -44,22 +42,15 @@ class ServedModel:
         self.folder, self.device, self.threads = folder, device, threads
 
     @cached_property
-    def options(self) -> OpenOptions:
+    def options(self) -> TranslateOptions:
         """Options to open the model; a multilingual one gets a language, which each job changes."""
         to = (*loading.languages_of(self.folder), "")[0]
-        return OpenOptions(self.device, self.threads, to=to, messages=console)
+        return TranslateOptions(self.device, self.threads, to=to, messages=console)
 
     @cached_property
     def translator(self) -> TextTranslator:
-        """The translator, by the fastest engine."""
-        return engines.open_text_model(self.folder, self.options, engines.EngineOptions())
-
-    @cached_property
-    def with_weights(self) -> Translator:
-        """The translator by torch, which computes attention weights."""
-        if hasattr(self.translator, "model"):
-            return cast("Translator", self.translator)
-        return loading.open_translator(self.folder, self.options)
+        """The translator."""
+        return TranslateRunner.open([self.folder], self.options).translator
 
     @cached_property
     def captioner(self) -> Captioner:
@@ -92,20 +83,10 @@ class TranslateJob:
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
         translator = _listing(_directed(model.translator, self.languages), self.nbest)
+        options = TranslateOptions(document=self.document, align=WORDS, heads=self.heads)
         lines = [Line(n, text) for n, text in enumerate(inputs, 1)]
-        results = translate_lines(
-            [lines],
-            translator,
-            options=DOCUMENT if self.document else EVERYDAY,
-            aligner=partial(self._tag_weights, model) if self.document else None,
-        )
-        if self.weights:
-            results = with_alignments(results, [_aligner(model, self.languages, self.heads)])
-        return [outcome for chunk in results for outcome in chunk]
-
-    def _tag_weights(self, model: ServedModel, translations: list[Any]) -> Any:
-        """Return the weights of tokens; this opens the model of torch, which only tags need."""
-        return token_weights(_directed(model.with_weights, self.languages), translations)
+        [found] = TranslateRunner(translator, options).run([lines], weights=self.weights)
+        return found
 
 
 @dataclass(frozen=True)
@@ -154,7 +135,7 @@ class CaptionJob:
 
 def _listing(model: Any, nbest: int) -> Any:
     """Return a model that lists a number of outputs; the first of them does not depend on it."""
-    return model.with_search(replace(model.search, nbest=nbest)) if nbest > 1 else model
+    return model.with_search(replace(model.search, nbest=nbest))
 
 
 def _directed(translator: Any, languages: tuple[str, str]) -> Any:
@@ -165,5 +146,5 @@ def _directed(translator: Any, languages: tuple[str, str]) -> Any:
 
 
 def _aligner(model: ServedModel, languages: tuple[str, str], heads: bool) -> Aligner:
-    translator = _directed(model.with_weights, languages)
-    return aligner_of(translator, {"units": "word"}, heads=heads)
+    [translator] = _directed(model.translator, languages).in_torch()
+    return aligner_of(translator, WORDS, heads=heads)

@@ -18,7 +18,7 @@ class Started(NamedTuple):
     long: int  # pairs left out: a side has too many tokens
     notes: tuple[str, ...]  # warnings about the data
     dev: int  # sources to decode and score
-    dev_long: int  # of these, too long for the model: they count as an empty output
+    dev_long: int  # of these, too long for the model: they are translated in parts
     device: str
     precision: str  # fp32 or bf16
     metric: str  # of early stopping; "" without a dev set

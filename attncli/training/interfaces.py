@@ -19,7 +19,7 @@ from attncli.training.events import Scores
 from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch
 from models.bundle import Bundle
-from models.config import ModelConfig
+from models.config import ModelConfig, PrepareConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.tokenizer import Tokenizer
 
@@ -38,7 +38,7 @@ class DevSet(Protocol):
         """Return the metric for train.metric = auto."""
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """Return the number of sources that the model does not accept; their output is empty."""
+        """Return the number of sources that are too long for the model."""
 
     def encoded_by(self, model: EncoderDecoder, report: Report) -> DevSet:
         """Return the set with features of the model's current encoder; call this first.
@@ -104,6 +104,7 @@ class Prepared(NamedTuple):
     notes: tuple[str, ...] = ()  # warnings about the data
     reward_loss: RewardLoss | None = None  # for self-critical training
     remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
+    prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
 
 
 class Data(NamedTuple):

@@ -12,6 +12,7 @@ from models.config import AlignConfig
 from models.inference.search.batching import length_batches, pad_pairs
 from models.inference.translator import Translator
 from models.text.normalise import composed, with_single_spaces, with_straight_apostrophes
+from models.text.prepare import with_apostrophes
 from models.text.tokenizer import END, Tokenizer
 from models.text.units import Units, units
 
@@ -30,9 +31,10 @@ class Encoded(NamedTuple):
 def encode(translator: Translator, source: str, target: str) -> Encoded:
     """Return a pair of texts with the ids that the model takes, target-language token included.
 
-    Both texts are normalised as `attn translate` normalises its source. The returned texts have
-    single spaces and composed accents too, but the apostrophes of the given ones. Their words, as
-    `str.split` divides them, keep their numbers.
+    The source is prepared as `attn translate` prepares it; the target has straight apostrophes
+    where the model needs fewer tokens for them. The returned texts have single spaces and composed
+    accents too, but the apostrophes of the given ones. Their words, as `str.split` divides them,
+    keep their numbers.
     """
     if translator.inputs:
         raise ConfigurationError(
@@ -43,8 +45,9 @@ def encode(translator: Translator, source: str, target: str) -> Encoded:
     tokenizer = translator.tokenizer
     source = composed(with_single_spaces(source), translator.source_length)
     target = composed(with_single_spaces(target), lambda text: len(tokenizer.encode_target(text)))
-    source_ids = translator.encode(with_straight_apostrophes(source))
-    target_ids = tokenizer.encode_target(with_straight_apostrophes(target))
+    source_ids = translator.encode(with_apostrophes(source, translator.prepare))
+    written = [target, with_straight_apostrophes(target)]
+    target_ids = min(map(tokenizer.encode_target, written), key=len)
     return Encoded(source_ids, target_ids, source, target)
 
 

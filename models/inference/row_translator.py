@@ -13,6 +13,7 @@ from torch import Tensor
 
 from models.base.errors import InputError, ModelError
 from models.bundle import Bundle
+from models.config import VERBATIM
 from models.images.opening import open_image, to_tensor
 from models.inference.text_translator import EncodedText
 from models.inference.translator import Translator
@@ -38,7 +39,7 @@ class RowTranslator(Translator):
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         super().__init__(bundle, device)
         self.columns = columns_of(self.config.inputs)
-        self.inputs = self.columns.names
+        self.inputs, self.prepare = self.columns.names, VERBATIM  # a row is not text
         self.tokenizer = RowTokenizer(bundle.tokenizer, self.columns.texts)
 
     def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:

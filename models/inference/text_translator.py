@@ -18,6 +18,7 @@ from models.config import (
     MAX_BATCH_TOKENS,
     AlignConfig,
     ModelConfig,
+    PrepareConfig,
     SearchConfig,
     TokenizerConfig,
 )
@@ -30,6 +31,8 @@ from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from models.inference.translator import Translator
 
 WINDOW = 2000  # texts that are read ahead and batched by length
 
@@ -50,6 +53,7 @@ class TextTranslator(TrainedModel):
     inputs: tuple[str, ...] = ()  # columns of a row, for a model of several inputs
     source_language = ""  # of the texts, if it is known
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
+    prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
     tokenizer_config: TokenizerConfig
     alignment: AlignConfig
 
@@ -69,6 +73,10 @@ class TextTranslator(TrainedModel):
 
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         """Return the best `config.nbest` outputs of each source, best first."""
+        raise NotImplementedError
+
+    def in_torch(self) -> tuple[Translator, ...]:
+        """Return this model, or the members of this ensemble, in torch: they compute attention."""
         raise NotImplementedError
 
     @property

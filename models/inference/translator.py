@@ -66,7 +66,11 @@ class Translator(TorchModel, TorchSearch):
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         super().__init__(bundle, device)
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
-        self.statistical = bundle.statistical
+        self.statistical, self.prepare = bundle.statistical, bundle.prepare
+
+    def in_torch(self) -> tuple[Translator, ...]:
+        """Return this model."""
+        return (self,)
 
     def images(self, rows: Sequence[str]) -> Tensor | None:
         """Return the features (B, S, V) of images that rows name; None if the model reads none."""
@@ -99,7 +103,7 @@ class EnsembleTranslator(TorchSearch):
         super().__init__(
             first.config, first.tokenizer, first.tokenizer_config, first.search, first.alignment
         )
-        self.to, self.inputs = first.to, first.inputs
+        self.to, self.inputs, self.prepare = first.to, first.inputs, first.prepare
         self.members = tuple(members)
 
     @property
@@ -136,6 +140,10 @@ class EnsembleTranslator(TorchSearch):
         other = super().for_direction(to, source)
         other.members = tuple(member.for_direction(to, source) for member in self.members)
         return other
+
+    def in_torch(self) -> tuple[Translator, ...]:
+        """Return the members."""
+        return self.members
 
     def fault(self, text: str) -> str:
         """Return why one of the models cannot read a row; "" if all can."""

@@ -25,7 +25,7 @@ CARD = "card.md"
 STATISTICAL = "statistical.safetensors"  # of a bundle made by `attn align train`
 MOST_BYTES = 1 << 20  # of a config.json
 SECTIONS = ("model", "tokenizer", "search", "vocabulary")
-OPTIONAL = ("alignment", "about", "shared")
+OPTIONAL = ("alignment", "prepare", "about", "shared")
 MADE_BY = "a folder made by `attn train`"
 
 

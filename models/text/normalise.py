@@ -43,12 +43,6 @@ def with_straight_apostrophes(text: str) -> str:
     return text.translate(APOSTROPHES)
 
 
-def normalise_characters(text: str) -> str:
-    """Return the text with plain spaces and straight apostrophes, all at their positions."""
-    spaced = "".join(" " if SPACES.match(sign) else sign for sign in text)
-    return with_straight_apostrophes(spaced)
-
-
 def composed(text: str, length: Callable[[str], int]) -> str:
     """Return the text in Unicode NFC, unless a model reads it better as it is.
 

@@ -244,9 +244,9 @@ def _line(random: Random) -> bytes:
 def _translate_tagged(given: Path, out: Path, random: Random) -> None:
     """Translate with a model of capitals, sometimes with tags."""
     from attncli.tasks.translate import engine as engines
-    from tests.upper_model import opened_text_model
+    from tests.upper_model import opened
 
-    engines.open_text_model = opened_text_model  # type: ignore[assignment]
+    engines.open_text_model = opened  # type: ignore[assignment]
     keep = ["--keep-tags"] if random.random() < 0.5 else []
     _run("translate", given, out, "-m", "upper", *keep)
 

@@ -149,7 +149,8 @@ def started(event: Started) -> None:
         )
     if event.dev_long:
         console.warn(
-            f"dev sentences longer than model.max_source, which score as empty: {event.dev_long:,}"
+            "dev sentences longer than model.max_source, which are translated in parts: "
+            f"{event.dev_long:,}"
         )
     for note in event.notes:
         console.warn(note)

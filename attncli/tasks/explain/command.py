@@ -11,12 +11,12 @@ import typer
 
 from attncli.data.images.named import SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.jobs.loading import OpenOptions
 from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.pictures import check_shown
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import MODEL, Device, From, HardAttention, PictureSettings, Threads, To
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.terminal import console
 from models.base.errors import unknown_name
 from models.base.settings import option
@@ -121,7 +121,7 @@ def explain(
         format, show=show, picture=picture, lines=tables.picture.lines, is_image=is_image
     )
     read_mode = tables.attention.read_decode
-    opening = OpenOptions(device, threads, read_mode, to=to, source=source, messages=console)
+    opening = TranslateOptions(device, threads, read_mode, to=to, source=source, messages=console)
     with open_source(text, input) as stream:
         explain_line, read = lines.open_explainer(folder, opening, ExplainOptions(methods, word))
         outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)

@@ -12,8 +12,9 @@ from attncli.data.images.named import listed_images
 from attncli.data.lines import Line, input_chunks
 from attncli.data.text.corpus import pair_of
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
 from attncli.render.image_attention.maps import AttentionMaps
+from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.runner import TranslateRunner
 from models.alignment.encoded import encode, encoded_translation
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.explain import ExplainOptions
@@ -26,7 +27,6 @@ from models.explain.explanation import (
 from models.images.opening import open_image, to_square
 from models.inference.captioner import Captioner
 from models.inference.classifier import Classifier
-from models.inference.translator import Translator
 from models.storage.settings import task_of
 
 
@@ -46,7 +46,7 @@ ReadLines = Callable[[BinaryIO], Iterator[list[Line]]]
 
 
 def open_explainer(
-    folder: Path, opening: OpenOptions, options: ExplainOptions
+    folder: Path, opening: TranslateOptions, options: ExplainOptions
 ) -> tuple[Explain, ReadLines]:
     """Open the model of a folder; return how it explains a line, and how lines are read."""
     task = task_of(loading.readable(folder))
@@ -62,21 +62,27 @@ def open_explainer(
     if task == "caption":
         captioner = loading.open_captioner(folder, opening)
         return _guarded(lambda line: of_caption(captioner, line, options)), image_lines
-    translator = loading.open_translator(folder, opening)
-    return _guarded(lambda line: of_pair(translator, line, options)), input_chunks
+    runner = TranslateRunner.open([folder], opening)
+    return _guarded(lambda line: of_pair(runner, line, options)), input_chunks
 
 
-def of_pair(translator: Translator, line: Line, options: ExplainOptions) -> ExplainedLine:
-    """Explain a translation: that of the line, or the model's own if the line has none."""
-    pair = pair_of(line)
-    if pair.fault:  # no separator
-        translation = translator.translate([line.text])[0]
-        if not translation.text.strip():
-            return empty_output(line, "translation")
-        encoded = encoded_translation(translator, translation)
-    else:
+def of_pair(runner: TranslateRunner, line: Line, options: ExplainOptions) -> ExplainedLine:
+    """Explain a translation: that of the line, or that of `attn translate` if the line has none."""
+    pair, [translator] = pair_of(line), runner.in_torch
+    if not pair.fault:
         encoded = encode(translator, pair.source, pair.target)
-    return ExplainedLine(line, encoded.target_text, explain_pair(translator, encoded, options))
+        return ExplainedLine(line, pair.target, explain_pair(translator, encoded, options))
+    [[found]] = runner.run([[line]])
+    if not found.text.strip():
+        return empty_output(line, "translation")
+    if not found.parts:
+        return ExplainedLine(line, found.text, remark=f"line {line.number} is copied")
+    if len(found.parts) == 1:
+        encoded = encoded_translation(translator, found.parts[0])
+    else:  # explained as a whole, although it was translated in parts
+        outputs = " ".join(part.text for part in found.parts)
+        encoded = encode(translator, " ".join(part.source for part in found.parts), outputs)
+    return ExplainedLine(line, found.text, explain_pair(translator, encoded, options))
 
 
 def of_label(classifier: Classifier, line: Line, options: ExplainOptions) -> ExplainedLine:

@@ -12,16 +12,12 @@ from attncli.data.lines import Line, TranslatedLine
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
 from attncli.render.rows import RowLayout
-from attncli.tasks.translate.command import AUTO, translate_options
-from attncli.tasks.translate.run import (
-    TranslateTables,
-    TranslateWork,
-    line_languages,
-    open_translator,
-    translation_of_lines,
-)
+from attncli.tasks.translate.command import TranslateTables, translate_options
+from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import OutputReport, rendered
 from models.text.glossary import Glossary, Term
+
+GIVEN = ("to", "source", "precision", "verbatim", "keep_tags")  # options of the job
 
 
 class TranslateTask(BulkTask):
@@ -32,15 +28,22 @@ class TranslateTask(BulkTask):
     unused_tables = ("input", "picture", "align")
 
     def __init__(self, job: BulkJob) -> None:
-        settings, work = job.settings, self._work(job)
-        translator = open_translator(work, document=None, aligned=False)
+        settings, terms = job.settings, job.settings["glossary"] or ()
+        self.runner = TranslateRunner.open(
+            [Path(model) for model in job.models],
+            translate_options(
+                self.given(settings),
+                device=job.device,
+                threads=job.threads,
+                glossary=Glossary(tuple(Term(*term) for term in terms)) if terms else None,
+                **{name: settings[name] for name in GIVEN},
+            ),
+        )
+        translator = self.runner.translator
         several = translator.search.nbest > 1
         self.layout = RowLayout(
             settings["format"], several, settings["scores"], translator.read_mode
         )
-        recognises = settings["source"] == AUTO
-        languages = line_languages(translator, work.options) if recognises else None
-        self._translate = translation_of_lines(work, translator, languages, is_document=False)
 
     @staticmethod
     def given(settings: Mapping[str, Any]) -> GivenSettings[TranslateTables]:
@@ -50,7 +53,7 @@ class TranslateTask(BulkTask):
 
     def run(self, records: Sequence[Line]) -> list[RecordResult]:
         """Return the rows, translation and warnings of each line."""
-        [outcomes] = self._translate([list(records)])
+        [outcomes] = self.runner.run([list(records)])
         return [self._result(outcome) for outcome in outcomes]
 
     def failed(self, record: Line, error: str) -> RecordResult:
@@ -63,17 +66,3 @@ class TranslateTask(BulkTask):
             return RecordResult(row, None, outcome.note)
         notes = (outcome.note, *OutputReport().messages([outcome]))
         return RecordResult(row, found.text, warnings=tuple(filter(None, notes)))
-
-    def _work(self, job: BulkJob) -> TranslateWork:
-        settings, given = job.settings, self.given(job.settings)
-        languages = {"source": settings["source"], "to": settings["to"]}
-        terms = tuple(Term(*term) for term in settings["glossary"] or ())
-        return TranslateWork(
-            [Path(model) for model in job.models],
-            translate_options(given, **languages, device=job.device, threads=job.threads),
-            given.tables,
-            settings["precision"],
-            verbatim=settings["verbatim"],
-            keep_tags=settings["keep_tags"],
-            glossary=Glossary(terms) if terms else None,
-        )

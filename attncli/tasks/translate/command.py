@@ -1,44 +1,81 @@
-"""``attn translate``: options; the work is in run.py, rarer settings in settings.py."""
+"""``attn translate``: options, and the writing of results and messages; see runner.py."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, BinaryIO, ClassVar
 
 import typer
 
-from attncli.data.streams import check_output
+from attncli.data.lines import TranslatedLine
+from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_glossary
-from attncli.jobs.loading import OpenOptions, row_inputs
+from attncli.documents.document import Document
+from attncli.jobs.loading import row_inputs
 from attncli.jobs.text_arguments import check_texts
-from attncli.options.line_streams import Input, Output, open_source
-from attncli.options.pictures import check_drawing, check_shown
+from attncli.options.line_streams import (
+    Input,
+    LineWriter,
+    Output,
+    is_away,
+    open_source,
+    write_lines,
+)
+from attncli.options.pictures import Drawing, Picture, check_drawing, check_shown
 from attncli.options.settings import GivenSettings, SetOption
-from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, search_settings
+from attncli.options.shared import (
+    Beam,
+    Device,
+    HardAttention,
+    Models,
+    Nbest,
+    PictureSettings,
+    Threads,
+    To,
+    search_settings,
+)
+from attncli.render.alignment.terminal import heat_maps
 from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.translate.documents import (
     Columns,
     Fields,
+    InputSettings,
+    Translate,
     check_format,
     document_choice,
     read_input,
     refuse_given,
+    translate_document,
 )
-from attncli.tasks.translate.engine import Precision
-from attncli.tasks.translate.run import (
-    TranslateTables,
-    TranslateWork,
-    line_languages,
-    line_writer,
-    open_translator,
-    translation_of_lines,
-    with_attention,
-    write_translations,
-)
+from attncli.tasks.translate.engine import Precision, TranslateBatches, TranslateOptions
+from attncli.tasks.translate.line_plans import LineSettings
+from attncli.tasks.translate.runner import TranslateRunner
+from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal import console
-from attncli.terminal.screen import current_screen
+from attncli.terminal.messages import Messages
+from attncli.terminal.screen import Screen, current_screen
 from models.base.errors import ConfigurationError
+from models.base.settings import option
+from models.config import AlignConfig, SearchConfig
+
+
+@dataclass(frozen=True)
+class TranslateTables:
+    """Tables of `attn translate`. Defaults of search and align are those saved with the model."""
+
+    UNUSED: ClassVar = ("search.max_caption", "align.symmetrise")
+
+    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
+    input: InputSettings = option(InputSettings, "format of the input")
+    text: LineSettings = option(LineSettings, "lines")
+    align: AlignConfig = option(AlignConfig, "--align, --show and --picture")
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    attention: HardAttention = option(HardAttention, "attention")
+    compute: TranslateBatches = option(TranslateBatches, "computation")
+
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate. Default: the lines of the input.")
@@ -67,7 +104,6 @@ Computed = Annotated[
     Precision,
     typer.Option(help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."),
 ]
-AUTO = "auto"
 From = Annotated[
     str,
     typer.Option(
@@ -138,39 +174,79 @@ def translate(
         several = tables.search.nbest > 1
         unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}
         refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
-    options = translate_options(given, source, to=to, device=device, threads=threads)
-    work = TranslateWork(
-        model, options, tables, precision, verbatim=verbatim, keep_tags=keep_tags, glossary=terms
+    options = translate_options(
+        given,
+        to=to,
+        source=source,
+        device=device,
+        threads=threads,
+        precision=precision,
+        verbatim=verbatim,
+        keep_tags=keep_tags,
+        document=choice is not None,
+        glossary=terms,
+        heads=drawing.heads,
+        messages=console,
     )
     with open_source(text, input) as stream:
         document = read_input(stream, choice, input) if choice else None
-        translator = open_translator(work, document=document, aligned=aligned)
-        languages = line_languages(translator, work.options) if source == AUTO else None
-        run = translation_of_lines(work, translator, languages, is_document=document is not None)
-        if aligned:
-            run = with_attention(run, work, translator, given.of("align"), heads=drawing.heads)
-        several = translator.search.nbest > 1
-        layout = RowLayout(format, several, scores, translator.read_mode, align=align)
+        runner = TranslateRunner.open(model, options)
+        several = runner.translator.search.nbest > 1
+        layout = RowLayout(format, several, scores, runner.translator.read_mode, align=align)
         writer = line_writer(layout, drawing, current_screen() if show else None)
+        run = partial(runner.run, weights=aligned)
         complete = write_translations(run, document or stream, output, writer, console)
-    if languages and languages.summary:
-        console.say(languages.summary)
+    if runner.summary:
+        console.say(runner.summary)
     raise typer.Exit(not complete)
 
 
-def translate_options(
-    given: GivenSettings[TranslateTables], source: str, *, to: str, device: str, threads: int
-) -> OpenOptions:
-    """Return how the models are opened. source: a language, AUTO or empty."""
-    return OpenOptions(
-        device,
-        threads,
-        given.tables.attention.read_decode,
-        given.of("search"),
-        to,
-        "" if source == AUTO else source,
-        messages=console,
+def translate_options(given: GivenSettings[TranslateTables], **options: Any) -> TranslateOptions:
+    """Return the options of a translation from the settings of a command and its own options."""
+    tables = given.tables
+    return TranslateOptions(
+        search=given.of("search"),
+        align=given.of("align"),
+        read_mode=tables.attention.read_decode,
+        backend=tables.compute.backend,
+        max_batch_tokens=tables.compute.batch_tokens,
+        long_lines=tables.text.long_lines,
+        **options,
     )
+
+
+def line_writer(
+    layout: RowLayout, drawing: Drawing, screen: Screen | None = None
+) -> LineWriter[TranslatedLine]:
+    """Return the writer of translated lines. screen: for heat maps among them."""
+    return LineWriter(
+        partial(rendered, layout=layout),
+        Picture(drawing),
+        lambda outcome: outcome.alignments[:1],
+        heat_maps,
+        screen,
+    )
+
+
+def write_translations(
+    run: Translate,
+    source: BinaryIO | Document,
+    output: Path | None,
+    writer: LineWriter[TranslatedLine],
+    messages: Messages,
+) -> bool:
+    """Translate and write the lines of a stream, or a document; return True if all could be."""
+    if isinstance(source, Document):
+        with open_output(output) as write:
+            return translate_document(source, run, write, messages, shown=is_away(output))
+    report = OutputReport()
+    complete = write_lines("translating", source, output, run, writer, report.messages)
+    for message in report.totals(above=REPORTED):
+        messages.warn(message)
+    if remark := report.copied():
+        messages.say(remark)
+    writer.picture.draw()
+    return complete
 
 
 def _check_alignment(aligned: bool, given: Mapping[str, object]) -> None:

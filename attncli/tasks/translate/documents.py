@@ -32,7 +32,6 @@ from attncli.documents.registry import (
     read_document,
     suffixes,
 )
-from attncli.tags.parse import parse
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError, naming
@@ -223,12 +222,6 @@ def lines_of(document: Document) -> list[Line]:
         for segment in document.segments
         for text in segment.texts
     ]
-
-
-def needs_attention(document: Document) -> bool:
-    """Return True if a text has tags, which the attention places in the output."""
-
-    return any(parse(text).tags for segment in document.segments for text in segment.texts)
 
 
 def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:

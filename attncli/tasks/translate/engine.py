@@ -1,28 +1,30 @@
-"""Open a text model with the engine that suits it: CTranslate2 where it can, torch otherwise."""
+"""Options of a translation, and the engine: CTranslate2 where it can, torch otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
+from attncli.jobs.loading import OpenOptions, configured
 from attncli.options.shared import TextBatches
 from models.base.errors import ConfigurationError, DamagedError
 from models.base.process import retain_freed_memory
 from models.base.settings import from_dict, merged, option
 from models.catalogue.installed import chosen_model
-from models.config import SearchConfig
+from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.storage.about import read_facts
 from models.storage.settings import read_settings
+from models.text.glossary import Glossary
 
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
 
+AUTO = "auto"  # as source language: recognised for each line
 Precision = Literal["auto", "fp32", "int8"]  # int8: ctranslate2
 
 
@@ -39,50 +41,56 @@ class TranslateBatches(TextBatches):
 
 
 @dataclass(frozen=True)
-class EngineOptions:
-    """Choice of the engine that translates."""
+class TranslateOptions(OpenOptions):
+    """Options of a translation. source: AUTO recognises it, and copies lines in the target."""
 
-    engine: str = "auto"  # of Engine; auto: ctranslate2 where it can, torch otherwise
+    backend: str = "auto"  # of Engine; auto: ctranslate2 where it can, torch otherwise
     precision: Precision = "auto"  # int8 only with ctranslate2
-    attention: str = ""  # option that needs attention weights, which only torch computes
+    max_batch_tokens: int = MAX_BATCH_TOKENS
+    long_lines: str = "split"  # lines that are too long for the model: split or refuse
+    verbatim: bool = False  # give lines to the model as they are
+    keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
+    document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
+    glossary: Glossary | None = None
+    align: Mapping[str, Any] = field(default_factory=dict)  # replace the saved settings
+    heads: bool = False  # alignments have the weights of every head
 
 
-def open_text_models(
-    models: Sequence[Path] | None, options: OpenOptions, engine: EngineOptions
-) -> TextTranslator:
+def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -> TextTranslator:
     """Open a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
     if not models or len(models) == 1:
-        return open_text_model(models[0] if models else None, options, engine)
-    _check_torch(engine, "several models")
+        return open_text_model(models[0] if models else None, options)
+    _check_torch(options, "several models")
     return loading.open_translator(models, options)
 
 
-def open_text_model(
-    model: Path | None, options: OpenOptions, engine: EngineOptions
-) -> TextTranslator:
+def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:
     """Open a text model; see `attncli.jobs.loading.open_translator`.
 
     Raises ModelError if CTranslate2 or int8 is chosen for what only torch can do.
     """
     path = chosen_model(model, "translate")
-    chosen = "compute.backend=torch" if engine.engine == "torch" else engine.attention
-    if reason := chosen or _reason(path, options):
-        _check_torch(engine, reason)
-        return loading.open_translator(path, options)
-    return _open_ctranslate2(path, options, engine)
+    fast = without_torch(path, options)
+    return loading.open_translator(path, options) if fast is None else configured(fast, options)
 
 
-def _open_ctranslate2(path: Path, options: OpenOptions, engine: EngineOptions) -> TextTranslator:
+def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translator | None:
+    """Read a model for a search by CTranslate2; None if torch must search, or reports damage.
+
+    Raises ConfigurationError if CTranslate2 or int8 is chosen for what only torch can do.
+    """
+    if reason := "compute.backend=torch" if options.backend == "torch" else _reason(path, options):
+        _check_torch(options, reason)
+        return None
     retain_freed_memory()
     try:
         stored = "int8" if read_facts(path).precision == "int8" else "fp32"
-        precision = stored if engine.precision == "auto" else engine.precision
-        translator = CTranslate2Translator.read(path, precision=precision, threads=options.threads)
+        precision = stored if options.precision == "auto" else options.precision
+        return CTranslate2Translator.read(path, precision=precision, threads=options.threads)
     except DamagedError:
-        if engine.engine == "ctranslate2":
+        if options.backend == "ctranslate2":
             raise
-        return loading.open_translator(path, options)  # torch reports it, too
-    return loading.configured(translator, options)
+        return None
 
 
 def _reason(path: Path, options: OpenOptions) -> str:
@@ -93,15 +101,15 @@ def _reason(path: Path, options: OpenOptions) -> str:
     return obstacle(path, merged(saved, options.search), options.device)
 
 
-def _check_torch(engine: EngineOptions, reason: str) -> None:
+def _check_torch(options: TranslateOptions, reason: str) -> None:
     """Raise ConfigurationError for options of CTranslate2. reason: why torch must run the model."""
-    if engine.engine == "ctranslate2":
+    if options.backend == "ctranslate2":
         raise ConfigurationError(
             f"compute.backend=ctranslate2 with {reason}",
-            "one text Transformer on the processor, beam or greedy search, no attention weights",
+            "one text Transformer on the processor, beam or greedy search",
             "leave it out",
         )
-    if engine.precision == "int8":
+    if options.precision == "int8":
         raise ConfigurationError(
             f"--precision int8 with {reason}",
             "fp32, or a model and a search that CTranslate2 supports",

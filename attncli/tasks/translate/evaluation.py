@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attncli.data.lines import Line
 from attncli.data.text.corpus import (
     CorpusPair,
     aligned,
@@ -18,7 +17,7 @@ from attncli.data.text.corpus import (
 )
 from attncli.data.text.rows import row_pairs
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.jobs.loading import model_names
 from attncli.options.evaluation import read_outputs, save_outputs
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
@@ -30,13 +29,11 @@ from attncli.scoring.translations import (
     has_short_references,
     metrics,
 )
-from attncli.tasks.translate.line_plans import ROWS
-from attncli.tasks.translate.lines import DEFAULT_OPTIONS, translate_lines
+from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import OutputReport
 from attncli.terminal.messages import Messages, ShowProgress, counted
 from attncli.terminal.text import one_line
-from models.config import MAX_BATCH_TOKENS
-from models.inference.text_translator import TextTranslator
 from models.text.normalise import nfc
 
 
@@ -49,8 +46,7 @@ def evaluate_texts(
     scoring: Scoring | None = None,
     step: int = 0,
     save: Path | None = None,
-    options: OpenOptions | None = None,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
+    options: TranslateOptions | None = None,
     target: str = "target",
 ) -> tuple[list[Evaluation], EvaluationSet]:
     """Score the translations of models, and of other programs; return the test set, too.
@@ -62,7 +58,7 @@ def evaluate_texts(
     references, if models read rows of several inputs. Raises ModelError for files that do not fit
     together.
     """
-    scoring, options = scoring or Scoring(), options or OpenOptions()
+    scoring, options = scoring or Scoring(), options or TranslateOptions()
     metrics(scoring)  # report a missing tokenizer before any work
     if not models and not source and len(files) > 1:
         remark = f"all {len(files)} files are references, because no model translates a source"
@@ -80,7 +76,7 @@ def evaluate_texts(
             "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
             "means little; compare exact match and error rate"
         )
-    systems = [*_translated(models, test_set, options, max_batch_tokens, save), *others]
+    systems = [*_translated(models, test_set, options, save), *others]
     _warn_of_tokens(systems, scoring, options.messages)
     return evaluate_systems(systems, test_set, scoring, step), test_set
 
@@ -128,13 +124,12 @@ def read_references(files: Sequence[Path], source: Path | None = None) -> Evalua
 def translate_test_set(
     name: str,
     sources: Sequence[str],
-    translator: TextTranslator,
+    runner: TranslateRunner,
     *,
     references: Sequence[Sequence[str]] = (),
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
     advance: ShowProgress = lambda done, note="": None,
 ) -> System:
-    """Translate a test set; by default without normalisation, and only too long lines are split.
+    """Translate a test set.
 
     references: a list for each source; a loop that they repeat, too, is not reported.
     advance: receives the number of sentences translated so far.
@@ -144,16 +139,9 @@ def translate_test_set(
     def show(done: int, total: int) -> None:
         advance(done, f"{counted(done, 'sentence')}, {done / (time.perf_counter() - start):,.1f}/s")
 
-    [outcomes] = translate_lines(
-        [[Line(number, source) for number, source in enumerate(sources, 1)]],
-        translator,
-        options=ROWS if translator.inputs else DEFAULT_OPTIONS,
-        max_batch_tokens=max_batch_tokens,
-        on_batch=show,
-    )
+    outcomes = runner.results(sources, on_batch=show)
     seconds = time.perf_counter() - start
-    outputs = (each.translation.text if each.translation else "" for each in outcomes)
-    hypotheses = [nfc(one_line(text)) for text in outputs]  # as references are read
+    hypotheses = [nfc(one_line(each.text)) for each in outcomes]  # as references are read
     report = OutputReport(references)
     list(report.messages(outcomes))
     notes = (*(each.note for each in outcomes if each.note), *report.totals())
@@ -163,24 +151,22 @@ def translate_test_set(
 def _translated(
     folders: Sequence[Path],
     test_set: EvaluationSet,
-    options: OpenOptions,
-    max_batch_tokens: int,
+    options: TranslateOptions,
     save: Path | None,
 ) -> Iterator[System]:
     """Translate with each model; save its outputs before the next model is opened."""
     sources, references = test_set.sources, references_by_output(test_set.references)
     for name, folder in zip(model_names(folders), folders, strict=True):
-        translator = loading.open_translator(folder, options)
+        runner = TranslateRunner.open([folder], options)
         with options.messages.progress(f"translating, {name}", total=len(sources)) as advance:
             system = translate_test_set(
                 name,
                 sources,
-                translator,
+                runner,
                 references=references,
-                max_batch_tokens=max_batch_tokens,
                 advance=advance,
             )
         for note in system.notes:
             options.messages.warn(f"{name}: {note}")
         save_outputs(save, name, system.hypotheses)
-        yield system._replace(read=translator.read_mode)
+        yield system._replace(read=runner.translator.read_mode)

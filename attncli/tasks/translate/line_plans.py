@@ -13,16 +13,17 @@ from attncli.data.lines import Line
 from attncli.data.split import sentences, split
 from models.base.limits import LINE_TAGS
 from models.base.settings import option
+from models.config import VERBATIM, PrepareConfig
 from models.text.normalise import (
     composed,
     is_all_capitals,
+    is_outer,
     is_spaced_word,
     is_untranslatable,
-    normalise,
-    normalise_characters,
     outer_symbols,
     sentence_case,
 )
+from models.text.prepare import prepared, prepared_in_place
 
 if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine
@@ -95,7 +96,8 @@ def plan_line(
         return LinePlan(line, [], note, refused=True)
     if not line.text.strip():
         return LinePlan(line, [])
-    if options.everyday and is_untranslatable(line.text):
+    form = _form(model, options)
+    if form.copies and is_untranslatable(line.text):
         return LinePlan(line, [], copied=True)
     if options.everyday and _is_foreign(line.text, model):
         return LinePlan(line, [], copied=True, foreign=True)
@@ -104,16 +106,30 @@ def plan_line(
     return _plan_text(line, line.text, model, options)
 
 
+def _form(model: TextTranslator, options: LineOptions) -> PrepareConfig:
+    return model.prepare if options.everyday else VERBATIM
+
+
 def _plan_text(line: Line, text: str, model: TextTranslator, options: LineOptions) -> LinePlan:
-    if not options.everyday:
-        return _shortened(LinePlan(line, [text]), model, options)
-    before, after = outer_symbols(text)
-    inner = text[len(before) : len(text) - len(after)]
-    text = composed(normalise(inner), model.source_length)
-    capitals = _has_unknown_capitals(text, model)
+    form = _form(model, options)
+    before, after = _outer(text, form)
+    text = prepared(text[len(before) : len(text) - len(after)], form)
+    text = composed(text, model.source_length) if options.everyday else text
+    capitals = form.capitals and _has_unknown_capitals(text, model)
     texts = [sentence_case(text) if capitals else text]
     plan = LinePlan(line, texts, capitals=capitals, before=before, after=after)
     return _shortened(plan, model, options)
+
+
+def _outer(text: str, form: PrepareConfig) -> tuple[str, str]:
+    """Return what is before and after the part of a text that the model reads."""
+    if form.symbols and not all(map(is_outer, text)):
+        return outer_symbols(text)
+    if not form.spaces:
+        return "", ""
+    inner = text.strip()
+    before, _, after = text.partition(inner)
+    return before, after
 
 
 def _plan_tagged(line: Line, model: TextTranslator, options: LineOptions) -> LinePlan:
@@ -129,11 +145,12 @@ def _plan_tagged(line: Line, model: TextTranslator, options: LineOptions) -> Lin
         return _plan_text(line, tagged.text, model, options)._replace(tagged=tagged)
     if not has_word(tagged.text):
         return LinePlan(line, [], tagged=tagged)
-    if options.everyday and is_untranslatable(tagged.text):
+    form = _form(model, options)
+    if form.copies and is_untranslatable(tagged.text):
         return LinePlan(line, [], copied=True)
     if options.everyday:
         tagged = tagged.changed(lambda text: composed(text, model.source_length))
-        tagged = tagged._replace(text=normalise_characters(tagged.text))
+        tagged = tagged._replace(text=prepared_in_place(tagged.text, form))
     return _shortened(LinePlan(line, tagged.blocks, tagged=tagged), model, options)
 
 

@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from attncli.tasks.translate.tags import AlignTranslations
     from models.inference.text_translator import TextTranslator
 
-DEFAULT_OPTIONS = LineOptions()
-
 
 def translate_lines(
     chunks: Iterable[list[Line]],
     translator: TextTranslator,
     *,
-    options: LineOptions = DEFAULT_OPTIONS,
+    options: LineOptions,
     max_batch_tokens: int = MAX_BATCH_TOKENS,
     aligner: AlignTranslations | None = None,
     languages: Callable[[list[Line]], list[str]] | None = None,

@@ -28,7 +28,6 @@ from attncli.render.rows import (
     hypothesis_record,
 )
 from attncli.terminal.messages import counted
-from models.base.types import Hypothesis
 from models.inference.search.repetition import repetition
 
 
@@ -39,7 +38,7 @@ def rendered(outcomes: list[TranslatedLine], layout: RowLayout) -> bytes:
 
 def _cells(outcome: TranslatedLine, layout: RowLayout) -> InputCells:
     outputs = []
-    for rank, hypothesis in enumerate(_hypotheses(outcome)):
+    for rank, hypothesis in enumerate(outcome.hypotheses):
         links = _links(outcome, rank, layout)
         columns = (links or "",) if layout.align else ()
         suffix = "" if links is None else f" ||| {links}"
@@ -49,7 +48,7 @@ def _cells(outcome: TranslatedLine, layout: RowLayout) -> InputCells:
 
 
 def _record(outcome: TranslatedLine, layout: RowLayout) -> dict[str, object]:
-    ranks = range(len(_hypotheses(outcome)))
+    ranks = range(len(outcome.hypotheses))
     record: dict[str, object] = {
         "source": outcome.line.text,
         "hypotheses": [_hypothesis_record(outcome, rank) for rank in ranks],
@@ -62,7 +61,7 @@ def _record(outcome: TranslatedLine, layout: RowLayout) -> dict[str, object]:
 
 
 def _hypothesis_record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
-    hypothesis = _hypotheses(outcome)[rank]
+    hypothesis = outcome.hypotheses[rank]
     record = hypothesis_record(hypothesis)
     if found := repetition(hypothesis.text, outcome.line.text):
         record["repetition"] = {"phrase": found.phrase, "count": found.times}
@@ -71,10 +70,6 @@ def _hypothesis_record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
         units = {"source": pair.source, "target": pair.target}
         record["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
     return record
-
-
-def _hypotheses(outcome: TranslatedLine) -> tuple[Hypothesis, ...]:
-    return outcome.translation.hypotheses if outcome.translation else ()
 
 
 def _links(outcome: TranslatedLine, rank: int, layout: RowLayout) -> str | None:

@@ -57,8 +57,9 @@ class Run(NamedTuple):
 
     def bundle(self, model: EncoderDecoder) -> Bundle:
         """Return a model with the tokenizer, the settings and the word aligner of the run."""
-        config, tokenizer = self.config, self.data.prepared.tokenizer
-        return Bundle(model, tokenizer, config.tokenizer, config.search, *self.aligner)
+        config, prepared = self.config, self.data.prepared
+        tables = (config.tokenizer, config.search, *self.aligner, prepared.prepare)
+        return Bundle(model, prepared.tokenizer, *tables)
 
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
@@ -141,7 +142,7 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
 
 def started(run: Run, processes: int = 1) -> Started:
     """Return the first event of the run, and write it to a new log."""
-    tokenizer, examples, dropped, notes, _, remarks = run.data.prepared
+    tokenizer, examples, dropped, notes, _, remarks, _ = run.data.prepared
     dev, family = run.data.dev, run.config.model.family
     source = training_source(family)
     found = Started(

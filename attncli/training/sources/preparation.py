@@ -5,8 +5,9 @@ The folder of the prepared data is complete or absent, with digests of its files
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,17 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.training.settings.config import DataConfig, RunConfig
 from models.base.errors import ModelError
-from models.base.files import write_bytes, write_folder
+from models.base.files import write_bytes, write_folder, write_text
 from models.base.parsing import parse_json
 from models.base.process import interruptible
-from models.config import TokenizerConfig
+from models.base.settings import from_dict, to_dict
+from models.config import PrepareConfig, TokenizerConfig
 from models.storage.digests import check_digests, read_digests, write_digests
+from models.storage.settings import read_settings
 from models.text.labels import read_tokenizer
+from models.text.prepare import check_untokenised, preparation_for
 from models.text.tokenizer import Tokenizer, train
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Progress
 
+FORMS = "prepare.json"
 LARGEST, SMALLEST = 32_000, 400  # tokens
 MOST_LINES = 300_000  # pairs or texts that a vocabulary is learned from; more are sampled
 
@@ -123,3 +128,26 @@ def reading(subject: str) -> Iterator[None]:
 def read_made(folder: Path) -> Any:
     """Return the content of `made.json`: what was left out of the prepared data."""
     return parse_json((folder / "made.json").read_text("utf-8"))
+
+
+def write_forms(
+    folder: Path, start_from: str, sources: Sequence[str], targets: Sequence[str]
+) -> None:
+    """Store how a model of these texts prepares its sources: as the initial model, if there is one.
+
+    Raises InputError for texts that are tokens of SentencePiece.
+    """
+    for texts, side in ((sources, "source"), (targets, "target")):
+        check_untokenised(texts, f"the {side} text")
+    if start_from:
+        stored = read_settings(Path(start_from)).get("prepare", {})
+    else:
+        stored = to_dict(preparation_for(sources, targets))
+    write_text(folder / FORMS, json.dumps(stored))
+
+
+def read_forms(folder: Path) -> PrepareConfig:
+    """Return the preparation that `write_forms` stored; the defaults for data made before it."""
+    path = folder / FORMS
+    stored = parse_json(path.read_text("utf-8")) if path.exists() else {}
+    return from_dict(PrepareConfig, stored, where="prepare")

@@ -21,12 +21,19 @@ from models.base.errors import DamagedError
 from models.base.process import interruptible, processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
-from models.config import AlignConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import (
+    AlignConfig,
+    ModelConfig,
+    PrepareConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
 from models.inference.ctranslate2.cache import cached, checked_digest
 from models.inference.search.hypotheses import (
     Finished,
     beam_width,
     check_search,
+    led_by,
     length_limit,
     length_penalty,
 )
@@ -73,6 +80,8 @@ class CTranslate2Translator(TextTranslator):
             from_dict(SearchConfig, settings["search"], where="search"),
             from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
         )
+        stored = settings.get("prepare", {})
+        translator.prepare = from_dict(PrepareConfig, stored, where="prepare")
         for language in translator.languages:
             translator.tokenizer.language_id(language)  # raises if the token is missing
         if settings["vocabulary"] != translator._sizes._asdict():
@@ -84,6 +93,11 @@ class CTranslate2Translator(TextTranslator):
         translator.positions = table_size(translator.config, translator.search)
         translator.engine = translator._opened(folder, precision)
         return translator
+
+    def in_torch(self) -> tuple[Translator, ...]:
+        """Return the model in torch, in this direction; it is read at the first call."""
+        model = self.torch().with_search(self.search)
+        return (model.for_direction(self.to, self.source_language) if self.languages else model,)
 
     @property
     def _sizes(self) -> VocabularySizes:
@@ -127,6 +141,19 @@ class CTranslate2Translator(TextTranslator):
         return frozenset([*NEVER_OUTPUT, *filter(target.is_control, ids)]) - {END}
 
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        found = self._unconstrained(sources, config)
+        phrases = self._phrases(sources, config)
+        if not any(phrases):
+            return found
+        from models.inference.search.constrained import with_phrases
+
+        [model] = self.in_torch()
+        model = model.with_glossary(self.glossary) if self.glossary else model
+        return with_phrases(found, phrases, lambda n: model._search([sources[n]], config)[0])
+
+    def _unconstrained(
+        self, sources: Sequence[EncodedText], config: SearchConfig
+    ) -> list[list[Finished]]:
         check_search(config)
         width = beam_width(config)
         if config.method == "sample" or 2 * width > len(self.tokenizer.target):
@@ -149,7 +176,7 @@ class CTranslate2Translator(TextTranslator):
         if again:
             found = self.torch()._search([sources[index] for index in again], config)
             for index, of_torch in zip(again, found, strict=True):
-                outputs[index] = of_torch
+                outputs[index] = led_by(outputs[index][:1], of_torch)[: config.nbest]
         return outputs
 
     def _batch_tokens(self, sources: Sequence[EncodedText]) -> int:

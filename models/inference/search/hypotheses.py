@@ -52,3 +52,9 @@ def check_search(config: SearchConfig) -> None:
 def beam_width(config: SearchConfig) -> int:
     """Return the number of hypotheses that beam or greedy search keeps at each step."""
     return 1 if config.method == "greedy" else max(config.beam, config.nbest)
+
+
+def led_by(first: list[Finished], others: list[Finished]) -> list[Finished]:
+    """Return outputs with those of another search behind them, each once."""
+    known = {one.ids for one in first}
+    return [*first, *(one for one in others if one.ids not in known)]

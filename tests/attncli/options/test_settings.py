@@ -8,7 +8,7 @@ import pytest
 
 from attncli.options.settings import listed, names_of, read_settings, tables_of
 from attncli.shell import app
-from attncli.tasks.translate.run import TranslateTables
+from attncli.tasks.translate.command import TranslateTables
 from models.base.parsing import parse_toml
 from models.base.settings import flat
 from tests.attncli.command_line import Attn

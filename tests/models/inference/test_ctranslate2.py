@@ -284,22 +284,17 @@ def test_translate_imports_nothing_large() -> None:
 
 
 def test_engine_options_that_cannot_be_combined_are_refused() -> None:
-    from attncli.jobs.loading import OpenOptions
-    from attncli.tasks.translate.engine import EngineOptions, open_text_model
+    from attncli.tasks.translate.engine import TranslateOptions, open_text_model
 
-    options = OpenOptions()
-    with pytest.raises(ConfigurationError, match="an alignment"):
-        open_text_model(GRAMMAR, options, EngineOptions("ctranslate2", attention="an alignment"))
+    with pytest.raises(ConfigurationError, match="method=sample"):
+        sampled = TranslateOptions(backend="ctranslate2", search={"method": "sample"})
+        open_text_model(GRAMMAR, sampled)
     with pytest.raises(ConfigurationError, match="int8"):
-        open_text_model(GRAMMAR, options, EngineOptions("torch", "int8"))
-    with pytest.raises(ConfigurationError, match="int8"):
-        open_text_model(GRAMMAR, options, EngineOptions("auto", "int8", "an alignment"))
+        open_text_model(GRAMMAR, TranslateOptions(backend="torch", precision="int8"))
     kinds: dict[Engine, type] = {"auto": CTranslate2Translator, "torch": Translator}
     for engine, kind in kinds.items():
-        opened = open_text_model(GRAMMAR, OpenOptions(device="cpu"), EngineOptions(engine))
-        assert type(opened) is kind
-    aligned = open_text_model(GRAMMAR, options, EngineOptions(attention="an alignment"))
-    assert type(aligned) is Translator
+        opened = open_text_model(GRAMMAR, TranslateOptions(device="cpu", backend=engine))
+        assert type(opened) is kind and type(opened.in_torch()[0]) is Translator
 
 
 AXES: list[dict[str, Any]] = [

@@ -21,8 +21,10 @@ from attncli.training.sources.preparation import (
     MOST_LINES,
     Preparation,
     prepare_folder,
+    read_forms,
     read_made,
     reading,
+    write_forms,
 )
 from models.base.files import write_text
 from models.text.languages import BACK_TRANSLATED
@@ -39,6 +41,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
     with reading(f"the tokenised corpora in {place} are"):
         dropped = [tokens.Dropped(**record) for record in read_made(place)]
         stored = [tokens.read_pairs(place / str(n)) for n in range(len(dropped))]
+        forms = read_forms(place)
     tokenizer = Tokenizer.read(place)
     directions = directions_in(settings.data.corpora, stored, tokenizer)
     prepared = Prepared(
@@ -46,6 +49,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         Mixture.of(directions, tokenizer, variation),
         tokens.Dropped(*(sum(column) for column in zip(*dropped, strict=True))),
         remarks=(described(directions, variation.temperature),),
+        prepare=forms,
     )
     return Data(prepared, dev)
 
@@ -117,6 +121,7 @@ def _make(settings: Preparation, folder: Path, progress: Progress) -> None:
         source, target, total = sampled_lines(pairs_of(one.files), most, settings.seed)
         first, second = first + source, second + target
         totals.append(total)
+    write_forms(folder, settings.start_from, first, second)
     tokenizer = write_tokenizer(settings, first, second, folder, progress)
     made = [
         _tokenise(one, tokenizer, folder / str(n), settings.longest, total, progress)

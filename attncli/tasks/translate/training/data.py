@@ -21,9 +21,11 @@ from attncli.training.sources.preparation import (
     Preparation,
     count_words,
     prepare_folder,
+    read_forms,
     read_made,
     reading,
     size_for,
+    write_forms,
     write_vocabulary,
 )
 from models.base.files import write_text
@@ -121,12 +123,13 @@ def prepare(
     prepare_folder(folder, lambda part: _make(settings, part, progress, held))
     with reading(f"the tokenised corpus in {folder} is"):
         dropped, pairs = tokens.Dropped(**read_made(folder)), tokens.read_pairs(folder)
+        forms = read_forms(folder)
     tokenizer = Tokenizer.read(folder)
     examples: Examples = pairs
     if variation.noise or variation.concatenate or variation.sampling:
         direction = Direction("", pairs.source, pairs.target)
         examples = Mixture.of([direction], tokenizer, variation)
-    return Prepared(tokenizer, examples, dropped)
+    return Prepared(tokenizer, examples, dropped, prepare=forms)
 
 
 def read_dev(data: DataConfig) -> DevTexts | None:
@@ -141,6 +144,7 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
     progress("reading", 0, 0)
     files = settings.data.train
     source, target, total = sampled_lines(pairs_of(files, held), MOST_LINES, settings.seed)
+    write_forms(folder, settings.start_from, source, target)
     tokenizer = write_tokenizer(settings, source, target, folder, progress)
     dropped = tokens.write_pairs(
         pairs_of(files, held),

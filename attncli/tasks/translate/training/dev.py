@@ -10,6 +10,7 @@ from pathlib import Path
 from attncli.data.panels import ShownExample, spread
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import exact_match, references_by_output
+from attncli.tasks.translate.runner import TranslateRunner
 from attncli.training.events import Scores
 from attncli.training.interfaces import DevSet, Report
 from attncli.training.settings.config import TrainConfig
@@ -84,19 +85,16 @@ class DevTexts(DevSet):
     def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
         """Return evenly spaced sentence pairs with their translations; see `DevSet`."""
         translator = self.translator(bundle, device)
-        numbers = [
-            number
-            for number in spread(len(self), count)
-            if (source := self.sources[number]).strip()
-            and fits(source, translator.tokenizer, translator.config, self.to)
-        ]
-        results = translator.translate([self.sources[n] for n in numbers], to=self.to)
+        runner = TranslateRunner(translator.for_direction(self.to) if self.to else translator)
+        numbers = [n for n in spread(len(self), count) if self.sources[n].strip()]
+        results = runner.results([self.sources[n] for n in numbers])
+        shown = [(n, one) for n, one in zip(numbers, results, strict=True) if one.translation]
         samples = [
-            ShownExample(self.sources[n], self.references[0][n], result.text)
-            for n, result in zip(numbers, results, strict=True)
+            ShownExample(self.sources[n], self.references[0][n], one.text) for n, one in shown
         ]
-        if translator.model.decoder.attends and samples:
-            samples[0] = samples[0]._replace(attention=alignment_map(translator, results[0]))
+        if translator.model.decoder.attends and samples and shown[0][1].parts:
+            attention = alignment_map(translator, shown[0][1].parts[0])
+            samples[0] = samples[0]._replace(attention=attention)
         return samples
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
@@ -142,19 +140,10 @@ def fits(text: str, tokenizer: Tokenizer, config: ModelConfig, to: str = "") -> 
 def translated(
     translator: Translator, sources: list[str], report: Report, to: str = ""
 ) -> list[str]:
-    """Return the translations in order; "" for a source that is too long for the model."""
-    outputs = [""] * len(sources)
-    tokenizer, config = translator.tokenizer, translator.config
-    fitting = [i for i, text in enumerate(sources) if fits(text, tokenizer, config, to)]
-    results = translator.stream(
-        [sources[i] for i in fitting],
-        to=to,
-        window=max(1, len(fitting)),
-        on_batch=lambda done: report(done / len(fitting)),
-    )
-    for index, result in zip(fitting, results, strict=True):
-        outputs[index] = result.text
-    return outputs
+    """Return the translations in order, as every command makes them; "" for a refused row."""
+    runner = TranslateRunner(translator.for_direction(to) if to else translator)
+    found = runner.results(sources, on_batch=lambda done, total: report(done / total))
+    return [each.text for each in found]
 
 
 def bleu(outputs: list[str], references: list[list[str]], tokenizer: str) -> float:

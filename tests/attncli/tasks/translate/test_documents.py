@@ -9,14 +9,14 @@ import pytest
 
 from attncli.shell.app import run
 from attncli.tasks.translate import engine as engines
-from tests.upper_model import opened_text_model
+from tests.upper_model import opened
 
 SRT = b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>a dog</i>\r\n"
 
 
 @pytest.fixture(autouse=True)
 def upper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "open_text_model", opened_text_model)
+    monkeypatch.setattr(engines, "open_text_model", opened)
 
 
 def translate(path: Path, *options: str) -> int:

@@ -10,14 +10,16 @@ import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
 from attncli.data.text.corpus import read_pairs
-from attncli.jobs import loading
 from attncli.scoring import translations as scoring
 from attncli.scoring.translations import EvaluationSet, Scoring, System
+from attncli.tasks.translate import engine as engines
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.evaluation import (
     evaluate_texts,
     evaluation_set,
     translate_test_set,
 )
+from attncli.tasks.translate.runner import TranslateRunner
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.config import SearchConfig
@@ -36,7 +38,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def upper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "open_translator", opened)
+    monkeypatch.setattr(engines, "open_text_model", opened)
     monkeypatch.delenv("ATTN_MODEL", raising=False)
 
 
@@ -63,7 +65,7 @@ class Repeating(Upper):
 def test_a_loop_is_reported_unless_a_reference_of_its_line_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attn: Attn
 ) -> None:
-    monkeypatch.setattr(loading, "open_translator", lambda path, options: Repeating())
+    monkeypatch.setattr(engines, "open_text_model", lambda path, options: Repeating())
     table = tmp_path / "commands.tsv"
     table.write_text(f"go\ton\t{'walk ' * 8}\ngo far\twalk\twalk on\nwait\twalk walk\n")
     assert "outputs with a repetition loop: 2" in attn("evaluate", "-m", "x", table).err
@@ -93,7 +95,7 @@ def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path) -> 
     hypotheses = [tmp_path / "nfc", tmp_path / "nfd"]
     found = evaluate_texts([tmp_path / "nfd"], hypotheses=hypotheses)[0]
     assert [row.scores[0].value for row in found] == pytest.approx([100, 100])
-    output = translate_test_set("x", ["e\u0301"], Upper())
+    output = translate_test_set("x", ["e\u0301"], TranslateRunner(Upper()))
     assert output.hypotheses == ["\u00c9"]
 
 
@@ -158,8 +160,7 @@ def test_outputs_are_in_the_order_of_the_sources(max_batch_tokens: int) -> None:
     system = translate_test_set(
         "upper",
         [*SOURCES, "word " * 30],
-        Upper(),
-        max_batch_tokens=max_batch_tokens,
+        TranslateRunner(Upper(), TranslateOptions(max_batch_tokens=max_batch_tokens)),
         advance=lambda done, note="": shown.append(done),
     )
     assert system.hypotheses[:-1] == [text.upper() for text in SOURCES]
@@ -219,7 +220,6 @@ def test_folders_of_one_name_are_named_by_what_differs(
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
-        ([], 2, "no model given"),
         (["-m", "a", "--nbest", "2"], 2, "--nbest"),
         (["-m", "a", "-m", "b", "--save", "x"], 2, "{model}"),
         (["--hypotheses", "x", "--save", "y"], 2, "--save"),

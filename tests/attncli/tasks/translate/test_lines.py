@@ -9,6 +9,7 @@ import pytest
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import split
 from attncli.tasks.classify.languages import LineLanguages
+from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models import load_classifier
 from models.base.errors import ModelError
@@ -20,7 +21,8 @@ from tests.upper_model import Upper
 
 def outcomes(*texts: str, model: Upper | None = None, nbest: int = 1) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
-    [found] = translate_lines([chunk], (model or Upper()).with_search(SearchConfig(nbest=nbest)))
+    model = (model or Upper()).with_search(SearchConfig(nbest=nbest))
+    [found] = translate_lines([chunk], model, options=LineOptions())
     return found
 
 

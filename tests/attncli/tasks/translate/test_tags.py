@@ -8,6 +8,7 @@ from random import Random
 from attncli.data.lines import Line, TranslatedLine
 from attncli.tags.scan import count
 from attncli.tags.spans import TokenWeights
+from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.tags import AlignTranslations, token_weights
 from models.base.types import Translation
@@ -27,7 +28,7 @@ def outcomes(
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest, max_ratio=1, max_extra=5)
     translator = (model or Upper()).with_search(search)
-    [found] = translate_lines([chunk], translator, aligner=align)
+    [found] = translate_lines([chunk], translator, options=LineOptions(), aligner=align)
     return found
 
 

@@ -1,0 +1,165 @@
+"""The one way from lines to translations, behind every door: commands, Python, service, training.
+
+    runner = TranslateRunner.open(models, TranslateOptions(to="de"))
+    for results in runner.run(chunks): ...
+
+One engine searches for every door. Attention is computed afterwards, by torch, from the outputs, so
+that asking for more never changes an output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.data.lines import Line, TranslatedLine
+from attncli.data.text.rows import as_rows
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions, model_names
+from attncli.tasks.classify.languages import LineLanguages
+from attncli.tasks.translate import engine as engines
+from attncli.tasks.translate.engine import AUTO, TranslateOptions
+from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS, LineOptions
+from attncli.tasks.translate.lines import translate_lines
+from models.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from attncli.tags.spans import TokenWeights
+    from attncli.tasks.align.pairs import Aligner
+    from models.base.types import Translation
+    from models.inference.text_translator import TextTranslator
+    from models.inference.translator import Translator
+
+Languages = Callable[[list[Line]], list[str]]  # the language of each line of a chunk
+
+
+class TranslateRunner:
+    """Models that translate lines. `run` is the only way to a translation."""
+
+    def __init__(
+        self,
+        translator: TextTranslator,
+        options: TranslateOptions | None = None,
+        *,
+        languages: Languages | None = None,
+        names: Sequence[str] = ("",),
+    ) -> None:
+        """Raise ConfigurationError for tags and documents with a model of several inputs.
+
+        languages: see `translate_lines`. names: of the models of an ensemble.
+        """
+        self.translator, self.options = translator, options or TranslateOptions()
+        self.languages, self.names = languages, names
+        if translator.inputs and (self.options.document or self.options.keep_tags):
+            raise ConfigurationError(
+                f"{'a document' if self.options.document else '--keep-tags'} for a model of "
+                "several inputs",
+                f"rows of {', '.join(translator.inputs)}, separated by tabs, or JSON objects with "
+                "these names",
+                "leave it out",
+            )
+
+    @classmethod
+    def open(cls, models: Sequence[Path] | None, options: TranslateOptions) -> TranslateRunner:
+        """Open a model, the ensemble of several, or the model in the box without any."""
+        recognises = options.source == AUTO
+        opening = replace(options, source="") if recognises else options
+        translator = engines.open_text_models(models, opening)
+        if options.glossary:
+            translator = translator.with_glossary(options.glossary)
+        languages = line_languages(translator, opening) if recognises else None
+        names = model_names(models) if models and len(models) > 1 else [""]
+        return cls(translator, options, languages=languages, names=names)
+
+    def run(
+        self,
+        chunks: Iterable[list[Line]],
+        *,
+        weights: bool = False,
+        on_batch: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Iterator[list[TranslatedLine]]:
+        """Translate chunks of lines, or of rows; yield the results of each chunk when it is done.
+
+        weights: True adds the alignment by each model to each output. on_batch: called after each
+        batch with the number of texts of the chunk that are done, and of all its texts.
+        """
+        if self.translator.inputs:
+            chunks = as_rows(chunks, self.translator.inputs, self.translator.fault)
+        return self._translated(chunks, weights, on_batch)
+
+    def results(
+        self,
+        texts: Iterable[str],
+        *,
+        on_batch: Callable[[int, int], None] = lambda done, total: None,
+    ) -> list[TranslatedLine]:
+        """Translate texts, or rows in the order of the model's inputs, as one chunk."""
+        lines = [Line(number, text) for number, text in enumerate(texts, 1)]
+        [found] = self._translated([lines], False, on_batch)
+        return found
+
+    def _translated(
+        self,
+        chunks: Iterable[list[Line]],
+        weights: bool,
+        on_batch: Callable[[int, int], None],
+    ) -> Iterator[list[TranslatedLine]]:
+        options = self.options
+        found = translate_lines(
+            chunks,
+            self.translator,
+            options=self._line_options,
+            max_batch_tokens=options.max_batch_tokens,
+            aligner=self._token_weights if options.keep_tags or options.document else None,
+            languages=self.languages,
+            on_batch=on_batch,
+        )
+        if not weights:
+            return found
+        from attncli.tasks.translate.alignment import with_alignments
+
+        return with_alignments(found, self._aligners)
+
+    @property
+    def summary(self) -> str:
+        """Return how many lines were copied because of their language; "" if there were none."""
+        return getattr(self.languages, "summary", "")
+
+    @property
+    def _line_options(self) -> LineOptions:
+        options = self.options
+        if self.translator.inputs:
+            return ROWS
+        usual = DOCUMENT if options.document else EVERYDAY
+        if "split_above" in options.search:
+            usual = replace(usual, split_above=None)
+        return replace(usual, everyday=not options.verbatim, long_lines=options.long_lines)
+
+    @cached_property
+    def in_torch(self) -> tuple[Translator, ...]:
+        """The models in torch, which computes attention weights; opened when they are needed."""
+        return self.translator.in_torch()
+
+    @cached_property
+    def _aligners(self) -> list[Aligner]:
+        from attncli.tasks.align.pairs import aligner_of
+
+        options = {"heads": self.options.heads, "max_batch_tokens": self.options.max_batch_tokens}
+        return [
+            aligner_of(model, self.options.align, name=name, **options)
+            for name, model in zip(self.names, self.in_torch, strict=True)
+        ]
+
+    def _token_weights(self, translations: list[Translation]) -> list[TokenWeights]:
+        from attncli.tasks.translate.tags import token_weights
+
+        return token_weights(self.in_torch[0], translations)
+
+
+def line_languages(translator: TextTranslator, options: OpenOptions) -> LineLanguages:
+    """Return the recogniser of the language of lines: the shipped language identifier."""
+    classifier = loading.open_classifier(None, replace(options, read_mode=""))
+    return LineLanguages(classifier, translator.to)
