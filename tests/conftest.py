@@ -18,7 +18,7 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.bulk import local
+from attncli.bulk import work
 from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
@@ -100,7 +100,7 @@ def no_gradients() -> Iterator[None]:
 @pytest.fixture
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `attn bulk` process its shards itself; tests/attncli/bulk starts worker processes."""
-    monkeypatch.setattr(local, "process", in_process.process)
+    monkeypatch.setitem(work.ENGINES, "local", in_process.process)
 
 
 @pytest.fixture

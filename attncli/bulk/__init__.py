@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attncli.bulk.task_words import read_job
+from attncli.bulk.job import read_job
 from attncli.bulk.tasks import BulkTask, open_task
-from attncli.bulk.work import all_results
 from attncli.terminal.text import one_cell
 
 
@@ -42,7 +41,7 @@ class BatchMapper:
 
     def __call__(self, batch: Any) -> Any:
         """Return the batch with the results of its records and their errors."""
-        results = list(all_results(self.task, self._records(batch)))
+        results = list(self.task.results(self._records(batch)))
         kind = type(batch[self.column])
         added = batch.copy()
         added[self.into] = _column([result.value or "" for result in results], kind)

@@ -1,4 +1,4 @@
-"""Kinds of input of `attn bulk`: how an input is cut into shards, and how a shard is read.
+"""Inputs of `attn bulk`: files and their outputs, cut into shards of records.
 
 - lines: text files, plain or compressed (gz, xz, zst).
 - rows: tables. Each shard starts with the first line, which can be a header.
@@ -12,130 +12,170 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.bulk.job import BulkJob, RecordNote, Shard
-from attncli.bulk.tasks import BulkTask, RecordResult
+from attncli.bulk.job import BulkJob
+from attncli.bulk.tasks import BulkTask, bulk_task
 from attncli.data.compression import decompressed
 from attncli.data.images.index import FileRange
 from attncli.data.images.named import ImageFile, named_images
-from attncli.data.json import as_json_line
 from attncli.data.lines import Line, decode
 from attncli.data.streams import open_input
 from attncli.data.text.rows import as_rows
 from attncli.data.text.text_files import byte_lines
+from attncli.documents.registry import is_document, uncompressed
 from attncli.terminal.text import one_cell
+from models.base.errors import InputError, NotFoundError
 
 
-def rows_of(results: Sequence[RecordResult]) -> bytes:
-    """Return the rows of results in the output format of their task."""
-    return b"".join(result.row for result in results)
+class BulkSource(NamedTuple):
+    """An input with its output."""
+
+    paths: tuple[Path, ...]  # one file, or all names of images
+    out: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the input in messages and rows of errors."""
+        return ", ".join(map(str, self.paths))
 
 
-class ShardReading(NamedTuple):
-    """The records of a shard, and how their results are written."""
+class Shard(NamedTuple):
+    """Consecutive records of one input."""
 
-    records: Sequence[Any]  # as the task takes them
-    numbers: Sequence[int]  # of the records in the input, from 1
-    write: Callable[[Sequence[RecordResult]], bytes] = rows_of  # the body of the part
-    faults: tuple[RecordNote, ...] = ()  # records that could not be read
-
-
-class Lines:
-    """Text files: a record is a line."""
-
-    def cut(self, paths: Sequence[Path], size: int) -> Iterator[tuple[int, bytes]]:
-        """Yield number of records (at most `size`) and content of each shard of an input."""
-        [path] = paths
-        with open_input(path) as stream:
-            lines = byte_lines(decompressed(stream, path))
-            while group := list(islice(lines, size)):
-                yield len(group), b"".join(group)
-
-    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
-        """Return the records of a shard, as the task takes them."""
-        lines = lines_of(shard)
-        return ShardReading(lines, [line.number for line in lines])
+    number: int  # over all inputs, from 0
+    source: int  # index of its input
+    first: int  # number of its first record in the input, from 1
+    size: int  # records
+    content: bytes  # of the records, as the input format writes them
 
 
-class TableRows(Lines):
-    """Tables: a record is a row."""
+class Record(NamedTuple):
+    """A record of a shard."""
 
-    def cut(self, paths: Sequence[Path], size: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the first line and further lines of a table, `size` of these at a time."""
-        first = b""
-        for count, content in super().cut(paths, size):
-            first = first or content.partition(b"\n")[0] + b"\n"
-            yield count, first + content
-
-    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
-        """Return the rows of a shard in the order of the model's inputs, which are `job.fields`."""
-        first, *lines = lines_of(shard._replace(first=shard.first - 1))
-        _, *rows = next(as_rows([[first._replace(number=1), *lines]], job.fields))
-        return ShardReading(rows, [row.number for row in rows])
+    number: int  # in the input, from 1
+    value: Any  # as the task takes it; None: nothing to process
+    fault: str = ""  # why it could not be read
+    line: Line | None = None  # of JSON
+    found: dict[str, Any] | None = None  # the object of that line
 
 
-class JsonObjects(Lines):
-    """JSON lines: a record is an object."""
+def sources_of(job: BulkJob, inputs: Sequence[Path], out: Path) -> list[BulkSource]:
+    """Return the inputs with their outputs.
 
-    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
-        """Return the texts of a shard; their results are added to the objects."""
-        lines = lines_of(shard)
-        objects: dict[int, dict[str, Any]] = {}
-        records, faults = [], []
-        for line in lines:
-            try:
-                if line.fault or line.text.strip():
-                    found = _object(line)
-                    texts = [_text(found, field) for field in job.fields]
-                    text = "\t".join(map(one_cell, texts)) if len(texts) > 1 else texts[0]
-                    records.append(task.record(text, line.number))
-                    objects[line.number] = found
-            except ValueError as error:
-                faults.append(RecordNote(line.number, "error", f"line {line.number}: {error}"))
-
-        def write(results: Sequence[RecordResult]) -> bytes:
-            texts = {line.number: line.text for line in lines}
-            for number, result in zip(objects, results, strict=True):
-                error = {"error": result.error} if result.value is None else {}
-                texts[number] = as_json_line({**objects[number], task.into: result.value, **error})
-            rows = (f"{texts[line.number]}{line.ending}" for line in lines)
-            return "".join(rows).encode("utf-8", "replace")
-
-        return ShardReading(records, list(objects), write, tuple(faults))
-
-
-class Images:
-    """Images: a record is an image, and a shard names them."""
-
-    def cut(self, paths: Sequence[Path], size: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the names and places of the images, `size` at a time."""
-        files = chain.from_iterable(named_images(list(map(str, paths)), recursive=True))
-        while group := list(islice(files, size)):
-            yield len(group), "".join(map(_image_line, group)).encode("utf-8", "surrogateescape")
-
-    def read(self, shard: Shard, job: BulkJob, task: BulkTask) -> ShardReading:
-        """Return the images of a shard."""
-        lines = shard.content.decode("utf-8", "surrogateescape").splitlines()
-        numbers = range(shard.first, shard.first + shard.size)
-        return ShardReading(list(map(_image, lines)), numbers)
+    Images are one input. One file of text is written to OUT. Folders and several files are mirrored
+    in the folder OUT: a file keeps its path below the given folder, without the suffix of its
+    compression. Hidden files are left out. Raises ModelError if an input is missing or a document,
+    or two files have the same output.
+    """
+    if job.input == "images":
+        if out.is_dir():
+            raise InputError(f"{out} is a folder", "a file for the captions of all images")
+        return [BulkSource(tuple(inputs), out)]
+    for path in inputs:
+        if not path.exists():
+            raise NotFoundError(f"no file or folder {path}", "texts to process")
+    if len(inputs) == 1 and inputs[0].is_file() and not out.is_dir():
+        sources = [BulkSource((inputs[0],), out)]
+    else:
+        sources = [
+            BulkSource((path,), out / uncompressed(place))
+            for given in inputs
+            for path, place in _files(given, several=len(inputs) > 1)
+            if out.resolve() not in path.resolve().parents
+        ]
+    if not sources:
+        raise NotFoundError(f"no files in {', '.join(map(str, inputs))}", "files to process")
+    _check(sources, bulk_task(job.task).documents if job.input == "lines" else "")
+    return sources
 
 
-INPUTS: dict[str, Lines | Images] = {
-    "lines": Lines(),
-    "rows": TableRows(),
-    "jsonl": JsonObjects(),
-    "images": Images(),
-}
+def _files(given: Path, *, several: bool) -> Iterator[tuple[Path, Path]]:
+    """Yield the files of an input, each with its path below OUT."""
+    if given.is_file():
+        yield given, Path(given.name)
+        return
+    top = Path(given.resolve().name) if several else Path()
+    for folder, folders, names in os.walk(given):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(name for name in names if not name.startswith(".")):
+            path = Path(folder, name)
+            yield path, top / path.relative_to(given)
 
 
-def lines_of(shard: Shard) -> list[Line]:
-    """Return the lines of a shard, with their numbers in the input."""
-    lines = byte_lines(iter([shard.content]))
-    return [decode(line, number) for number, line in enumerate(lines, shard.first)]
+def _check(sources: Sequence[BulkSource], documents: str) -> None:
+    """Refuse two files of one output, and documents if there is a command for these."""
+    seen: dict[Path, BulkSource] = {}
+    for source in sources:
+        other = seen.setdefault(source.out, source)
+        if other is not source:
+            raise InputError(
+                f"{other.name} and {source.name} have the same output {source.out}",
+                "files of different names",
+                "process them with two commands",
+            )
+        if documents and is_document(source.paths[0]):
+            raise InputError(
+                f"{source.name} is a document, and attn bulk reads lines",
+                "text, or JSON lines with --field",
+                f"for documents: {documents} {source.name} -o {source.out}",
+            )
+
+
+def shards_of(job: BulkJob, sources: Sequence[BulkSource], size: int) -> Iterator[Shard]:
+    """Yield the shards of all inputs, of at most `size` records."""
+    number = count()
+    for index, source in enumerate(sources):
+        first, head, groups = 1, b"", _images if job.input == "images" else _lines
+        for group in groups(source.paths, size):
+            if job.input == "rows":
+                head = head or group[0].rstrip(b"\n") + b"\n"
+            yield Shard(next(number), index, first, len(group), head + b"".join(group))
+            first += len(group)
+
+
+def _lines(paths: Sequence[Path], size: int) -> Iterator[list[bytes]]:
+    with open_input(paths[0]) as stream:
+        lines = byte_lines(decompressed(stream, paths[0]))
+        while group := list(islice(lines, size)):
+            yield group
+
+
+def _images(paths: Sequence[Path], size: int) -> Iterator[list[bytes]]:
+    files = chain.from_iterable(named_images(list(map(str, paths)), recursive=True))
+    while group := list(islice(files, size)):
+        yield [_image_line(image).encode("utf-8", "surrogateescape") for image in group]
+
+
+def records_of(shard: Shard, job: BulkJob, task: BulkTask) -> list[Record]:
+    """Return the records of a shard; rows have the order of the model's inputs, `job.fields`."""
+    if job.input == "images":
+        names = shard.content.decode("utf-8", "surrogateescape").splitlines()
+        return [Record(number, _image(name)) for number, name in enumerate(names, shard.first)]
+    start = shard.first - (job.input == "rows")
+    lines = [decode(line, n) for n, line in enumerate(byte_lines(iter([shard.content])), start)]
+    if job.input == "rows":
+        _, *rows = next(as_rows([[lines[0]._replace(number=1), *lines[1:]]], job.fields))
+        return [Record(row.number, row) for row in rows]
+    if job.input == "jsonl":
+        return [_object_record(line, job, task) for line in lines]
+    return [Record(line.number, line) for line in lines]
+
+
+def _object_record(line: Line, job: BulkJob, task: BulkTask) -> Record:
+    """Return the record of a line of JSON; a blank line is none."""
+    if not line.fault and not line.text.strip():
+        return Record(line.number, None, line=line)
+    try:
+        found = _object(line)
+        texts = [_text(found, field) for field in job.fields]
+    except ValueError as error:
+        return Record(line.number, None, f"line {line.number}: {error}", line)
+    text = "\t".join(map(one_cell, texts)) if len(texts) > 1 else texts[0]
+    return Record(line.number, task.record(text, line.number), "", line, found)
 
 
 def _object(line: Line) -> dict[str, Any]:

@@ -1,4 +1,17 @@
-"""A bulk job: cut the inputs, let an engine process the missing shards, join the parts."""
+"""A bulk job: cut the inputs, let an engine process the missing shards, join the parts.
+
+The state is in OUT.bulk/:
+
+    parts/NAME       results of a shard: SHA-256 of the rest (32 bytes), then the part
+    errors.jsonl     records without a result: file, record (from 1), error
+    warnings.jsonl   remarks about records: file, record, warning
+    job.json         the finished job: digest of its parts, digests of its outputs, counts
+    .lock            locked while a job runs
+
+The name of a part is a digest of the content of its shard, of models and settings, and of the
+number of its first record, which some output formats contain. A part is written completely or not
+at all. A damaged part counts as missing.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +19,24 @@ import hashlib
 import json
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import NamedTuple
 
-from attncli.bulk.inputs import INPUTS
-from attncli.bulk.job import BulkJob, Shard
-from attncli.bulk.parts import JoinedCounts, PartFolder, join_parts, part_name, state_folder
-from attncli.bulk.sources import BulkSource
-from attncli.bulk.work import ENGINES, Parts
-from attncli.data.json import as_json
+from attncli.bulk.inputs import BulkSource, Shard, shards_of
+from attncli.bulk.job import BulkJob
+from attncli.bulk.work import ENGINES, Part, RecordNote
+from attncli.data.json import as_json, as_json_line
 from attncli.training.storage.folder import locked
-from models.base.errors import InputError
-from models.base.files import remove_leftovers, write_errors, write_text
+from models.base.errors import DamagedError, InputError
+from models.base.files import remove_leftovers, replacing, write_bytes, write_errors, write_text
 from models.storage.digests import file_digest
 
-PARTS, FINISHED = "parts", "job.json"
+SUFFIX, PARTS, FINISHED = ".bulk", "parts", "job.json"
+NOTES = {"error": "errors.jsonl", "warning": "warnings.jsonl"}  # file of each kind of note
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,11 @@ class BulkPlan:
     shard_size: int  # records
     engine: str = "local"
     processes: int = 0  # 0: the engine decides
+
+    @property
+    def state(self) -> Path:
+        """The folder with the state of the job."""
+        return state_folder(self.out)
 
 
 class BulkProgress(NamedTuple):
@@ -54,8 +70,9 @@ class BulkProgress(NamedTuple):
 class BulkSummary(NamedTuple):
     """The end of a job."""
 
-    counts: JoinedCounts
-    state: Path  # folder with errors.jsonl and warnings.jsonl
+    records: int
+    errors: int
+    warnings: int
     before: bool = False  # True if an earlier run had finished the same job
 
 
@@ -67,50 +84,73 @@ class ListedShard(NamedTuple):
     part: str  # name of its part
 
 
+def state_folder(out: Path) -> Path:
+    """Return the folder with the state of the job that writes an output."""
+    return out.with_name(out.name + SUFFIX)
+
+
+def part_name(job_digest: str, shard: Shard) -> str:
+    """Return the name of the part of a shard."""
+    digest = hashlib.sha256(f"{job_digest} {shard.first} {shard.size}\n".encode())
+    digest.update(shard.content)
+    return digest.hexdigest()[:32]
+
+
+def write_part(path: Path, part: Part) -> None:
+    """Store a part. Raises ResourceError if it cannot be written."""
+    content = json.dumps(part[:3]).encode() + b"\n" + part.body
+    write_bytes(path, hashlib.sha256(content).digest() + content)
+
+
+def read_part(path: Path) -> Part | None:
+    """Return a part; None if it is missing or damaged."""
+    try:
+        stored = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    digest, content = stored[:32], stored[32:]
+    if hashlib.sha256(content).digest() != digest:
+        return None
+    head, _, body = content.partition(b"\n")
+    number, size, notes = json.loads(head)
+    return Part(number, size, tuple(RecordNote(*note) for note in notes), body)
+
+
 def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
     """Process all shards that have no part yet; yield the progress, and a summary at the end.
 
     Raises ModelError if an input cannot be read or changes, or a part or an output cannot be
     written; also if another process works on the same output. Finished parts are kept.
     """
-    state = state_folder(plan.out)
-    with locked(state):
+    with locked(plan.state):
         digest = plan.job.digest()
         listed = [
-            ListedShard(source, shard.size, part_name(digest, shard))
-            for source, shard in cut_inputs(plan)
+            ListedShard(shard.source, shard.size, part_name(digest, shard))
+            for shard in shards_of(plan.job, plan.sources, plan.shard_size)
         ]
-        if found := _finished(state, plan, listed):
-            yield BulkSummary(found, state, before=True)
+        if found := _finished(plan, listed):
+            yield found
             return
-        parts = PartFolder(state / PARTS)
-        with write_errors(parts.folder):
-            parts.folder.mkdir(exist_ok=True)
-        remove_leftovers(parts.folder)
-        yield from _processed(plan, digest, listed, parts)
-        names: list[list[str]] = [[] for _ in plan.sources]
-        for shard in listed:
-            names[shard.source].append(shard.part)
-        counts = join_parts(plan.sources, names, parts, state)
-        _finish(state, plan, listed, counts)
-        yield BulkSummary(counts, state)
+        parts = plan.state / PARTS
+        with write_errors(parts):
+            parts.mkdir(exist_ok=True)
+        remove_leftovers(parts)
+        yield from _processed(plan, digest, listed)
+        summary = join_parts(plan, listed)
+        record = {
+            **{"task": plan.job.task, "models": plan.job.models, "settings": plan.job.settings},
+            **_digests(plan, listed),
+            **summary._asdict(),
+        }
+        write_text(plan.state / FINISHED, as_json(record))
+        shutil.rmtree(parts, ignore_errors=True)
+        yield summary
 
 
-def cut_inputs(plan: BulkPlan) -> Iterator[tuple[int, Shard]]:
-    """Yield the shards of all inputs, each with the index of its input."""
-    kind, number = INPUTS[plan.job.input], count()
-    for index, source in enumerate(plan.sources):
-        first = 1
-        for size, content in kind.cut(source.paths, plan.shard_size):
-            yield index, Shard(next(number), first, size, content)
-            first += size
-
-
-def _processed(
-    plan: BulkPlan, digest: str, listed: list[ListedShard], parts: PartFolder
-) -> Iterator[BulkProgress]:
+def _processed(plan: BulkPlan, digest: str, listed: list[ListedShard]) -> Iterator[BulkProgress]:
     """Process the missing shards and store their parts."""
-    missing = {n for n, shard in enumerate(listed) if parts.read(shard.part) is None}
+    parts = plan.state / PARTS
+    missing = {n for n, shard in enumerate(listed) if read_part(parts / shard.part) is None}
     all_records = sum(shard.size for shard in listed)
     done = sum(shard.size for n, shard in enumerate(listed) if n not in missing)
     new, ready, began = 0, len(listed) - len(missing), time.monotonic()
@@ -118,10 +158,9 @@ def _processed(
     if not missing:
         return
     shards = _missing_shards(plan, digest, listed, missing)
-    found: Parts = resolve_name(ENGINES[plan.engine])(plan.job, shards, plan.processes)
-    with closing(found):
+    with closing(ENGINES[plan.engine](plan.job, shards, plan.processes)) as found:
         for part in found:
-            parts.write(listed[part.number].part, part)
+            write_part(parts / listed[part.number].part, part)
             ready, new = ready + 1, new + part.size
             seconds = time.monotonic() - began
             yield BulkProgress(ready, len(listed), done + new, all_records, new, seconds)
@@ -131,45 +170,62 @@ def _missing_shards(
     plan: BulkPlan, digest: str, listed: list[ListedShard], missing: set[int]
 ) -> Iterator[Shard]:
     """Yield the shards that have no part. Inputs are read again, so that memory stays constant."""
-    for source, shard in cut_inputs(plan):
+    for shard in shards_of(plan.job, plan.sources, plan.shard_size):
         known = shard.number < len(listed) and listed[shard.number].part
         if part_name(digest, shard) != known:
-            name = plan.sources[source].name
+            name = plan.sources[shard.source].name
             raise InputError(f"{name} changed during the job", "a file that stays unchanged")
         if shard.number in missing:
             yield shard
 
 
-def _job_digest(plan: BulkPlan, listed: list[ListedShard]) -> str:
-    """Return a digest of all parts and of the paths of the outputs."""
+def join_parts(plan: BulkPlan, listed: Sequence[ListedShard]) -> BulkSummary:
+    """Write the output of each input from its parts, and the notes of all records.
+
+    Raises ResourceError if a file cannot be written, DamagedError if a part was damaged after it
+    was checked; the parts are kept.
+    """
+    counts: Counter[str] = Counter()
+    with ExitStack() as stack:
+        files = {
+            kind: stack.enter_context(replacing(plan.state / name)) for kind, name in NOTES.items()
+        }
+
+        def bodies(index: int) -> Iterator[bytes]:
+            """Yield the body of each part of an input; write and count its notes."""
+            for name in (shard.part for shard in listed if shard.source == index):
+                part = read_part(plan.state / PARTS / name)
+                if part is None:
+                    raise DamagedError(f"{plan.state / PARTS / name} is damaged", "a finished part")
+                counts["record"] += part.size
+                for record, kind, text in part.notes:
+                    counts[kind] += 1
+                    row = {"file": plan.sources[index].name, "record": record, kind: text}
+                    files[kind].write(f"{as_json_line(row)}\n".encode("utf-8", "replace"))
+                yield part.body
+
+        for index, source in enumerate(plan.sources):
+            with write_errors(source.out):
+                source.out.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(source.out) as file, write_errors(source.out):
+                file.writelines(bodies(index))
+    return BulkSummary(counts["record"], counts["error"], counts["warning"])
+
+
+def _digests(plan: BulkPlan, listed: Sequence[ListedShard]) -> dict[str, object]:
+    """Return a digest of all parts and of the paths of the outputs, and those of the outputs."""
     names = "".join(f"{plan.sources[shard.source].out} {shard.part}\n" for shard in listed)
-    return hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
+    digest = hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
+    outputs = {str(source.out): file_digest(source.out) for source in plan.sources}
+    return {"digest": digest, "outputs": outputs}
 
 
-def _output_digests(plan: BulkPlan) -> dict[str, str]:
-    return {str(source.out): file_digest(source.out) for source in plan.sources}
-
-
-def _finish(state: Path, plan: BulkPlan, listed: list[ListedShard], counts: JoinedCounts) -> None:
-    """Store that the job is finished; remove its parts."""
-    record = {
-        "task": plan.job.task,
-        "models": plan.job.models,
-        "settings": plan.job.settings,
-        "digest": _job_digest(plan, listed),
-        "outputs": _output_digests(plan),
-        **counts._asdict(),
-    }
-    write_text(state / FINISHED, as_json(record))
-    shutil.rmtree(state / PARTS, ignore_errors=True)
-
-
-def _finished(state: Path, plan: BulkPlan, listed: list[ListedShard]) -> JoinedCounts | None:
-    """Return the counts of the same job if it is finished and its outputs are unchanged."""
+def _finished(plan: BulkPlan, listed: Sequence[ListedShard]) -> BulkSummary | None:
+    """Return the summary of the same job if it is finished and its outputs are unchanged."""
     try:
-        record = json.loads((state / FINISHED).read_text("utf-8"))
-        same = record["digest"] == _job_digest(plan, listed)
-        same = same and record["outputs"] == _output_digests(plan)
-        return JoinedCounts(*(record[name] for name in JoinedCounts._fields)) if same else None
+        record = json.loads((plan.state / FINISHED).read_text("utf-8"))
+        if any(record[name] != value for name, value in _digests(plan, listed).items()):
+            return None
+        return BulkSummary(record["records"], record["errors"], record["warnings"], before=True)
     except (OSError, ValueError, KeyError, TypeError):  # none, or damaged
         return None

@@ -1,20 +1,18 @@
-"""Tasks of `attn bulk`: one class each, which opens the models and processes records.
-
-attncli.tasks.table names the classes. The options of a task are those of its command;
-attncli/bulk/task_words.py parses them.
-"""
+"""Tasks of `attn bulk`: one class each, named in attncli.tasks.table. It opens a task's runner."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.bulk.job import BulkJob
-from attncli.data.lines import Line
+from attncli.data.lines import CHUNK_LINES, Line
 from attncli.tasks.table import BULK
 from models.base.errors import unknown_name
+
+if TYPE_CHECKING:
+    from attncli.bulk.job import BulkJob
 
 
 class RecordResult(NamedTuple):
@@ -57,6 +55,33 @@ class BulkTask(ABC):
     @abstractmethod
     def failed(self, record: Any, error: str) -> RecordResult:
         """Return the result of a record that could not be processed."""
+
+    def results(self, records: Sequence[Any]) -> Iterator[RecordResult]:
+        """Yield the result of each record, in the chunks that the commands for lines compute."""
+        for start in range(0, len(records), CHUNK_LINES):
+            yield from results_of(self, records[start : start + CHUNK_LINES])
+
+
+def results_of(task: BulkTask, records: Sequence[Any]) -> list[RecordResult]:
+    """Return the result of each record of a chunk.
+
+    If the chunk raises an exception, each record is processed alone, and those that raise get an
+    error. If every one of several records raises, the task itself fails: the exception is raised.
+    """
+
+    def alone(record: Any) -> RecordResult:
+        try:
+            return task.run([record])[0]
+        except Exception as error:
+            return task.failed(record, f"{type(error).__name__}: {error}")
+
+    try:
+        return task.run(records)
+    except Exception:
+        found = [alone(record) for record in records]
+        if len(found) > 1 and all(result.error for result in found):
+            raise
+        return found
 
 
 def bulk_task(name: str) -> type[BulkTask]:

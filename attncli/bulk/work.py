@@ -1,102 +1,263 @@
-"""Engines of `attn bulk`, and the worker of each: a shard as bytes in, an answer as bytes out.
+"""Workers of `attn bulk`: processes of this machine, or actors of a Ray cluster.
 
 An engine is a function `process(job, shards, processes)`. It yields the parts of the shards in any
 order, and takes shards only as fast as its workers need them. It retries a shard whose worker dies,
 and ends its workers when it is closed. processes: workers at the same time; 0: as many as fit.
 
-An answer begins with a letter: P and a part, F and a user's mistake, B and the traceback of a bug.
-Models are opened at the first shard, so that a mistake becomes an answer and does not end a worker.
+RAY_ADDRESS names the cluster; without it, Ray starts on this machine. All actors of a job ask for
+half of the processors: if they asked for all, they would wait for ever as soon as anything else
+runs.
 """
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Generator, Iterator, Sequence
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from attncli.bulk.inputs import INPUTS
-from attncli.bulk.job import BulkJob, Part, RecordNote, Shard
+from attncli.bulk.inputs import Record, Shard, records_of
+from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import BulkTask, RecordResult, open_task
-from attncli.data.lines import CHUNK_LINES
-from models.base.errors import ModelError
-
-Parts = Generator[Part, None, None]
+from attncli.data.json import as_json_line
+from attncli.terminal import console
+from models.base.errors import ModelError, NotFoundError, ResourceError
+from models.base.process import processors
 
 DEATHS = 5  # of workers on one shard, after which a job stops
-ENGINES = {  # name: module:function
-    "local": "attncli.bulk.local:process",
-    "ray": "attncli.bulk.ray_actors:process",
-}
-PART, FAULT, BUG = b"P", b"F", b"B"
+AHEAD = 4  # shards per worker whose parts are not written yet
+SHARE = 0.5  # of the processors, for which the actors of Ray ask together
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+class RecordNote(NamedTuple):
+    """An error or a warning about one record."""
+
+    record: int  # number in the input, from 1
+    kind: str  # error: the record has no result; or warning
+    text: str
+
+
+class Part(NamedTuple):
+    """Results of a shard."""
+
+    number: int  # of the shard
+    size: int  # records
+    notes: tuple[RecordNote, ...]
+    body: bytes  # what the shard adds to the output, one after another
+
+
+Parts = Generator[Part, None, None]
+WORKERS: list[ShardWorker] = []  # that of this process, if it is a worker
 
 
 class ShardWorker:
-    """The opened models of a job; a call processes a shard."""
+    """The opened models of a job, which process shards."""
 
-    def __init__(self, job: str) -> None:
-        """Keep the job, as `BulkJob.to_json` writes it."""
-        self.job = BulkJob.from_json(job)
+    def __init__(self, job: BulkJob) -> None:
+        self.job = job
 
     @cached_property
     def task(self) -> BulkTask:
-        """The opened models."""
+        """The models, opened at the first shard: a mistake becomes its answer."""
         return open_task(self.job)
 
-    def __call__(self, shard: bytes) -> bytes:
-        """Return the answer to a shard."""
+    def answer(self, shard: Shard) -> Part | tuple[str, str, str]:
+        """Return the part of a shard, or the three facts of a user's mistake."""
         try:
-            return PART + self.part(Shard.from_bytes(shard)).to_bytes()
+            return self.part(shard)
         except ModelError as error:
-            return FAULT + "\n".join([error.found, error.expected, error.hint]).encode()
-        except Exception:
-            return BUG + traceback.format_exc().encode()
+            return error.found, error.expected, error.hint
 
     def part(self, shard: Shard) -> Part:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
-        reading = INPUTS[self.job.input].read(shard, self.job, self.task)
-        results = list(all_results(self.task, reading.records))
-        notes = list(reading.faults)
-        for number, result in zip(reading.numbers, results, strict=True):
-            notes += [RecordNote(number, "error", result.error)] if result.value is None else []
-            notes += [RecordNote(number, "warning", text) for text in result.warnings]
-        return Part(shard.number, shard.size, tuple(notes), reading.write(results))
+        records, notes, rows = records_of(shard, self.job, self.task), list[RecordNote](), []
+        results = self.task.results([one.value for one in records if one.value is not None])
+        for record in records:
+            result = None if record.value is None else next(results)
+            rows.append(self._row(record, result))
+            if (
+                error := record.fault
+                if result is None
+                else result.error
+                if result.value is None
+                else ""
+            ):
+                notes.append(RecordNote(record.number, "error", error))
+            warnings = result.warnings if result else ()
+            notes += [RecordNote(record.number, "warning", text) for text in warnings]
+        return Part(shard.number, shard.size, tuple(notes), b"".join(rows))
+
+    def _row(self, record: Record, result: RecordResult | None) -> bytes:
+        """Return the rows of a result in its format, or an object of JSON with the result."""
+        if record.line is None:
+            return result.row if result else b""
+        text = record.line.text
+        if result and record.found is not None:
+            error = {"error": result.error} if result.value is None else {}
+            text = as_json_line({**record.found, self.task.into: result.value, **error})
+        return f"{text}{record.line.ending}".encode("utf-8", "replace")
 
 
-def part_of(answer: bytes) -> Part:
-    """Return the part of an answer; raise ModelError for a mistake, RuntimeError for a bug."""
-    kind, content = answer[:1], answer[1:]
-    if kind == FAULT:
-        raise ModelError(*content.decode().split("\n"))
-    if kind == BUG:
-        raise RuntimeError(f"a worker failed\n{content.decode()}")
-    return Part.from_bytes(content)
+def part_of(answer: Part | tuple[str, str, str]) -> Part:
+    """Return the part of an answer; raise ModelError for a mistake."""
+    if isinstance(answer, Part):
+        return answer
+    raise ModelError(*answer)
 
 
-def all_results(task: BulkTask, records: Sequence[Any]) -> Iterator[RecordResult]:
-    """Yield the result of each record, in the chunks that the commands for lines compute."""
-    for start in range(0, len(records), CHUNK_LINES):
-        yield from results_of(task, records[start : start + CHUNK_LINES])
+def local(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
+    """Yield the parts of the shards, computed by processes of this machine.
 
-
-def results_of(task: BulkTask, records: Sequence[Any]) -> list[RecordResult]:
-    """Return the result of each record of a chunk.
-
-    If the chunk raises an exception, each record is processed alone, and those that raise get an
-    error. If every one of several records raises, the task itself fails: the exception is raised.
+    If one dies, all are started again with the shards that they had. After DEATHS on one shard the
+    job stops, because the shard itself may need more memory than there is.
     """
-    try:
-        return task.run(records)
-    except Exception:
-        found = [_alone(task, record) for record in records]
-        if len(found) > 1 and all(result.error for result in found):
-            raise
-        return found
+    size = processes or len(gpus(job.device)) or max(1, processors() // max(1, job.threads))
+    deaths: Counter[int] = Counter()
+    unfinished: dict[int, Shard] = {}
+    context = multiprocessing.get_context("spawn")
+    while True:
+        given, futures = chain([*unfinished.values()], shards), set[Future[Any]]()
+        begun = job, context.Value("i", 0)
+        pool = ProcessPoolExecutor(size, context, initializer=_begin, initargs=begun)
+        try:
+            while True:
+                for shard in islice(given, AHEAD * size - len(futures)):
+                    unfinished[shard.number] = shard
+                    futures.add(pool.submit(_answer, shard))
+                if not futures:
+                    return
+                done, futures = wait(futures, return_when=FIRST_COMPLETED)
+                for future in done:
+                    part = part_of(future.result())
+                    yield part
+                    del unfinished[part.number]
+        except BrokenProcessPool:
+            for shard in islice(unfinished.values(), size):  # the workers had these
+                deaths[shard.number] += 1
+                _check(deaths[shard.number], shard)
+        finally:
+            for process in multiprocessing.active_children():
+                process.kill()
+            pool.shutdown(cancel_futures=True)
 
 
-def _alone(task: BulkTask, record: Any) -> RecordResult:
+def _check(deaths: int, shard: Shard) -> None:
+    if deaths >= DEATHS:
+        raise ResourceError(
+            f"{DEATHS} workers ended without a result for one shard ({shard.size} records from "
+            f"record {shard.first} on)",
+            "enough memory for each worker",
+            "finished parts are kept; continue with fewer --processes or smaller --shard",
+        )
+
+
+def _begin(job: BulkJob, started: Any) -> None:
+    """Prepare a worker process: its threads, one GPU of several, its end with its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    with started.get_lock():
+        number, started.value = started.value, started.value + 1
+    if job.threads:
+        os.environ["OMP_NUM_THREADS"] = str(job.threads)
+    if names := gpus(job.device):
+        os.environ[VISIBLE] = names[number % len(names)]
+    console.show_removed_settings()
+    console.be_quiet()  # remarks about the model would be repeated by each worker
+    WORKERS.append(ShardWorker(job))
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def _answer(shard: Shard) -> Part | tuple[str, str, str]:
+    return WORKERS[0].answer(shard)
+
+
+def gpus(device: str) -> list[str]:
+    """Return the names of the NVIDIA GPUs that a device (auto, cuda) may be, without torch."""
+    if device not in ("auto", "cuda"):
+        return []
+    listed = os.environ.get(VISIBLE)
+    if listed is not None:
+        return [name for name in listed.split(",") if name.strip() not in ("", "-1")]
+    found = (path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*"))
+    return sorted(found, key=int)
+
+
+def on_ray(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
+    """Yield the parts of the shards, computed by actors, which Ray starts again if they die."""
     try:
-        [result] = task.run([record])
-        return result
-    except Exception as error:
-        return task.failed(record, f"{type(error).__name__}: {error}")
+        import ray
+        from ray.util import ActorPool
+    except ImportError:
+        raise NotFoundError(
+            "--engine ray without Ray", "the package ray", "install it: pip install 'attn[ray]'"
+        ) from None
+    own = not ray.is_initialized()
+    if own:
+        _connect(ray)
+    actors = _actors(ray, job, processes)
+    pool: Any = ActorPool(actors)
+    try:
+        for shard in shards:
+            if not pool.has_free():
+                yield part_of(pool.get_next_unordered())
+            pool.submit(lambda actor, one: actor.answer.remote(one), shard)
+        while pool.has_next():
+            yield part_of(pool.get_next_unordered())
+    except ray.exceptions.RayError as error:
+        raise ResourceError(
+            f"Ray could not process a shard ({str(error).splitlines()[0]})",
+            "workers with enough memory",
+            "finished parts are kept; the same command continues",
+        ) from None
+    finally:
+        for actor in actors:
+            with suppress(Exception):  # an actor that is dead already
+                ray.kill(actor)
+        if own:
+            ray.shutdown()
+
+
+def _connect(ray: Any) -> None:
+    """Connect to the cluster of RAY_ADDRESS; start an instance on this machine without one."""
+    own = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
+    try:
+        ray.init(log_to_driver=False, logging_level="ERROR", **own)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ResourceError(
+            f"cannot connect to Ray ({str(error).splitlines()[0]})",
+            "a running cluster at RAY_ADDRESS, or no RAY_ADDRESS",
+        ) from None
+
+
+def _actors(ray: Any, job: BulkJob, processes: int) -> list[Any]:
+    """Start the actors: one for each GPU or processor of the cluster, or the requested number."""
+    there = ray.cluster_resources()
+    cores, threads = there.get("CPU", 1.0), max(1, job.threads)
+    graphics = there.get("GPU", 0.0) if job.device in ("auto", "cuda") else 0.0
+    count = processes or int(graphics) or max(1, int(cores // threads))
+    actor = ray.remote(ShardWorker).options(
+        num_cpus=min(threads, SHARE * cores / count),
+        num_gpus=min(1.0, graphics / count),
+        max_restarts=-1,
+        max_task_retries=DEATHS - 1,
+    )
+    return [actor.remote(job) for _ in range(count)]
+
+
+ENGINES = {"local": local, "ray": on_ray}

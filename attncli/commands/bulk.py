@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from attncli.bulk.job import BulkJob
-from attncli.bulk.parts import ERRORS, WARNINGS, state_folder
-from attncli.bulk.run import BulkPlan, BulkProgress, BulkSummary, run_bulk
-from attncli.bulk.sources import image_source, refuse_documents, text_sources
-from attncli.bulk.task_words import read_job
+from attncli.bulk.inputs import sources_of
+from attncli.bulk.job import BulkJob, read_job
+from attncli.bulk.run import NOTES, BulkPlan, BulkProgress, BulkSummary, run_bulk, state_folder
 from attncli.bulk.tasks import bulk_task
 from attncli.bulk.work import ENGINES
 from attncli.data.images.named import GROUP
@@ -118,12 +116,8 @@ def bulk(
     check_output(out, *inputs)
     check_own(out)
     job = _with_input(read_job(context.meta[WORDS]), field or [])
-    is_images = job.input == "images"
-    sources = (image_source if is_images else text_sources)(inputs, out)
-    if job.input == "lines" and (command := bulk_task(job.task).documents):
-        refuse_documents(sources, command)
-    size = shard or (GROUP if is_images else CHUNK_LINES)
-    run(BulkPlan(job, sources, out, size, engine, processes))
+    size = shard or (GROUP if job.input == "images" else CHUNK_LINES)
+    run(BulkPlan(job, sources_of(job, inputs, out), out, size, engine, processes))
 
 
 bulk.command_class = BulkCommand  # type: ignore[attr-defined]
@@ -151,13 +145,13 @@ def run(plan: BulkPlan) -> None:
     except KeyboardInterrupt:
         console.warn("interrupted; finished shards are kept, the same command continues")
         raise
-    records, errors, warnings = summary.counts
     done = "finished before, unchanged" if summary.before else "finished"
-    console.say(f"{done}: {counted(records, 'record')}")
-    if warnings:
-        console.say(f"{counted(warnings, 'warning')}: {summary.state / WARNINGS}")
-    if errors:
-        console.warn(f"{counted(errors, 'record')} without a result: {summary.state / ERRORS}")
+    console.say(f"{done}: {counted(summary.records, 'record')}")
+    if summary.warnings:
+        console.say(f"{counted(summary.warnings, 'warning')}: {plan.state / NOTES['warning']}")
+    if summary.errors:
+        found = f"{counted(summary.errors, 'record')} without a result"
+        console.warn(f"{found}: {plan.state / NOTES['error']}")
         raise typer.Exit(1)
 
 

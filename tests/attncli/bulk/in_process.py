@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 
-from attncli.bulk.job import BulkJob, Part, Shard
-from attncli.bulk.work import ShardWorker
+from attncli.bulk.inputs import Shard
+from attncli.bulk.job import BulkJob
+from attncli.bulk.work import Part, ShardWorker
+
+
+def kill_itself(shard: Shard) -> None:
+    """End this process, a worker, as a lack of memory does."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Iterator[Part]:
-    """Yield the part of each shard, as attncli.bulk.local does."""
-    yield from map(ShardWorker(job.to_json()).part, shards)
+    """Yield the part of each shard, as attncli.bulk.work.local does."""
+    yield from map(ShardWorker(job).part, shards)

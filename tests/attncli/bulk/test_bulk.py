@@ -15,14 +15,16 @@ from typing import Any
 
 import pytest
 
-from attncli.bulk import local
-from attncli.bulk.job import BulkJob, Part, RecordNote, Shard
-from attncli.bulk.parts import PartFolder, part_name
-from attncli.bulk.tasks import RecordResult
-from attncli.bulk.work import results_of
+from attncli.bulk import run, work
+from attncli.bulk.inputs import Shard
+from attncli.bulk.job import BulkJob
+from attncli.bulk.run import part_name, read_part, write_part
+from attncli.bulk.tasks import RecordResult, results_of
+from attncli.bulk.work import Part, RecordNote
 from attncli.embedded.grammar import generate
 from attncli.shell import app
 from models.base.errors import ResourceError
+from tests.attncli.bulk import in_process
 
 SHARD = ["--shard", "7", "--processes", "1"]
 
@@ -127,7 +129,7 @@ def test_a_finished_job_is_not_repeated(
     out = tmp_path / "out"
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     with monkeypatch.context() as context:
-        context.setattr(local, "process", None)  # a call would fail
+        context.setitem(work.ENGINES, "local", None)  # a call would fail
         assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     out.write_bytes(b"changed")
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
@@ -143,48 +145,45 @@ def test_finished_parts_are_not_processed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A full disk after two parts: one line, and the same command needs only the other parts."""
-    out, write = tmp_path / "out", PartFolder.write
-    written: list[int] = []
+    out, written = tmp_path / "out", list[int]()
 
-    def limited(folder: PartFolder, name: str, part: Part) -> None:
+    def limited(path: Path, part: Part) -> None:
         if len(written) == 2:
             raise ResourceError("cannot write: No space left on device")
-        write(folder, name, part)
+        write_part(path, part)
         written.append(part.number)
 
-    monkeypatch.setattr(PartFolder, "write", limited)
+    monkeypatch.setattr(run, "write_part", limited)
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert not out.exists()
-    monkeypatch.setattr(PartFolder, "write", write)
+    monkeypatch.setattr(run, "write_part", write_part)
     seen: list[int] = []
-    process = local.process
+    process = work.ENGINES["local"]
 
     def watched(job: object, shards: object, processes: int) -> object:
         for part in process(job, shards, processes):  # type: ignore[arg-type]
             seen.append(part.number)
             yield part
 
-    monkeypatch.setattr(local, "process", watched)
+    monkeypatch.setitem(work.ENGINES, "local", watched)
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert out.read_bytes() == expected
     assert sorted([*seen, *written]) == list(range(6))
 
 
 def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path)
-    part = Part(3, 2, (RecordNote(7, "error", "bad"),), b"a\nb\n")
-    folder.write("name", part)
-    assert folder.read("name") == part
-    content = (tmp_path / "name").read_bytes()
-    (tmp_path / "name").write_bytes(content[:-1])
-    assert folder.read("name") is None
+    path, part = tmp_path / "name", Part(3, 2, (RecordNote(7, "error", "bad"),), b"a\nb\n")
+    write_part(path, part)
+    assert read_part(path) == part
+    path.write_bytes(path.read_bytes()[:-1])
+    assert read_part(path) is None
 
 
 def test_another_setting_has_other_parts(tiny_bundle: Path) -> None:
     job = BulkJob("translate", (str(tiny_bundle),), {"format": "text"})
     other = BulkJob("translate", (str(tiny_bundle),), {"format": "tsv"}, threads=2)
     same = BulkJob("translate", (str(tiny_bundle),), {"format": "text"}, threads=2)
-    shard = Shard(0, 1, 2, b"a\nb\n")
+    shard = Shard(0, 0, 1, 2, b"a\nb\n")
     names = [part_name(one.digest(), shard) for one in (job, other, same)]
     assert names[0] == names[2] != names[1]
     assert part_name(job.digest(), shard._replace(first=3)) != names[0]
@@ -261,8 +260,8 @@ def test_a_shard_that_kills_every_worker_stops_the_job_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(local, "DEATHS", 2)
-    monkeypatch.setattr(local._Worker, "_answer", lambda self, shard: None)
+    monkeypatch.setattr(work, "DEATHS", 2)
+    monkeypatch.setattr(work, "_answer", in_process.kill_itself)
     assert bulk(source, tmp_path / "out", "translate", "-m", tiny_bundle) == 1
     error = capsys.readouterr().err
     assert "2 workers ended without a result for one shard (7 records" in error

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from attncli.bulk.job import BulkJob
-from attncli.bulk.task_words import NOT_IN_BULK, NOT_IN_SETTINGS, read_job
+from attncli.bulk.job import NOT_IN_BULK, NOT_IN_SETTINGS, read_job
 from attncli.bulk.tasks import bulk_task, open_task
 from attncli.tasks.table import BULK, TASKS
 from tests.attncli.command_line import Attn
@@ -74,7 +73,7 @@ def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: 
     terms = tmp_path / "terms.tsv"
     terms.write_text("dog\tHund\n", "utf-8")
     words = ["translate", "--beam", "3", "--glossary", str(terms), "--verbatim", "--scores"]
-    job = BulkJob.from_json(read_job(with_model(words, tiny_bundle)).to_json())
+    job = read_job(with_model(words, tiny_bundle))
     assert (job.settings["beam"], job.settings["verbatim"], job.threads) == (3, True, 1)
     assert job.settings["glossary"] == [["dog", "Hund"]]
     assert open_task(job).layout.scores  # type: ignore[attr-defined]
