@@ -366,6 +366,16 @@ class SearchConfig:
         at_most=1,
     )
     seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
+    no_repeat: int = option(
+        0, "an output has no n-gram of so many tokens twice, such as 3 (0: no limit)", at_most=1000
+    )
+    repetition_penalty: float = option(
+        1.0,
+        "factor that makes tokens of an output less probable in the rest of it, such as 1.2 "
+        "(Keskar et al. 2019); 1: none",
+        above=0,
+        at_most=100,
+    )
     max_ratio: float = option(
         2.0, "factor of the length limit, in tokens: max_ratio times source length plus max_extra"
     )

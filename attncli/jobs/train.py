@@ -20,7 +20,13 @@ from attncli.training.run.samples import save_samples
 from attncli.training.run.saving import draw_curves, finish, save_checkpoint, save_evaluated
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import training_source
-from attncli.training.storage.claim import START, claim, released, with_stored_choices
+from attncli.training.storage.claim import (
+    START,
+    claim,
+    released,
+    schedule_changes,
+    with_stored_choices,
+)
 from attncli.training.storage.counters import finished_run
 from attncli.training.storage.folder import RunFolder, locked, store_train
 from attncli.training.storage.log import add_update, interval_record
@@ -55,6 +61,7 @@ def train(
     check_new(config, path)
     with locked(path):
         config = replace(config, train=with_stored_choices(folder, config.train))
+        changes = schedule_changes(folder, config.train)
         is_new = claim(folder, config, fingerprints(config.data, config.model, config.start_from))
         if (finished := finished_run(folder)) and not can_continue(folder, config.train):
             yield finished
@@ -68,8 +75,10 @@ def train(
         store_train(folder, config.train)  # so that a resumed run keeps it on any machine
         with released(folder, is_new):
             run = open_run(folder, config, data, home)
+        if changes:
+            run.log.write("changed", {"step": run.state.counters.step, "settings": changes})
         processes.begin(path)
-        yield started(run, processes.size)
+        yield started(run, processes.size, changes)
         yield from events(run, progress, stop_requested, processes)
 
 

@@ -54,6 +54,8 @@ class Scores(NamedTuple):
     exact: float | None = None  # percent of the outputs equal to a reference
     error_rate: float | None = None  # token error rate in percent
     rouge_l: float | None = None  # F1 in percent
+    chrf: float | None = None  # chrF2 in percent
+    ter: float | None = None  # translation error rate in percent
     accuracy: float | None = None  # percent of the texts with the right label
     macro_f1: float | None = None  # mean F1 over the labels, in percent
     directions: dict[str, float] | None = None  # BLEU of each direction; `bleu` is their mean

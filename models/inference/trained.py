@@ -84,7 +84,12 @@ def usable_device(name: str) -> torch.device:
     if str(name).partition(":")[0] not in usable:
         found = f"device '{name}', which this machine does not have"
         raise ConfigurationError(found, " or ".join(usable))
-    return torch.device(name)
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigurationError(
+            f"device '{name}' of a machine with {torch.cuda.device_count()} GPUs", "a lower number"
+        )
+    return device
 
 
 class TorchModel(TrainedModel):

@@ -64,6 +64,8 @@ def open_device(rank: Rank, options: OpenOptions) -> str:
     Of several processes on a machine with GPUs, each has its own GPU.
     """
     device = loading.open_device(options)
+    if rank.size > 1 and device == "mps":
+        raise ModelError("several processes on mps", "one process", "or give --device cpu")
     if rank.size == 1 or device != "cuda":
         return device
     import torch

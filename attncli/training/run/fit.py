@@ -11,6 +11,7 @@ includes evaluations and checkpoints.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ import torch
 
 from attncli.data.batching import Examples, epoch_plan
 from attncli.terminal.messages import counted
-from attncli.training.events import Ended, Evaluated, Event, Scores
+from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
 from attncli.training.interfaces import RewardLoss, UpdateBatch
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
@@ -33,6 +34,7 @@ from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 
 Evaluate = Callable[[State], Scores]
+RECENT = 0.05  # weight of an update in the moving average of the loss
 LONGER = (  # for little data
     "-s train.batch_tokens=512 -s train.evaluate_every=100 -s train.epochs=0 -s train.minutes=5"
 )
@@ -92,7 +94,20 @@ def fit_epoch(
         event = stepper.train_on(update, progress)
         stepper.count_time()
         counters.batch += 1
+        watch(counters, event, config)
         yield event._replace(elapsed=counters.elapsed)
+
+
+def watch(counters: Counters, event: Stepped, config: TrainConfig) -> None:
+    """End the updates if the loss has risen far above its lowest."""
+    if event.reward is not None or not config.divergence or not math.isfinite(event.loss):
+        return
+    level = event.loss if counters.level is None else counters.level
+    level = counters.level = level + RECENT * (event.loss - level)
+    counters.lowest = level if counters.lowest is None else min(level, counters.lowest)
+    if level > max(config.divergence * counters.lowest, counters.lowest + 1):
+        found = f"{level:.2f}, and was {counters.lowest:.2f}"
+        counters.ended = f"diverged: the loss is {found} (lower train.lr)"
 
 
 def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
@@ -118,12 +133,13 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
     counters.evaluated = counters.step
     value = value_of(scores, config.metric)
     gained = improves(value, scores.loss, counters.best, counters.best_loss)
+    others = improved(counters, scores, config)
     if gained:
         counters.best, counters.best_loss = value, scores.loss
         counters.best_step = counters.step
         counters.waits = counters.plateau_waits = 0
     else:
-        counters.waits += 1
+        counters.waits = 0 if others else counters.waits + 1
         counters.plateau_waits += 1
         if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
             counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
@@ -133,6 +149,14 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
         else:
             counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"
     return Evaluated(counters.step, counters.epoch, scores, gained)
+
+
+def improved(counters: Counters, scores: Scores, config: TrainConfig) -> bool:
+    """Return True if one of train.patience_metrics is better than ever; keep their bests."""
+    values = {name: value_of(scores, name) for name in config.patience_metrics}
+    better = {n: v for n, v in values.items() if n not in counters.bests or v > counters.bests[n]}
+    counters.bests |= better
+    return bool(better)
 
 
 def limit_reached(counters: Counters, config: TrainConfig) -> str:
@@ -185,6 +209,7 @@ def reopen(counters: Counters, config: TrainConfig) -> None:
         counters.best, counters.best_loss = counters.kept.score, None
         counters.best_step = counters.kept.step
     counters.ended, counters.kept = "", None
+    counters.level = counters.lowest = None
 
 
 def start_epoch(

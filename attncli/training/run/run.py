@@ -140,8 +140,11 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
     return State(model.to(device), config.train)
 
 
-def started(run: Run, processes: int = 1) -> Started:
-    """Return the first event of the run, and write it to a new log."""
+def started(run: Run, processes: int = 1, changes: tuple[str, ...] = ()) -> Started:
+    """Return the first event of the run, and write it to a new log.
+
+    changes: of the learning rate since the run was begun.
+    """
     tokenizer, examples, dropped, notes, _, remarks, _ = run.data.prepared
     dev, family = run.data.dev, run.config.model.family
     source = training_source(family)
@@ -154,7 +157,7 @@ def started(run: Run, processes: int = 1) -> Started:
         length_limits=source.length_limits,
         empty=dropped.empty,
         long=dropped.long,
-        notes=notes + short_run(examples, run.config.train),
+        notes=notes + changes + short_run(examples, run.config.train),
         dev=len(dev) if dev else 0,
         dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
         device=str(run.device),

@@ -164,6 +164,11 @@ class TrainConfig:
     plateau_patience: int = option(
         2, "plateau: evaluations without improvement before the rate is halved", least=1
     )
+    freeze: tuple[str, ...] = option(
+        (),
+        "parts that are not trained: encoder, decoder, embedding, or the name of a part such as "
+        "encoder.layers.0",
+    )
     clip: float = option(1.0, "maximum norm of the gradient (0: no clipping)")
     label_smoothing: float = option(
         0.1, "label smoothing: share of the target spread over the vocabulary", below=1
@@ -182,9 +187,10 @@ class TrainConfig:
     )
     precision: str = option(
         "auto",
-        "auto, fp32 or bf16; auto: bf16 if the hardware computes it and, on a CPU, the products "
-        "are large; a run stores the choice",
-        choices=("auto", "fp32", "bf16"),
+        "auto, fp32, bf16 or fp16 (with a loss scale); auto: what the hardware computes itself: "
+        "bf16 (on a CPU only large products), else fp16 on GPUs of compute capability 7, else "
+        "fp32; a run stores the choice",
+        choices=("auto", "fp32", "bf16", "fp16"),
     )
     seed: int = option(
         1, "random seed of initial weights, data order and dropout", at_most=MAX_SEED
@@ -193,11 +199,12 @@ class TrainConfig:
     metric: str = option(
         "auto",
         "metric of early stopping, measured by decoding the dev set: bleu, exact (exact match), "
-        "error_rate (of tokens), rouge_l, cider (captions), accuracy or macro_f1 (labels); or "
+        "error_rate (of tokens), rouge_l, chrf, ter, cider (captions), accuracy or macro_f1 "
+        "(labels); or "
         "loss; auto: accuracy of labels, exact if most dev targets have at most 3 words, otherwise "
         "bleu",
         choices=(
-            *("auto", "bleu", "exact", "error_rate", "rouge_l", "cider"),
+            *("auto", "bleu", "exact", "error_rate", "rouge_l", "chrf", "ter", "cider"),
             *("accuracy", "macro_f1", "loss"),
         ),
     )
@@ -210,6 +217,17 @@ class TrainConfig:
         10,
         "evaluations without improvement before training stops, after the warm-up at the earliest "
         "(0: never stop early)",
+    )
+    patience_metrics: tuple[str, ...] = option(
+        (),
+        "further metrics whose improvement lets training go on, such as loss,chrf; train.metric "
+        "alone selects the weights",
+        choices=("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter", "loss"),
+    )
+    divergence: float = option(
+        3.0,
+        "stop if the mean loss of recent updates exceeds its lowest by this factor and by 1 nat, "
+        "or is not finite after an evaluation; the best weights are kept (0: never)",
     )
     average: int = option(
         5, "number of last evaluations whose weights are averaged (0: no averaging)"

@@ -36,7 +36,9 @@ class TrainingSource:
     example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`; {}: a text
     unfit_data: ClassVar[tuple[str, ...]] = ()  # settings of [data] that only other kinds have
     unfit_train: ClassVar[tuple[str, ...]] = ("encoder_from", "self_critical_from")  # of [train]
-    metrics: ClassVar[tuple[str, ...]] = ("bleu", "exact", "error_rate", "rouge_l")  # besides loss
+    metrics: ClassVar[tuple[str, ...]] = (  # besides loss
+        *("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter"),
+    )
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if the settings name training files of this kind."""
@@ -66,10 +68,11 @@ class TrainingSource:
         for name, value in unfit.items():
             if value:
                 raise ModelError(f"{name} for {named}", f"{self.unit} alone, or another preset")
-        if train.metric not in ("auto", "loss", *self.metrics):
-            raise ModelError(
-                f"train.metric={train.metric} for {named}", f"{', '.join(self.metrics)} or loss"
-            )
+        for metric in (train.metric, *train.patience_metrics):
+            if metric not in ("auto", "loss", *self.metrics):
+                raise ModelError(
+                    f"metric {metric} for {named}", f"{', '.join(self.metrics)} or loss"
+                )
 
     def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
         """Return the paths of the files of each part of the data; none: an empty path."""

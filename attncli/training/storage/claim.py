@@ -27,6 +27,9 @@ UNCHECKED = {
     *(f"data.{name}" for name in (*PATHS, *FILES)),
     *(f"train.{name}" for name in HARMLESS),
 }
+SCHEDULE = (  # of [train]; may change when a run continues
+    *("lr", "schedule", "warmup", "plateau_patience", "encoder_lr", "self_critical_lr"),
+)
 LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 
 
@@ -87,11 +90,22 @@ def with_stored_choices(folder: RunFolder, train: TrainConfig) -> TrainConfig:
     return replace(train, **{name: getattr(stored, name) for name in unset})
 
 
+def schedule_changes(folder: RunFolder, train: TrainConfig) -> tuple[str, ...]:
+    """Return the settings of the learning rate that differ from those of a begun run, as text."""
+    if not folder.has_begun:
+        return ()
+    stored = read_config(folder).train
+    changed = [name for name in SCHEDULE if getattr(stored, name) != getattr(train, name)]
+    return tuple(
+        f"train.{name} was {getattr(stored, name)}, now {getattr(train, name)}" for name in changed
+    )
+
+
 def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) -> list[str]:
     """Return the settings that differ between two runs, as `section.key was old, now new`.
 
     Paths of data, and settings that cannot change the weights, are not compared. may_continue:
-    leave out limits that are raised, because the run can continue to them.
+    leave out limits that are raised, because the run can continue to them, and its schedule.
     """
     before = flat(to_dict(old))
     return [
@@ -99,6 +113,7 @@ def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) ->
         for place, value in flat(to_dict(new)).items()
         if value != before[place] and place not in UNCHECKED
         if not (may_continue and place in LIMITS and 0 < before[place] < (value or math.inf))
+        if not (may_continue and place.removeprefix("train.") in SCHEDULE)
     ]
 
 

@@ -40,6 +40,11 @@ class Counters:
     log_bytes: int = 0  # size of log.jsonl at the checkpoint
     interval: dict[str, float] = field(default_factory=dict)  # sums for the next log record
     baseline: float | None = None  # hard attention: REINFORCE baseline
+    bests: dict[str, float] = field(default_factory=dict)  # by train.patience_metrics
+    level: float | None = None  # moving average of the loss of updates
+    lowest: float | None = None  # of these averages
+    scale: float = 0.0  # fp16: factor on the loss; 0 before the first update
+    unscaled: int = 0  # fp16: updates since the factor changed
     ended: str = ""  # reason why the updates ended; "" before
     kept: FinalModel | None = None  # final model, once it is written
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,9 @@ from attncli.training.optimisers import optimiser
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.counters import Counters, parse_counters
 from attncli.training.storage.tensor_file import intact_file, read_tensors, to_bytes
+from models.base.errors import ConfigurationError, unknown_name
 from models.families.encoder_decoder import EncoderDecoder
+from models.layers import Embedding
 
 
 class State:
@@ -27,6 +29,7 @@ class State:
 
     def __init__(self, model: EncoderDecoder, config: TrainConfig) -> None:
         self.model = model
+        freeze(model, config.freeze)
         self.learned: dict[str, nn.Parameter] = {
             name: parameter
             for name, parameter in model.named_parameters()
@@ -63,6 +66,24 @@ class State:
                 own[name].copy_(kept[name])
 
 
+def freeze(model: EncoderDecoder, parts: Sequence[str]) -> None:
+    """Exclude the parameters of some parts from training: embeddings, or parts named in the model.
+
+    Raises ConfigurationError for a part that the model does not have, and if nothing is left.
+    """
+    for part in parts:
+        named = {name: module for name, module in model.named_modules() if name}
+        chosen = [module for module in named.values() if isinstance(module, Embedding)]
+        if part != "embedding":
+            chosen = [named[part]] if part in named else []
+        if not any(True for module in chosen for _ in module.parameters()):
+            raise unknown_name("part of the model", part, ["embedding", *named])
+        for module in chosen:
+            module.requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ConfigurationError(f"train.freeze={','.join(parts)}", "a part that is trained")
+
+
 def content(state: State) -> bytes:
     """Return the content of a checkpoint."""
     tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
@@ -72,8 +93,11 @@ def content(state: State) -> bytes:
     if state.average is not None:
         tensors |= {f"average/{name}": tensor for name, tensor in state.average.items()}
     tensors["random/cpu"] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors["random/cuda"] = torch.cuda.get_rng_state()
+    device = next(state.model.parameters()).device
+    if device.type == "cuda":
+        tensors["random/cuda"] = torch.cuda.get_rng_state(device)
+    elif device.type == "mps":
+        tensors["random/mps"] = torch.mps.get_rng_state()
     counters = json.dumps(dataclasses.asdict(state.counters))
     return to_bytes(tensors, {"counters": counters})
 
@@ -101,8 +125,11 @@ def fill(state: State, tensors: dict[str, Tensor]) -> None:
         if state.average is not None:
             state.average[name].copy_(tensors[f"average/{name}"])
     torch.set_rng_state(tensors["random/cpu"])
-    if torch.cuda.is_available() and "random/cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random/cuda"])
+    device = next(state.model.parameters()).device
+    if device.type == "cuda" and "random/cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random/cuda"], device)
+    elif device.type == "mps" and "random/mps" in tensors:
+        torch.mps.set_rng_state(tensors["random/mps"])
 
 
 def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from attncli.scoring.rouge import rouge_l, rouge_words
 from attncli.scoring.sequences import error_rate
-from attncli.scoring.translations import sacrebleu_tokens
+from attncli.scoring.translations import Scoring, sacrebleu_tokens
+from attncli.scoring.translations import metrics as sacrebleu_metrics
 from attncli.training.events import Scores
 from attncli.training.settings.config import TrainConfig
 
@@ -27,6 +29,8 @@ METRICS = {
     "exact": Metric("exact match"),
     "error_rate": Metric("token error rate", lower_is_better=True),
     "rouge_l": Metric("ROUGE-L"),
+    "chrf": Metric("chrF"),
+    "ter": Metric("TER", lower_is_better=True),
     "cider": Metric("CIDEr", digits=3),
     "accuracy": Metric("accuracy"),
     "macro_f1": Metric("macro F1"),
@@ -37,14 +41,24 @@ METRICS = {
 def metric_scores(
     config: TrainConfig, outputs: list[str], references: list[list[str]]
 ) -> dict[str, Any]:
-    """Return the score that is computed only if it is the metric, by its name in `Scores`.
+    """Return the scores that are computed only if a run stops by them, by their name in `Scores`.
 
     references: of each output.
     """
-    if config.metric == "error_rate":
+    wanted = {config.metric, *config.patience_metrics}
+    found: dict[str, Any] = {}
+    if "error_rate" in wanted:
         tokenize = sacrebleu_tokens(config.bleu_tokenizer)
-        return {"error_rate": error_rate(outputs, references, tokenize=tokenize)}
-    return {"rouge_l": rouge_l(outputs, references)} if config.metric == "rouge_l" else {}
+        found["error_rate"] = error_rate(outputs, references, tokenize=tokenize)
+    if "rouge_l" in wanted:
+        found["rouge_l"] = rouge_l(outputs, references)
+    if wanted & {"chrf", "ter"}:
+        _, *others = sacrebleu_metrics(Scoring(config.bleu_tokenizer))
+        columns: Any = [*zip_longest(*references)]
+        for name, metric in zip(("chrf", "ter"), others, strict=True):
+            if name in wanted:
+                found[name] = float(metric.corpus_score(outputs, columns).score)
+    return found
 
 
 def value_of(scores: Scores, metric: str) -> float:

@@ -18,28 +18,37 @@ import torch
 from attncli.training.settings.config import TrainConfig
 from models.config import ModelConfig
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}  # values of train.precision
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}  # of the setting
 CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # oneDNN, ideep
 KERNELS = "64"  # kernels kept by each cache; its default is 1024
 LARGE = 2**25  # multiplications from which on bf16 is used on a CPU
 
 
 def chosen_precision(model: ModelConfig, train: TrainConfig, device: torch.device) -> str:
-    """Return fp32 or bf16: that of the settings; for auto, by hardware and size."""
+    """Return fp32, bf16 or fp16: that of the settings; for auto, by hardware and size.
+
+    A GPU's compute capability says what it computes itself: bf16 from 8.0, fp16 from 7.0. Older
+    ones emulate both, and `torch.cuda.is_bf16_supported` is true of emulation, too.
+    """
     if train.precision != "auto":
         return train.precision
     positions = train.batch_tokens // max(1, train.shards)
     products = positions * model.embedding * model.hidden  # of a layer from one size to the other
     is_large = device.type != "cpu" or products >= LARGE
-    return "bf16" if is_large and computes_bf16(device) else "fp32"
+    if is_large and computes_bf16(device):
+        return "bf16"
+    return "fp16" if capability(device) == 7 else "fp32"
+
+
+def capability(device: torch.device) -> int:
+    """Return the compute capability of a GPU of NVIDIA, such as 8 for 8.0 and 8.6; else 0."""
+    return torch.cuda.get_device_properties(device).major if device.type == "cuda" else 0
 
 
 def computes_bf16(device: torch.device) -> bool:
     """Return True if the device computes bf16 products in hardware."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
     if device.type != "cpu":
-        return False
+        return capability(device) >= 8
     names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     return any(getattr(torch.cpu, name, lambda: False)() for name in names)
 

@@ -20,12 +20,15 @@ from attncli.training.interfaces import UpdateBatch
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
+from attncli.training.storage.counters import Counters
 from attncli.training.storage.state import State
-from models.base.errors import ModelError
+from models.base.errors import ModelError, is_exhausted
 from models.base.types import Batch
 from models.images.noun_swap import with_swaps
 from models.losses.losses import AttentionLoss, sequence_loss
 from models.losses.r_drop import divergence
+
+FIRST_SCALE, GROW = 2.0**16, 2000  # loss scale of fp16, and updates until it is doubled
 
 
 class UpdateSums(NamedTuple):
@@ -68,6 +71,7 @@ class Stepper:
         self.parameters: list[Tensor] = list(state.learned.values())
         self.device = self.parameters[0].device
         self.attention_loss = AttentionLoss(config.attention, state.model)
+        self.scale = 1.0  # factor on the loss, which the gradients are divided by
         self.has_baseline = False  # True once a pass has given a REINFORCE baseline
         self.module, self.trained = nn.Module(), -1  # of `UpdateLoss`, for so many parameters
 
@@ -106,23 +110,45 @@ class Stepper:
 
         If another process is lost, the weights and the counters are as before the update.
         """
-        counters, number, size = self.state.counters, self.processes.number, self.processes.size
+        counters, size = self.state.counters, self.processes.size
         if size > 1:  # so that a run continues with the same numbers from any checkpoint
-            torch.manual_seed(seed_of(self.config.seed, counters.step + 1, number))
-        shared, pieces = update.examples.shared, max(1, self.config.shards)
-        own = split(update.numbers, size * pieces, shared)[number * pieces : (number + 1) * pieces]
-        found = []
-        for count, numbers in enumerate(own, 1):
-            found.append(self.add_gradients(update, numbers, is_last=count == pieces))
-        own_sums = [sum(column) for column in zip(*found, strict=True)]
+            torch.manual_seed(seed_of(self.config.seed, counters.step + 1, self.processes.number))
+        self.scale = loss_scale(counters, self.dtype)
+        pieces = max(1, self.config.shards)
+        own_sums = self.add_pieces(update, pieces, may_retry=size == 1)
+        if not own_sums:  # the memory was exhausted: once more, in halves
+            self.state.optimiser.zero_grad(set_to_none=True)
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+            own_sums = self.add_pieces(update, 2 * pieces)
         sums = UpdateSums(*self.processes.total(own_sums))
         gradients = [p.grad for p in self.parameters if p.grad is not None]
-        torch._foreach_div_(gradients, sums.tokens / size)  # those of several processes are means
+        # those of several processes are means
+        torch._foreach_div_(gradients, self.scale * sums.tokens / size)
         counters.step += 1
         if self.has_baseline:  # it decays once per update
             mean = -sums.nll / sums.tokens
             counters.baseline = self.attention_loss.next_baseline(mean, counters.baseline)
         return sums, self.apply(rate)
+
+    def add_pieces(
+        self, update: UpdateBatch, pieces: int, *, may_retry: bool = False
+    ) -> list[float]:
+        """Add the gradients of this process's examples, in pieces; return their sums.
+
+        may_retry: return no sums if the memory is exhausted.
+        """
+        number, size, shared = self.processes.number, self.processes.size, update.examples.shared
+        own = split(update.numbers, size * pieces, shared)[number * pieces : (number + 1) * pieces]
+        found = []
+        try:
+            for count, numbers in enumerate(own, 1):
+                found.append(self.add_gradients(update, numbers, is_last=count == pieces))
+        except (RuntimeError, MemoryError) as error:
+            if not (may_retry and is_exhausted(error)):
+                raise
+            return []
+        return [sum(column) for column in zip(*found, strict=True)]
 
     def add_gradients(
         self, update: UpdateBatch, numbers: np.ndarray, *, is_last: bool = True
@@ -138,7 +164,7 @@ class Stepper:
             if isinstance(module, nn.parallel.DistributedDataParallel):
                 module.require_backward_grad_sync = is_last  # as its no_sync does
             total, sums = module(part)
-            autograd.backward(total * float(len(numbers) > 0))
+            autograd.backward(total * (self.scale if len(numbers) else 0.0))
         return sums if len(numbers) else UpdateSums(0.0, 0.0, 0)
 
     def added(self) -> nn.Module:
@@ -206,11 +232,10 @@ class Stepper:
         limit = self.config.clip or math.inf
         norm = float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
         if not math.isfinite(norm):
-            raise ModelError(
-                f"the gradient's norm is {norm} at update {state.counters.step}",
-                "finite gradients",
-                "lower train.lr or raise train.warmup; the last checkpoint is intact",
-            )
+            self.skip(norm)
+            return norm
+        if self.dtype == torch.float16:
+            grow(state.counters)
         for group in state.optimiser.param_groups:
             group["lr"] = rate * group["share"]
         state.optimiser.step()
@@ -220,6 +245,41 @@ class Stepper:
             with torch.no_grad():
                 torch._foreach_lerp_(list(state.average.values()), self.parameters, 1 - decay)
         return norm
+
+    def skip(self, norm: float) -> None:
+        """Leave out an update whose gradient is not finite.
+
+        In fp16, the loss scale is halved. Otherwise training ends, and the best weights are kept;
+        ModelError if there are none.
+        """
+        counters = self.state.counters
+        self.state.optimiser.zero_grad(set_to_none=True)
+        if self.dtype == torch.float16 and counters.scale > 1:
+            counters.scale, counters.unscaled = counters.scale / 2, 0
+            return
+        found = f"the gradient's norm is {norm} at update {counters.step}"
+        if counters.best is None:
+            hint = "lower train.lr or raise train.warmup; the last checkpoint is intact"
+            raise ModelError(found, "finite gradients", hint)
+        counters.ended = f"diverged: {found} (lower train.lr)"
+
+
+def loss_scale(counters: Counters, dtype: torch.dtype) -> float:
+    """Return the factor on the loss; fp16 has one, so that small gradients do not become 0.
+
+    Source: Micikevicius et al. 2018, section 3.2.
+    """
+    if dtype != torch.float16:
+        return 1.0
+    counters.scale = counters.scale or FIRST_SCALE
+    return counters.scale
+
+
+def grow(counters: Counters) -> None:
+    """Count an update without overflow; double the loss scale after GROW of them."""
+    counters.unscaled += 1
+    if counters.unscaled >= GROW:
+        counters.scale, counters.unscaled = 2 * counters.scale, 0
 
 
 def seed_of(seed: int, update: int, number: int) -> int:

@@ -163,6 +163,8 @@ class CTranslate2Translator(TextTranslator):
             self.engine.translate_batch,
             [[*map(str, each.ids)] for each in sources],
             **_options(width),
+            no_repeat_ngram_size=config.no_repeat,
+            repetition_penalty=config.repetition_penalty,
             batch_type="tokens",
             max_batch_size=self._batch_tokens(sources),
             max_decoding_length=max(1, min(self.positions, max(limits))),

@@ -23,6 +23,7 @@ from models.config import SearchConfig
 from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, Outputs, in_order
 from models.inference.search.hypotheses import Finished, beam_width, check_search, length_penalty
+from models.inference.search.repeats import log_probs_of
 from models.inference.search.sampling import sample
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
@@ -74,7 +75,9 @@ def beam_search(
         step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
         length = beams.ids.shape[2]  # tokens after this step, end mark included
         at_limit = [limit <= length for limit in beams.limits]
-        log_probs, truncated = possible(step.log_probs, at_limit)
+        log_probs, truncated = possible(
+            log_probs_of(step, beams.ids.flatten(0, 1), config), at_limit
+        )
         found = best(beams.log_probs, log_probs, 2 * width)
         others = ended(beams.ids, found, truncated, width, alpha)
         beams.finished = beams.finished.with_others(others)

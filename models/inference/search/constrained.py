@@ -19,6 +19,7 @@ from models.base.types import select
 from models.config import SearchConfig
 from models.inference.search.backend import Backend
 from models.inference.search.hypotheses import Finished, beam_width, length_penalty
+from models.inference.search.repeats import log_probs_of
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
 RequiredPhrase = tuple[int, ...]  # token ids
@@ -111,7 +112,8 @@ def constrained_search(
     for length in range(1, limit + 1):  # tokens after this step, end mark included
         last = torch.tensor([one.ids[-1] for one in live], device=device)
         step = backend.step(last, state, prepared)
-        log_probs = step.log_probs
+        ids = torch.tensor([one.ids for one in live], device=device)
+        log_probs = log_probs_of(step, ids, config)
         log_probs[:, :FIRST_OUTPUT].fill_(-torch.inf)
         for row in (row for row, one in enumerate(live) if one.completes):
             log_probs[row, list(inside)] = -torch.inf

@@ -18,6 +18,7 @@ from models.config import SearchConfig
 from models.inference.search.backend import Backend
 from models.inference.search.finished import FinishedBatch, in_order
 from models.inference.search.hypotheses import Finished
+from models.inference.search.repeats import log_probs_of
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
 
@@ -29,7 +30,7 @@ class Samples:
     rngs: list[random.Random]  # (R,), R = B * N
     limits: Tensor  # (R,) maximum length in tokens, end mark included
     ids: Tensor  # (R, t) output so far, start mark first; end marks after its end
-    log_probs: Tensor  # (R,) float64
+    log_probs: Tensor  # (R,) float64; float32 on mps, which has no float64
     lengths: Tensor  # (R,) in tokens, end mark included
     truncated: Tensor  # (R,)
 
@@ -46,7 +47,7 @@ class Samples:
         """Add the tokens wanted (R,), given all log-probabilities (R, Y); end at the limit."""
         live = self.live
         tokens = wanted.masked_fill(~live | (self.limits <= self.ids.shape[1]), END)
-        added = log_probs.gather(1, tokens[:, None])[:, 0].double()
+        added = log_probs.gather(1, tokens[:, None])[:, 0].to(self.log_probs.dtype)
         self.log_probs = self.log_probs + added.masked_fill(~live, 0)
         self.truncated = self.truncated | (live & (wanted != tokens))
         self.lengths = self.lengths + live
@@ -77,7 +78,7 @@ def sample(
     state = select(state, sentences.repeat_interleave(config.nbest))
     while True:
         step = backend.step(samples.ids[:, -1], state, prepared)
-        log_probs, state = step.log_probs, step.state
+        log_probs, state = log_probs_of(step, samples.ids, config), step.state
         samples.append(sample_tokens(log_probs, samples.random_numbers(), config), log_probs)
         going = samples.live.unflatten(0, (-1, config.nbest)).any(1).tolist()
         if all(going):
@@ -101,7 +102,7 @@ def begin(
         rngs=[random_numbers(key, n, config.seed) for key in keys for n in range(config.nbest)],
         limits=torch.tensor(limits, device=device).repeat_interleave(config.nbest),
         ids=torch.full((rows, 1), START, device=device),
-        log_probs=zeros.double(),
+        log_probs=zeros.float() if device.type == "mps" else zeros.double(),
         lengths=zeros,
         truncated=zeros.bool(),
     )

@@ -159,6 +159,28 @@ def test_a_dev_set_without_usable_pairs_is_refused(line: str, texts: Texts, tmp_
     assert not RunFolder(tmp_path / "run").config.exists()
 
 
+def test_a_run_continues_at_another_learning_rate_with_its_moments(
+    texts: Texts, tmp_path: Path
+) -> None:
+    run(small_config(texts, "train.steps=5", "train.average=0"), tmp_path / "run")
+    before = load_file(RunFolder(tmp_path / "run").checkpoint)
+    changes = ["train.steps=6", "train.average=0", "train.lr=1e-9", "train.schedule=constant"]
+    started, *_ = run(small_config(texts, *changes), tmp_path / "run")
+    assert isinstance(started, Started)
+    said = ("train.lr was 0.005, now 1e-09", "train.schedule was inverse_sqrt, now constant")
+    assert started.notes[:2] == said
+    [record] = [
+        one for one in read_log(RunFolder(tmp_path / "run").log) if one["event"] == "changed"
+    ]
+    assert (record["step"], record["settings"]) == (5, [*said])
+    after = load_file(RunFolder(tmp_path / "run").checkpoint)
+    for name, tensor in before.items():
+        if name.startswith("model/"):
+            assert torch.allclose(tensor, after[name], atol=1e-7)
+        if name.startswith("optimiser/exp_avg_sq/"):  # one more gradient, not a fresh start
+            assert (after[name] >= 0.97 * tensor).all() and (tensor > 0).any()
+
+
 def test_a_config_given_back_gives_the_same_run(texts: Texts, tmp_path: Path) -> None:
     config = small_config(texts, "train.ema=0.5", "train.average=2", "train.precision=fp32")
     run(config, tmp_path / "one")

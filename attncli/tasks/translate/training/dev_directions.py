@@ -18,7 +18,7 @@ from models.config import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.tokenizer import Tokenizer
 
-AVERAGED = ("bleu", "exact", "error_rate", "rouge_l")
+AVERAGED = ("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import torch
 from attncli.data.batching import epoch_plan
 from attncli.training.events import Scores, Stepped
 from attncli.training.interfaces import UpdateBatch
-from attncli.training.run.fit import LONGER, due, judged, limit_reached, short_run
+from attncli.training.run.fit import LONGER, due, judged, limit_reached, short_run, watch
 from attncli.training.run.run import fresh_state
 from attncli.training.run.saving import averaged
 from attncli.training.settings.config import RunConfig, TrainConfig
@@ -23,8 +23,8 @@ from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import training_source
 from attncli.training.storage.counters import Counters
 from attncli.training.storage.log import add_update, interval_record
-from attncli.training.storage.state import State
-from attncli.training.updates.stepper import Stepper
+from attncli.training.storage.state import State, content, restore
+from attncli.training.updates.stepper import GROW, Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 from models.base.settings import overridden
@@ -138,6 +138,126 @@ def test_a_loss_that_is_no_number_ends_the_run_with_advice(fresh: Fresh, value: 
         next(iter(state.model.parameters())).fill_(value)
     with pytest.raises(ModelError, match="lower train.lr"):
         Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
+
+
+def test_fp16_skips_updates_that_overflow_and_continues_with_its_scale(
+    fresh: Fresh, tmp_path: Path
+) -> None:
+    state, config, batches = fresh()
+    stepper = Stepper(state, config, torch.float16)
+    state.counters.scale = 2.0**40
+    before = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
+    assert not math.isfinite(stepper.train_on(batches[0], 0.0).norm)
+    assert state.counters.scale == 2.0**39 and not state.counters.ended
+    for name, tensor in weights_of(state.model).items():
+        assert torch.equal(tensor, before[name])
+    while not state.counters.unscaled:
+        found = stepper.train_on(batches[0], 0.0)
+    assert math.isfinite(found.norm)
+    write_bytes(tmp_path / "checkpoint", content(state))
+    other, _, _ = fresh()
+    restore(other, tmp_path / "checkpoint")
+    assert (other.counters.scale, other.counters.unscaled) == (state.counters.scale, 1)
+    state.counters.unscaled = GROW - 1
+    scale = state.counters.scale = 2.0**8
+    stepper.train_on(batches[1], 0.0)
+    assert (state.counters.scale, state.counters.unscaled) == (2 * scale, 0)
+
+
+def test_the_loss_in_fp16_is_near_that_in_fp32(fresh: Fresh) -> None:
+    losses = []
+    for dtype in (torch.float32, torch.float16):
+        state, config, batches = fresh()
+        state.counters.scale = 2.0**10  # none of the updates overflows
+        stepper = Stepper(state, config, dtype)
+        losses.append([stepper.train_on(batch, 0.0).nll for batch in batches[:5]])
+    assert losses[0] == pytest.approx(losses[1], rel=0.002)
+    assert losses[0] != losses[1]
+
+
+def test_a_batch_that_exhausts_the_memory_is_computed_in_halves_once(
+    fresh: Fresh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    norms, faults, limits = [], [1, 1], list[int]()
+    loss = Stepper.loss
+
+    def fail(stepper: Stepper, update: UpdateBatch) -> Any:
+        if faults and len(update.numbers) > limits[-1]:
+            faults.pop()
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return loss(stepper, update)
+
+    monkeypatch.setattr(Stepper, "loss", fail)
+    for limit in (10**6, 1 + len(fresh()[2][0].numbers) // 2):
+        limits.append(limit)
+        state, config, batches = fresh("train.clip=0")
+        norms.append(Stepper(state, config, torch.float32).train_on(batches[0], 0.0).norm)
+    assert norms[0] == pytest.approx(norms[1], rel=1e-4) and faults == [1]
+    limits.append(0)
+    faults.append(1)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
+
+
+def test_a_loss_far_above_its_lowest_ends_the_run() -> None:
+    config, ends = TrainConfig(divergence=2.0), {}
+    for high in (2.5, 9.0):
+        counters = Counters()
+        for loss in [5.0] * 5 + [1.0] * 200 + [high] * 200:
+            watch(counters, _step(loss), config)
+        ends[high] = counters.ended
+    assert not ends[2.5] or "diverged" in ends[2.5]
+    assert "diverged: the loss is" in ends[9.0] and "lower train.lr" in ends[9.0]
+    counters = Counters()
+    for loss in [1.0] * 10 + [90.0] * 90:
+        watch(counters, _step(loss), replace(config, divergence=0.0))
+    assert not counters.ended
+
+
+def _step(loss: float) -> Stepped:
+    return Stepped(1, 0, 0.5, loss, loss, 0.1, 1.0, None, 10, 0.1)
+
+
+def test_a_gradient_that_is_no_number_keeps_the_best_weights(fresh: Fresh) -> None:
+    state, config, batches = fresh()
+    state.counters.best = 1.0
+    with torch.no_grad():
+        next(iter(state.model.parameters())).fill_(math.nan)
+    Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
+    assert state.counters.ended.startswith("diverged: the gradient's norm is nan at update 1")
+
+
+def test_other_metrics_let_a_run_go_on(fresh: Fresh) -> None:
+    ends = []
+    for metrics in ((), ("chrf", "loss")):
+        state, _, _ = fresh()
+        config = TrainConfig(metric="bleu", patience=3, warmup=0, patience_metrics=metrics)
+        for step in range(1, 7):
+            state.counters.step = step
+            judged(state, Scores(1.0, 5.0 - step, chrf=float(step)), config)
+            if state.counters.ended:
+                break
+        ends.append(step)
+    assert ends == [4, 6]
+
+
+@pytest.mark.parametrize("part", ["embedding", "encoder", "decoder.layers.0"])
+def test_frozen_parts_stay_as_they_are(part: str, fresh: Fresh) -> None:
+    state, config, batches = fresh(f"train.freeze={part}")
+    frozen = {
+        name for name, parameter in state.model.named_parameters() if not parameter.requires_grad
+    }
+    assert frozen and frozen.isdisjoint(state.learned)
+    assert all(part in name for name in frozen) or part == "encoder"
+    before = {name: tensor.clone() for name, tensor in weights_of(state.model).items()}
+    Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
+    for name, tensor in weights_of(state.model).items():
+        assert torch.equal(tensor, before[name]) is (name in frozen), name
+
+
+def test_an_unknown_part_cannot_be_frozen(fresh: Fresh) -> None:
+    with pytest.raises(ModelError, match="unknown part of the model 'encodr'.*encoder"):
+        fresh("train.freeze=encodr")
 
 
 # schedule

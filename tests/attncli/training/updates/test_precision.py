@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -50,11 +51,19 @@ def test_a_processor_computes_large_products_in_bf16(
     assert chosen_precision(*tables(preset, *changes), CPU) == expected
 
 
-def test_a_gpu_computes_products_of_any_size_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert chosen_precision(*tables("rnnsearch-nano"), GPU) == "bf16"
+def test_the_capability_of_a_gpu_says_what_it_computes_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    for major, expected in {6: "fp32", 7: "fp16", 8: "bf16", 9: "bf16", 12: "bf16"}.items():
+        found = SimpleNamespace(major=major, minor=5)
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device, found=found: found)
+        for preset in ("rnnsearch-nano", "transformer-base"):
+            assert chosen_precision(*tables(preset), GPU) == expected
+            assert chosen_precision(*tables(preset, "train.precision=fp32"), GPU) == "fp32"
+    assert chosen_precision(*tables("transformer-base"), torch.device("mps")) == "fp32"
     monkeypatch.setattr(precision, "computes_bf16", lambda device: False)
-    for device in (CPU, GPU):
-        assert chosen_precision(*tables("transformer-base"), device) == "fp32"
+    assert chosen_precision(*tables("transformer-base"), CPU) == "fp32"
 
 
 def few(config: RunConfig) -> RunConfig:
