@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUNDLE = ROOT / "tests/fixtures/before_restructuring/bundles/rnnsearch"
+BUNDLE = ROOT / "tests/fixtures/small/bundles/rnnsearch"
 SOURCES = ("attncli", "models", "pyproject.toml", "README.md", "LICENSE")
 SENTENCE = "The dog sees the red car."
 IN_PYTHON = (

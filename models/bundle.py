@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from safetensors.torch import save as to_bytes
 
-from models.base.errors import ConfigurationError, DamagedError
+from models.base.errors import ConfigurationError, DamagedError, naming
 from models.base.registry import find, source_name
 from models.base.registry import settings_of as settings_read_by
 from models.base.settings import from_dict, to_dict
@@ -166,7 +166,12 @@ def read(folder: Path) -> Bundle:
     """Return the bundle in a folder; raise a ModelError if a part is missing or damaged."""
     settings = read_settings(folder)
     tokenizer = read_tokenizer(folder)
-    tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
+    with naming(folder / CONFIG):
+        config = from_dict(ModelConfig, settings["model"], where="model")
+        tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
+        search = from_dict(SearchConfig, settings["search"], where="search")
+        alignment = from_dict(AlignConfig, settings.get("alignment", {}), where="alignment")
+        prepare = from_dict(PrepareConfig, settings.get("prepare", {}), where="prepare")
     for language in tokenizer_config.languages:
         tokenizer.language_id(language)  # raises if the token is missing
     sizes = sizes_of(tokenizer, family_of(settings))
@@ -176,7 +181,7 @@ def read(folder: Path) -> Bundle:
         )
     tensors = bundle_weights(folder, settings)
     with Unfilled(tensors, folder / CONFIG):
-        model = build(from_dict(ModelConfig, settings["model"], where="model"), sizes)
+        model = build(config, sizes)
     fill(model, tensors, folder / WEIGHTS)
     # last, because other errors are more specific
     check_digests(folder, [CONFIG, *tokenizer.files()])
@@ -184,8 +189,8 @@ def read(folder: Path) -> Bundle:
         model.eval(),
         tokenizer,
         tokenizer_config,
-        from_dict(SearchConfig, settings["search"], where="search"),
-        from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
+        search,
+        alignment,
         read_statistical(folder),
-        from_dict(PrepareConfig, settings.get("prepare", {}), where="prepare"),
+        prepare,
     )

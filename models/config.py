@@ -75,7 +75,6 @@ class AttentionConfig:
         "argmax",
         "hard: read mode outside training: argmax, sample or expected",
         choices=get_args(ReadMode),
-        aliases={"expectation": "expected"},  # the paper's word
     )
     read_gradient: str = option(
         "reinforce",

@@ -44,25 +44,14 @@ class Examples(Protocol):
         """Return some examples, padded."""
 
 
-def epoch_plan(
-    examples: Examples, batch_tokens: int, *, seed: int, epoch: int, both_sides: bool = False
-) -> list[np.ndarray]:
-    """Return the batches of one epoch, as arrays of example numbers, in training order.
-
-    both_sides: sort by target and source length instead of the longer side alone. This pads less,
-    but mostly the same pairs share a batch in every epoch. Runs of earlier versions use it.
-    """
+def epoch_plan(examples: Examples, batch_tokens: int, *, seed: int, epoch: int) -> list[np.ndarray]:
+    """Return the batches of one epoch, as arrays of example numbers, in training order."""
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(examples.count)
     positions = np.maximum(*examples.lengths)
     plan: list[np.ndarray] = []
     for start in range(0, len(order), POOL):
-        pool = order[start : start + POOL]
-        if both_sides and examples.shared is None:
-            sources, targets = (lengths[pool] for lengths in examples.lengths)
-            pool = pool[np.lexsort((sources, targets))]
-        else:
-            pool = by_length(pool, positions, examples.shared)
+        pool = by_length(order[start : start + POOL], positions, examples.shared)
         batches = list(cut(pool, positions[pool], batch_tokens))
         plan.extend(batches[i] for i in random.permutation(len(batches)))
     return plan

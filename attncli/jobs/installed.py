@@ -177,7 +177,7 @@ def _install(path: Path, folder: Path) -> None:
     if not path.exists():
         raise ModelError(f"no file {path}", "a file made by `attn models pack`")
     if path.is_dir():
-        is_int8 = read_settings(path).get("weights") == "int8"  # fp16 of earlier versions: fp32
+        is_int8 = read_settings(path).get("weights") == "int8"
         _save(path, folder, Packing(weights="int8" if is_int8 else "fp32"))
         return
     extract_archive(path, folder)

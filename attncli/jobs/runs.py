@@ -114,7 +114,6 @@ def removable(folder: RunFolder) -> list[Path]:
     The model, its card, settings, log, curves and data files remain.
     """
     names = [path.name for path in (folder.checkpoint, folder.snapshots, folder.data)]
-    names.append("checkpoint.previous.safetensors")  # of earlier versions
     return [path for path in folder.path.iterdir() if path.name in names or is_leftover(path)]
 
 
@@ -155,7 +154,7 @@ def _score(folder: RunFolder, progress: Counters | None, chosen: str) -> str:
     score = ""
     if progress:
         value = progress.kept.score if progress.kept else progress.best
-        metric = (progress.kept.metric if progress.kept else "") or chosen
+        metric = progress.kept.metric if progress.kept else chosen
         score = "" if value is None else described(value, "bleu" if metric == "auto" else metric)
     if is_bundle(folder.path):
         score = read_about(read_settings(folder.path)).score or score

@@ -25,8 +25,7 @@ import typer
 from typer.models import OptionInfo
 
 from models.base.errors import UnknownNameError
-from models.base.removed_settings import REMOVED
-from models.base.settings import flat, overridden, to_dict, unknown_setting
+from models.base.settings import flat, overridden, to_dict
 
 T = TypeVar("T")
 HELP = "help"  # value of -s that lists the settings
@@ -84,9 +83,6 @@ def read_settings(
     texts += [f"{name}={value}" for name, value in (options or {}).items() if value is not None]
     names = tuple(dict.fromkeys(text.partition("=")[0].strip() for text in texts))
     for name in names:
-        if name in REMOVED:
-            table, _, key = name.rpartition(".")
-            raise unknown_setting(None, key, table)
         if name in getattr(tables, UNUSED, ()):
             found = f"setting '{name}', which has no effect on this command"
             raise UnknownNameError(found, "a setting that `-s help` lists")

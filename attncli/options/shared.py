@@ -101,7 +101,6 @@ class HardAttention:
         "",
         "hard attention: read mode, argmax, sample or expected (empty: as saved with the model)",
         choices=("", *get_args(ReadMode)),
-        aliases={"expectation": "expected"},
     )
 
 

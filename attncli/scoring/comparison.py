@@ -81,7 +81,7 @@ class RunScores(NamedTuple):
 
 
 def from_record(record: Mapping[str, Any]) -> RunScores:
-    """Return the row of a record; also of earlier versions, where a variant is a mechanism."""
+    """Return the row of a record; raise ValueError or TypeError for another one."""
     row = {name: value for name, value in record.items() if name in RunScores._fields}
     for part in PARTS:
         row[part] = tuple(
@@ -91,7 +91,7 @@ def from_record(record: Mapping[str, Any]) -> RunScores:
         )
     if not row["dev"]:
         raise ValueError("no score of the dev set")
-    return RunScores(**{"variant": record.get("mechanism"), **row})
+    return RunScores(**row)
 
 
 class Spread(NamedTuple):

@@ -28,7 +28,6 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from attncli.options.conversion import convert_quickly
-from attncli.shell.removed_options import removed_command, removed_option
 from attncli.shell.termination import Termination
 from attncli.tasks.table import task_commands
 from attncli.terminal import console
@@ -63,14 +62,12 @@ Quiet = Annotated[
 # Waiting threads sleep instead of spinning (OpenMP's default). Spinning gives no measurable gain on
 # an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-USAGE_ERROR: Any = typer.BadParameter.__base__  # of click, or of the copy that Typer contains
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 
 
 def main() -> None:
     """Run the command line and exit with its status, or by the signal that ended it."""
     console.drop_undeliverable()
-    console.show_removed_settings()
     termination = Termination()
     status = 130
     with suppress(KeyboardInterrupt):  # Ctrl-C before or after a command
@@ -147,8 +144,6 @@ class CommandTable(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the command that was called; unknown names are refused before that."""
-        if removed := removed_command(args):
-            ctx.fail(removed)
         if " ".join(args[:2]) in COMMANDS:
             args = [" ".join(args[:2]), *args[2:]]
         name, stand_in, rest = super().resolve_command(ctx, args)
@@ -172,10 +167,6 @@ class CommandTable(TyperGroup):
         except ModelError as error:
             console.warn(str(error))
             raise typer.Exit(1) from None
-        except USAGE_ERROR as error:
-            if removed := _removed_option(error):
-                error.message, error.possibilities = removed, None
-            raise
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except BrokenPipeError:
@@ -278,16 +269,6 @@ def attn(
     Example:
       echo "The old dog sees a small house." | attn translate -m runs/demo
     """
-
-
-def _removed_option(error: Any) -> str:
-    """Return the answer to an option of an earlier version; "" for other usage errors."""
-    name, context = getattr(error, "option_name", ""), error.ctx
-    if not name or context is None:
-        return ""
-    place = COMMANDS.get((context.command_path or "").removeprefix("attn "))
-    options = [option for param in context.command.params for option in param.opts]
-    return removed_option(name, resolve_name(place) if place else None, options)
 
 
 def _deliver() -> bool:

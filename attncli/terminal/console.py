@@ -10,14 +10,12 @@ import errno
 import os
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from attncli.terminal.messages import ShowProgress
 from attncli.terminal.text import printable
-from models.base.removed_settings import RemovedSettingWarning
 
 INTERVAL = 10.0  # seconds between two lines of progress
 
@@ -45,20 +43,6 @@ def line(text: str) -> None:
 def warn(text: str) -> None:
     """Write one line that begins with the name of the program; --quiet does not suppress it."""
     line(f"attn: {text}")
-
-
-def show_removed_settings() -> None:
-    """Show warnings about settings that no longer exist as remarks, each once."""
-    usual, said = warnings.showwarning, set[str]()
-
-    def show(message: Any, category: type[Warning], *place: Any, **others: Any) -> None:
-        if not issubclass(category, RemovedSettingWarning):
-            usual(message, category, *place, **others)
-        elif str(message) not in said:  # Python repeats warnings after each change of its filters
-            said.add(str(message))
-            say(str(message))
-
-    warnings.showwarning = show
 
 
 def prompt(text: str) -> None:

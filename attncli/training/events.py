@@ -88,7 +88,7 @@ class FinalModel(NamedTuple):
     which: str  # "best", "average of N" or "last"
     score: float | None  # on the dev set, by the metric
     step: int
-    metric: str = ""  # of the score; "" in runs of earlier versions
+    metric: str = ""  # of the score; "" without a dev set
 
 
 class AlreadyFinished(NamedTuple):

@@ -19,7 +19,6 @@ from models.base.errors import ConfigurationError, unknown_name
 from models.base.registry import is_name as is_registered
 from models.base.registry import names as registered_names
 from models.base.registry import package_hint
-from models.base.removed_settings import REMOVED
 
 C = TypeVar("C")
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -31,7 +30,6 @@ class Limits:
 
     choices: tuple[str, ...] = ()
     registry: str = ""  # kind of models.base.registry whose names are further choices
-    aliases: Mapping[str, str] = field(default_factory=dict)  # old names that are still read
     least: float | None = None
     above: float | None = None
     below: float | None = None
@@ -136,9 +134,6 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
 
 def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:
     """Return the error for an unknown setting; it names the tables that have such a setting."""
-    place = f"{where}.{name}" if where else name
-    if place in REMOVED:
-        return ConfigurationError(f"{place} was removed: {REMOVED[place].reason}")
     values = {table: getattr(config, table) for table in fields_of(type(config))}
     tables = [
         table
@@ -177,12 +172,11 @@ def check_limits(config: Any, *, where: str = "") -> None:
 
 
 def within(limits: Limits, value: Any, place: str) -> Any:
-    """Return the value, an alias replaced by its name; raise ConfigurationError if not allowed."""
+    """Return the value; raise ConfigurationError if it is not allowed."""
     if isinstance(value, tuple):
         for item in value:
             within(limits, item, place)
     elif isinstance(value, str):
-        value = limits.aliases.get(value, value)
         if not limits.allows(value):
             allowed = limits.allowed
             near = difflib.get_close_matches(value, allowed, n=1)

@@ -44,7 +44,7 @@ class Facts(NamedTuple):
     family: str
     about: About
     bytes: int  # of the weights
-    precision: str  # fp32 or int8; fp16 of earlier versions
+    precision: str  # fp32 or int8
 
 
 def read_about(settings: dict[str, Any]) -> About:

@@ -18,11 +18,10 @@ from models.storage.settings import CARD, STATISTICAL, WEIGHTS
 from models.storage.settings import NAME as CONFIG
 from models.text.labels import LABELS
 
-EARLIER = "shortlist.safetensors"  # of earlier versions; it has no effect
 REQUIRED = (CONFIG, WEIGHTS)
 FILES = (
     *(CONFIG, CARD, "tokenizer.model", "source.model", "target.model", LABELS),
-    *(STATISTICAL, EARLIER, WEIGHTS, SUMS),
+    *(STATISTICAL, WEIGHTS, SUMS),
 )
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MOST_BYTES_ELSE = 1 << 26

@@ -33,7 +33,7 @@ def stored_as(precision: WeightPrecision, weights: dict[str, Tensor]) -> dict[st
 
 
 def restored(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the fp32 weights that `stored_as` stored; those of earlier versions can be fp16."""
+    """Return the fp32 weights that `stored_as` stored."""
     scales = {name + SCALE for name, tensor in tensors.items() if tensor.dtype == torch.int8}
     found: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
@@ -41,7 +41,7 @@ def restored(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
             scale = _scale(name, tensor, tensors).float()
             found[name] = tensor.float() * scale.view(-1, *[1] * (tensor.dim() - 1))
         elif name not in scales:
-            found[name] = tensor.float() if tensor.dtype == torch.float16 else tensor
+            found[name] = tensor
     return found
 
 

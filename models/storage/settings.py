@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 from models.base.errors import DamagedError, ModelError, NotFoundError, intact
 from models.base.files import write_text
 from models.base.parsing import parse_json
-from models.base.removed_settings import updated
 from models.base.settings import to_dict
 from models.config import AlignConfig, ModelConfig
 from models.sources import source_of
@@ -42,7 +41,7 @@ class Shared(NamedTuple):
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """Return the content of a bundle's config.json, without settings that were removed.
+    """Return the content of a bundle's config.json.
 
     Raises ModelError if there is none, or if it is damaged or of another format.
     """
@@ -61,7 +60,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
                 "use the version of attn that wrote it",
             )
         _check_sections(settings)
-        return updated(settings, str(folder / NAME))
+        return settings
 
 
 def _missing(folder: Path) -> NotFoundError:

@@ -1,6 +1,6 @@
 """The folder in which the command lines of the documentation run, and the files that they name.
 
-Data and bundles are those of tests/fixtures/before_restructuring.
+Data and bundles are those of tests/fixtures/small.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from models.config import SearchConfig, TokenizerConfig
 from models.text.tokenizer import Tokenizer
 from tests.attncli.labels import write_toy
 from tests.docs.pages import MISSING
-from tests.fixtures.before_restructuring import make
+from tests.fixtures.small import FILES
 from tests.models.small import small_config
 
-FILES = Path(make.__file__).parent
 ROW_PRESET = "multi-source-nano"
 TINY = (
     *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1", "model.decoder_layers=1"),

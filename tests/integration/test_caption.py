@@ -18,12 +18,12 @@ from attncli.shell import app
 from models import load_captioner
 from models.config import SearchConfig
 from models.images.opening import open_image
-from tests.fixtures.before_restructuring import make
+from tests.fixtures.small import FILES
 
 ROOT = Path(__file__).parents[2]
 SHORT = ["-s", "search.max_caption=7", "--device", "cpu"]
 SEARCH = SearchConfig(max_caption=7)
-TRANSLATOR = make.HERE / "bundles" / "transformer"
+TRANSLATOR = FILES / "bundles/transformer"
 
 Run = Callable[..., tuple[str, list[str], int]]
 

@@ -204,7 +204,7 @@ class Limited:
     count: int = option(3, "a number", least=1, at_most=9)
     rate: float = option(0.5, "a rate", above=0, below=1)
     plain: int = option(0, "a number of any size")
-    word: str = option("new", "a word", choices=("new", "other"), aliases={"old": "new"})
+    word: str = option("new", "a word", choices=("new", "other"))
     score: str = option("dot", "a registered name", registry="score")
 
 
@@ -230,12 +230,6 @@ def test_a_value_outside_its_limits_is_refused(name: str, value: Any, expected: 
 def test_limits_also_hold_for_settings_built_in_python() -> None:
     check_limits(Limited(), where="x")
     assert "x.count = 0" in refused(lambda: check_limits(Limited(count=0), where="x"))
-
-
-def test_an_old_name_is_read_as_the_new_one() -> None:
-    assert merged(Limited(), {"word": "old"}).word == "new"
-    attention = {"read": "hard", "read_decode": "expectation"}
-    assert from_dict(AttentionConfig, attention).read_decode == "expected"
 
 
 @pytest.mark.parametrize("family", names("family"))

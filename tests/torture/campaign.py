@@ -24,7 +24,7 @@ from models.base.files import write_bytes, write_folder
 from models.base.types import Translation
 from models.catalogue.installed import BOX, is_bundle
 from tests.attncli.documents.generated import document as made_document
-from tests.fixtures.before_restructuring import make
+from tests.attncli.training.small import finished_and_stopped
 from tests.torture.inputs import kinds
 from tests.torture.mutate import mutate, mutate_json
 from tests.torture.power import power_failures
@@ -35,7 +35,6 @@ from tests.torture.writes import Job, attack
 SENTENCE, DIGESTS = "The dog sees a house.", "SHA256SUMS"
 OLD, NEW = b"old" * 1000, b"new" * 2000
 INTACT = BOX / "grammar-en-de"  # a small bundle, which is damaged
-RUN = Path(make.__file__).parent / "runs" / "finished"  # of an earlier version
 BLOCK = 200  # hostile inputs of one worker
 LETTERS = [*"abc .,!?;:'\"()<>{}&%$#=\t\r\0\x1b\x9b", "é", "日本", "हिन्दी", "\u0301", "\u202e"]
 LETTERS += ["\U0001f600", "\u2028", "\ufeff", "\x85", "word ", "<b>", "</b>", "{0}", "%s", "&lt;"]
@@ -155,10 +154,12 @@ class Campaign:
     def runs(self) -> Iterator[Result]:
         """List and prune damaged run folders; each is listed, and its model stays as it was."""
         random, result = self.random("runs"), Result("run folders, attn runs")
+        (self.folder / "trained").mkdir()
+        whole, _ = finished_and_stopped(self.folder / "trained")
         for number in range(self.count(20)):
             run = self.folder / "runs" / "damaged"
             shutil.rmtree(run.parent, ignore_errors=True)
-            shutil.copytree(RUN, run)
+            shutil.copytree(whole, run)
             files = [path for path in sorted(run.iterdir()) if path.is_file()]
             _damage(random.choice(files), random)
             result.add(f"{number}", self.workers.attempt(partial(_list_and_prune, run)))

@@ -224,10 +224,4 @@ def start_epoch(
 
 def batches_of(examples: Examples, config: TrainConfig, number: int = 0) -> list[np.ndarray]:
     """Return the batches of an epoch, as arrays of example numbers, in training order."""
-    return epoch_plan(
-        examples,
-        config.batch_tokens,
-        seed=config.seed,
-        epoch=number,
-        both_sides=config.sort == "both_sides",
-    )
+    return epoch_plan(examples, config.batch_tokens, seed=config.seed, epoch=number)

@@ -135,12 +135,6 @@ class TrainConfig:
     batch_tokens: int = option(
         4096, "batch size in positions of the longer side, padding included", least=1
     )
-    sort: str = option(
-        "longer_side",
-        "length by which examples are sorted into batches: longer_side, or both_sides (less "
-        "padding, but mostly the same pairs share a batch in every epoch)",
-        choices=("longer_side", "both_sides"),
-    )
     shards: int = option(
         0,
         "parts of an update that a process computes one after another, in less memory (0: all at "
@@ -151,7 +145,6 @@ class TrainConfig:
         "adam",
         "adam, rmsprop, or muon (hidden matrices by Muon, the rest by Adam)",
         choices=("adam", "muon", "rmsprop"),
-        aliases={"adamw": "adam"},  # without weight decay they are equal
     )
     lr: float = option(0.001, "peak learning rate", above=0)
     schedule: str = option(

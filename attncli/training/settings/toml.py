@@ -10,7 +10,6 @@ import tomli_w
 
 from models.base.errors import ConfigurationError, ModelError
 from models.base.parsing import parse_toml
-from models.base.removed_settings import updated
 from models.base.settings import fields_of
 
 
@@ -54,14 +53,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def from_toml(text: str, name: str) -> dict[str, Any]:
-    """Return the tables of a TOML file, without settings that were removed.
-
-    Raises ModelError with the line if it does not parse.
-    """
+    """Return the tables of a TOML file; raise ModelError with the line if it does not parse."""
     try:
-        tables = parse_toml(text)
+        return parse_toml(text)
     except ValueError as error:
         raise ConfigurationError(
             f"{name} is not TOML ({error})", "key = value lines in tables"
         ) from None
-    return updated(tables, name)

@@ -18,7 +18,7 @@ from models.base.files import is_leftover, remove_leftovers, write_errors, write
 from models.base.parsing import parse_json
 from models.base.settings import flat, to_dict
 
-STORED_CHOICES = ("sort", "metric", "precision")  # of [train]
+STORED_CHOICES = ("metric", "precision")  # of [train]
 START = "start"  # the initial model among the hashes of a run's inputs
 PATHS = ("train", "dev", "corpora", "dev_corpora", "features")  # contents are compared instead
 HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
@@ -80,8 +80,7 @@ def released(folder: RunFolder, is_new: bool) -> Iterator[None]:
 def with_stored_choices(folder: RunFolder, train: TrainConfig) -> TrainConfig:
     """Return the settings of [train] with the choices that the run was started with.
 
-    The defaults of batch order and metric have changed; a run of an earlier version continues with
-    its own. The precision was chosen when the run started, if train.precision is auto.
+    Metric and precision were chosen when the run started, if they are auto.
     """
     if not folder.has_begun:
         return train

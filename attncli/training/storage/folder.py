@@ -24,7 +24,7 @@ from pathlib import Path
 
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.toml import read_toml, to_toml
-from models.base.errors import ModelError
+from models.base.errors import ModelError, naming
 from models.base.files import open_append, try_lock, write_errors, write_text
 from models.base.settings import from_dict
 
@@ -62,10 +62,8 @@ class RunFolder:
 
 def read_config(folder: RunFolder) -> RunConfig:
     """Return the configuration that a run was started with."""
-    values = read_toml(folder.config)
-    if isinstance(train := values.get("train"), dict):
-        train.setdefault("sort", "both_sides")  # of versions that did not store it
-    return from_dict(RunConfig, values)
+    with naming(folder.config):
+        return from_dict(RunConfig, read_toml(folder.config))
 
 
 def store_train(folder: RunFolder, train: TrainConfig) -> None:

@@ -4,8 +4,7 @@ The digests are part of the file, so that both are replaced at once:
 
     {"attn": "SHA-256 of what follows, {"tensors_sha256": "...", other metadata}"}
 
-One entry holds all metadata, because the library writes several in a random order. Files of earlier
-versions have no digests and are not checked.
+One entry holds all metadata, because the library writes several in a random order.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ENTRY, TENSORS = "attn", "tensors_sha256"
-EARLIER = {"counters"}  # entries of files without digests
 
 Metadata = dict[str, str]
 
@@ -47,7 +45,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], Metadata]:
         with safe_open(path, framework="pt") as file:
             metadata = _checked(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if metadata.get(TENSORS) not in (None, digest(tensors)):
+        if metadata[TENSORS] != digest(tensors):
             raise ValueError("its tensors differ from their digest")
     return tensors, metadata
 
@@ -86,8 +84,6 @@ def _bytes(tensor: Tensor) -> memoryview:
 
 def _checked(entries: Metadata) -> Metadata:
     """Return the metadata of a file; raise ValueError if they differ from their digest."""
-    if entries.keys() <= EARLIER:
-        return entries
     expected, _, text = entries[ENTRY].partition(" ")
     if len(entries) > 1 or expected != _sha256(text):
         raise ValueError("its metadata differ from their digest")

@@ -17,7 +17,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.base.errors import DamagedError
+from models.base.errors import DamagedError, naming
 from models.base.process import interruptible, processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
@@ -73,15 +73,16 @@ class CTranslate2Translator(TextTranslator):
         """
         folder = Path(folder)
         settings = read_settings(folder)
-        translator = cls(
-            from_dict(ModelConfig, settings["model"], where="model"),
-            Tokenizer.read(folder),
-            from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer"),
-            from_dict(SearchConfig, settings["search"], where="search"),
-            from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
-        )
-        stored = settings.get("prepare", {})
-        translator.prepare = from_dict(PrepareConfig, stored, where="prepare")
+        with naming(folder / CONFIG):
+            translator = cls(
+                from_dict(ModelConfig, settings["model"], where="model"),
+                Tokenizer.read(folder),
+                from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer"),
+                from_dict(SearchConfig, settings["search"], where="search"),
+                from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
+            )
+            stored = settings.get("prepare", {})
+            translator.prepare = from_dict(PrepareConfig, stored, where="prepare")
         for language in translator.languages:
             translator.tokenizer.language_id(language)  # raises if the token is missing
         if settings["vocabulary"] != translator._sizes._asdict():

@@ -17,7 +17,7 @@ from models.base.settings import fields_of
 from models.catalogue import presets as zoo
 from models.config import AttentionConfig
 from tests.attncli.command_line import Attn
-from tests.fixtures.before_restructuring import make
+from tests.attncli.training.small import finished_and_stopped
 
 
 def test_the_list_has_every_name_with_a_line_and_a_paper(attn: Attn) -> None:
@@ -73,10 +73,12 @@ def test_a_bundle_is_shown_with_its_size(tiny_bundle: Path, attn: Attn) -> None:
     assert from_toml(text, "shown")["model"]["embedding"] == 64
 
 
-def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(attn: Attn) -> None:
-    run = Path(make.__file__).parent / "runs/finished"
+def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
+    tmp_path: Path, attn: Attn
+) -> None:
+    run, _ = finished_and_stopped(tmp_path)
     text = attn("models", "show", str(run)).out
-    facts = ["# task: translate", "# data: train.tsv", "# score: BLEU", "# run: finished, 20 up"]
+    facts = ["# task: translate", "# data: train.tsv", "# score: BLEU", "# run: finished, 14 up"]
     places = [text.index(fact) for fact in [*facts, "# # transformer-nano", "\n[model]"]]
     assert places == sorted(places)
     assert "model.image" not in text and "gate =" not in text and "languages =" not in text

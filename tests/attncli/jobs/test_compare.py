@@ -144,7 +144,6 @@ def test_a_comparison_continues_and_adds(tmp_path: Path, attn: Attn) -> None:
         *FORMATS,
     }
     stored = out / "dot" / "seed-1" / "measured.json"
-    stored.write_text(stored.read_text().replace('"variant"', '"mechanism"'))  # as earlier versions
     before = stored.stat().st_mtime_ns
     conversation = attn(*command[:4], "cosine", *command[4:], *data, "--seeds", "1").err
     assert "3 of 3: cosine, seed 1" in conversation and "dot, seed" not in conversation

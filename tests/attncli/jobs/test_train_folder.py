@@ -84,7 +84,7 @@ def test_damaged_checkpoints_are_refused(texts: Texts, tmp_path: Path) -> None:
     assert "source.ids differs from its digest" in refusal(texts, folder)
     ids.write_bytes(content[:50] + b"\1\0" + content[52:])
     assert "source.ids differs from its digest" in refusal(texts, folder)
-    (folder / "data" / "SHA256SUMS").unlink()  # a run of an earlier version
+    (folder / "data" / "SHA256SUMS").unlink()
     ids.write_bytes(content[:-2])
     assert "tokenised corpus" in refusal(texts, folder)
 

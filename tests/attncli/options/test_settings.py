@@ -39,7 +39,6 @@ def test_an_option_of_its_own_beats_the_setting_of_the_same_name() -> None:
         ("beam=3", "setting 'beam' without its table; expected search.beam"),
         ("train.warmup=3", "unknown setting 'train'"),
         ("search.max_ratio=3", "search.max_ratio', which has no effect"),  # it is for texts
-        ("search.views=3", "search.views was removed"),
         ("search.beam=0", "search.beam = 0; expected at least 1"),
         ("search.beam", "the form section.key=value"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,6 +58,16 @@ def run(
     return list(
         train(config, folder, device="cpu", progress=lambda *progress: None, stop_requested=stop)
     )
+
+
+def finished_and_stopped(folder: Path) -> tuple[Path, Path]:
+    """Return the folders of a finished run on train.tsv, and of one stopped after an evaluation."""
+    config = small_config(write_texts(folder), "train.average=2")
+    runs = folder / "finished", folder / "stopped"
+    run(config, runs[0])
+    with suppress(Interrupted):
+        run(config, runs[1], RunFolder(runs[1]).snapshot(10).exists)
+    return runs
 
 
 def outcome(path: Path) -> dict[str, Any]:

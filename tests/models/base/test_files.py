@@ -30,7 +30,7 @@ def test_a_planted_link_of_a_temporary_name_is_not_written_through(
 ) -> None:
     victim, target = tmp_path / "victim", tmp_path / "a.txt"
     victim.write_text("precious")
-    (tmp_path / ".a.txt.part").symlink_to(victim)  # the name of earlier versions
+    (tmp_path / ".a.txt.part").symlink_to(victim)  # a name that can be guessed
     write_bytes(target, b"new")
     assert (victim.read_text(), target.read_bytes()) == ("precious", b"new")
     planted = tmp_path / ".guessed.part"

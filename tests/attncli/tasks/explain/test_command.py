@@ -10,10 +10,10 @@ import pytest
 from models import load_translator
 from models.explain import METHODS
 from tests.attncli.command_line import Attn
-from tests.fixtures.before_restructuring import make
+from tests.fixtures.small import FILES
 
 TASK = ("explain", "--device", "cpu", "-m")
-UNTRAINED = Path(make.__file__).parent / "bundles/transformer"
+UNTRAINED = FILES / "bundles/transformer"
 PAIR = "The dog sees a house. ||| Der Hund sieht ein Haus."
 TEXT = "The dog sees a small house."
 

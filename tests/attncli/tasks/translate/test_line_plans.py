@@ -148,7 +148,7 @@ def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
 def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Translator) -> None:
     texts = [PLAIN, "He ran.", "I ran."]
     parts = translated(texts, tiny_translator)
-    assert tiny_translator.search.split_above == 40  # as bundles of earlier versions
+    assert tiny_translator.search.split_above == 40
     for most, count in ((5, 3), (200, 1), (0, 1)):  # by an option, or as the model says
         model = tiny_translator.with_search(replace(tiny_translator.search, split_above=most))
         [outcome] = outcomes([" ".join(texts)], model, EVERYDAY)
