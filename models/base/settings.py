@@ -43,9 +43,9 @@ class Limits:
 
     def allows(self, text: str) -> bool:
         """Return True if a text is one of the choices, or any text is accepted."""
-        if self.registry and is_registered(self.registry, text):
-            return True
-        return text in self.choices or not (self.choices or self.registry)
+        if text in self.choices:
+            return True  # first, because names of installed packages are slow to find
+        return is_registered(self.registry, text) if self.registry else not self.choices
 
     @property
     def range(self) -> str:
