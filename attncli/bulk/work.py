@@ -173,7 +173,6 @@ def _begin(job: BulkJob, started: Any) -> None:
         os.environ["OMP_NUM_THREADS"] = str(job.threads)
     if names := gpus(job.device):
         os.environ[VISIBLE] = names[number % len(names)]
-    console.show_removed_settings()
     console.be_quiet()  # remarks about the model would be repeated by each worker
     WORKERS.append(ShardWorker(job))
 
