@@ -356,6 +356,12 @@ class SearchConfig:
         "exponent alpha of the length penalty (Wu et al. 2016, eq. 14); 0 for none",
         at_most=100,
     )
+    length_penalty_form: str = option(
+        "wu",
+        "length penalty of an output of n tokens: wu, ((5 + n) / 6)^alpha, or power, n^alpha, as "
+        "in other programs, whose models keep it",
+        choices=("wu", "power"),
+    )
     nbest: int = option(1, "outputs per input", least=1, at_most=10_000)
     temperature: float = option(1.0, "sampling: temperature; below 1 sharper, above 1 flatter")
     top_k: int = option(0, "sampling: sample from the k most probable tokens (0: all)")

@@ -113,17 +113,21 @@ def export(
 
 def add(
     path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="File that `attn models pack` wrote.")
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="File that `attn models pack` wrote, or a public model."
+        ),
     ],
     *,
     name: Annotated[
         str, typer.Option(help="Name of the installed model. Default: that of the file.")
     ] = "",
 ) -> None:
-    """Install a packed model into the user folder.
+    """Install a model into the user folder: a packed one, or a public one.
 
-    The folder is $XDG_DATA_HOME/attn/models (default ~/.local/share/attn/models). FILE may also be
-    the folder of a run or bundle, which is copied.
+    The folder is $XDG_DATA_HOME/attn/models (default ~/.local/share/attn/models). SOURCE is a file
+    of `attn models pack`, the folder of a run or bundle, which is copied, or the folder or archive
+    of a public model (OPUS-MT and others: docs/public-models.md), which is converted.
 
     Example:
       attn models add en-de.zip

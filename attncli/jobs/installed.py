@@ -69,7 +69,7 @@ def pack(model: Path, target: Path, packing: Packing) -> Packed:
 
 
 def add(path: Path, name: str = "") -> Path:
-    """Install a packed model, or a copy of a bundle's folder, into the user folder.
+    """Install a packed model, a copy of a bundle's folder, or a public model.
 
     name: of the installed model; by default that of the file. Raises ModelError if the name is
     taken, or the model is damaged; nothing is installed then.
@@ -173,9 +173,12 @@ def _card(path: Path, required: bool) -> str:
 
 def _install(path: Path, folder: Path) -> None:
     from models.bundle import read
+    from models.importers.published import import_model, is_published
 
     if not path.exists():
-        raise ModelError(f"no file {path}", "a file made by `attn models pack`")
+        raise ModelError(f"no file {path}", "a file made by `attn models pack`, or a public model")
+    if is_published(path):
+        return import_model(path, folder, name=path.name)
     if path.is_dir():
         is_int8 = read_settings(path).get("weights") == "int8"
         _save(path, folder, Packing(weights="int8" if is_int8 else "fp32"))

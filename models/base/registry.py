@@ -101,6 +101,10 @@ TABLES: dict[str, dict[str, str]] = {
         "patches": "models.encoders.patches:Patches",
         "vit": "models.encoders.vit:VisionTransformer",
     },
+    "importer": {
+        "marian": "models.importers.marian:Marian",
+        "marian-files": "models.importers.marian:MarianFiles",
+    },
     "source": {
         "text": "models.sources.text:TextSource",
         "rows": "models.sources.rows:RowSource",

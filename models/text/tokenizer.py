@@ -39,12 +39,27 @@ class Tokenizer:
     @property
     def joint(self) -> bool:
         """True if both languages share one vocabulary."""
-        return self._models[1] is None
+        return self.source is self.target or self._same_tokens
+
+    @cached_property
+    def _same_tokens(self) -> bool:
+        """True if both sides have the same tokens, although they segment texts differently."""
+        return self.tokens(self.source) == self.tokens(self.target)
+
+    @staticmethod
+    def tokens(processor: Any) -> list[str]:
+        """Return the tokens of a vocabulary by id."""
+        return list(processor.id_to_piece([*range(processor.get_piece_size())]))
+
+    @cached_property
+    def _source_end(self) -> list[int]:
+        """The end mark of a source; none if the model that it is for reads none."""
+        return [END] if self.source.eos_id() == END else []
 
     def encode(self, text: str, to: str = "") -> list[int]:
-        """Return the ids of a source text: target-language token if `to` is given, text, END."""
+        """Return the ids of a source text: language token if `to` is given, text, END."""
         language = [self.language_id(to)] if to else []
-        return [*language, *self.source.encode(text), END]
+        return [*language, *self.source.encode(text), *self._source_end]
 
     def language_id(self, language: str) -> int:
         """Return the id of a target-language token; raise a ModelError if there is none."""
@@ -64,11 +79,12 @@ class Tokenizer:
     def is_unknown(self, character: str) -> bool:
         """Return True if no token of the source vocabulary contains a character.
 
-        It is then spelled in bytes, which a model of this vocabulary has hardly ever read.
+        It is then spelled in bytes, which a model of this vocabulary has hardly ever read, or read
+        as one unknown token.
         """
         if character not in self._unknown:
             ids = self.source.encode(character)
-            self._unknown[character] = any(map(self.source.is_byte, ids))
+            self._unknown[character] = any(i == UNKNOWN or self.source.is_byte(i) for i in ids)
         return self._unknown[character]
 
     def encode_target(self, text: str) -> list[int]:
@@ -77,7 +93,8 @@ class Tokenizer:
 
     def encode_sources(self, texts: list[str], threads: int = 1) -> list[list[int]]:
         """Return the ids of source texts, END included. threads: number of threads that encode."""
-        return list(self.source.encode(texts, add_eos=True, num_threads=threads))
+        ends = bool(self._source_end)
+        return list(self.source.encode(texts, add_eos=ends, num_threads=threads))
 
     def encode_targets(self, texts: list[str], threads: int = 1) -> list[list[int]]:
         """Return the ids of target texts, END included. threads: number of threads that encode."""

@@ -196,7 +196,7 @@ class CTranslate2Translator(TextTranslator):
             if ids[-1:] != (END,) or len(ids) >= limit:
                 return []
             if self._forbidden.isdisjoint(ids):
-                score = log_prob / length_penalty(len(ids), config.length_penalty)
+                score = log_prob / length_penalty(len(ids), config)
                 found.append(Finished(ids[:-1], log_prob, score))
         return sorted(found, key=lambda one: -one.score)[: config.nbest]
 

@@ -69,7 +69,7 @@ def beam_search(
     backend: Backend, memory: Any, limits: list[int], width: int, config: SearchConfig
 ) -> list[list[Finished]]:
     """Search all sentences of a memory at once with a beam of `width`."""
-    alpha, outputs = config.length_penalty, list[Outputs]()
+    outputs = list[Outputs]()
     beams = begin(backend, memory, limits, width)
     while beams.sentences:
         step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
@@ -79,12 +79,13 @@ def beam_search(
             log_probs_of(step, beams.ids.flatten(0, 1), config), at_limit
         )
         found = best(beams.log_probs, log_probs, 2 * width)
-        others = ended(beams.ids, found, truncated, width, alpha)
+        others = ended(beams.ids, found, truncated, width, config)
         beams.finished = beams.finished.with_others(others)
         live = found._replace(
             log_probs=found.log_probs.masked_fill(found.tokens == END, -torch.inf)
         )
-        best_next = live.log_probs.amax(1) / length_penalty(length + 1, alpha)
+        ahead = length + (config.length_penalty_form == "wu")  # others stop a step earlier
+        best_next = live.log_probs.amax(1) / length_penalty(ahead, config)
         done = is_done(beams.finished.scores, best_next).tolist()
         over = [one or limited for one, limited in zip(done, at_limit, strict=True)]
         extend(beams, step.state, live, width, over, outputs)
@@ -148,7 +149,7 @@ def best(before: Tensor, log_probs: Tensor, count: int) -> Candidates:
 
 
 def ended(
-    ids: Tensor, found: Candidates, truncated: Tensor | None, width: int, alpha: float
+    ids: Tensor, found: Candidates, truncated: Tensor | None, width: int, config: SearchConfig
 ) -> FinishedBatch:
     """Return the hypotheses among the best K that end now; ids (B, K, t) are those before it.
 
@@ -158,7 +159,7 @@ def ended(
     length = ids.shape[2]
     ends = (tokens == END) & (log_probs > -torch.inf)
     cut = torch.zeros_like(ends) if truncated is None else truncated.gather(1, rows)
-    scores = (log_probs / length_penalty(length, alpha)).masked_fill(~ends, -torch.inf)
+    scores = (log_probs / length_penalty(length, config)).masked_fill(~ends, -torch.inf)
     before = ids.gather(1, rows[:, :, None].expand(-1, -1, length))
     return FinishedBatch(scores, log_probs, ends * length, cut, before)
 

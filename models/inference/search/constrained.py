@@ -120,7 +120,7 @@ def constrained_search(
         finished += _ended(live, log_probs, phrases, config, truncated=length == limit)
         finished = sorted(finished, key=lambda one: -one.score)[:width]
         live = _allocated(_continued(live, log_probs, phrases, width), phrases, width)
-        best = max(one.log_prob for one in live) / length_penalty(length + 1, config.length_penalty)
+        best = max(one.log_prob for one in live) / length_penalty(length + 1, config)
         if len(finished) == width and finished[-1].score >= best:
             break
         state = select(step.state, torch.tensor([one.row for one in live], device=device))
@@ -139,14 +139,14 @@ def _ended(
 
     The end mark is among the best K tokens, or the length limit is reached (truncated).
     """
-    width, alpha = beam_width(config), config.length_penalty
+    width = beam_width(config)
     for row, one in enumerate(live):
         if len(one.progress.complete) < len(phrases):
             continue
         rank = int((log_probs[row] > log_probs[row, END]).sum())
         if rank < width or truncated:
             log_prob = one.log_prob + float(log_probs[row, END])
-            score = log_prob / length_penalty(len(one.ids), alpha)
+            score = log_prob / length_penalty(len(one.ids), config)
             yield Finished(one.ids[1:], log_prob, score, truncated and rank > 0)
 
 

@@ -69,5 +69,5 @@ def _sum(same: Sequence[Hypothesis], config: SearchConfig) -> Hypothesis:
         return same[0]
     most = max(one.log_prob for one in same)
     log_prob = most + math.log(math.fsum(math.exp(one.log_prob - most) for one in same))
-    score = log_prob / length_penalty(len(same[0].ids) + 1, config.length_penalty)
+    score = log_prob / length_penalty(len(same[0].ids) + 1, config)
     return same[0]._replace(log_prob=log_prob, score=score)

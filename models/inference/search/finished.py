@@ -56,7 +56,7 @@ def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finish
                 Finished(
                     ids=tuple(ids[1:length]),
                     log_prob=log_prob,
-                    score=log_prob / length_penalty(length, config.length_penalty),
+                    score=log_prob / length_penalty(length, config),
                     truncated=truncated,
                 )
                 for log_prob, length, truncated, ids in zip(*hypotheses, strict=True)

@@ -1,6 +1,7 @@
 """Finished hypotheses, their score and their greatest length; shared by all engines. No torch.
 
     score(y) = log p(y) / lp(y),   lp(y) = ((5 + |y|) / 6)^alpha       Wu et al. 2016, eq. 14
+                                   lp(y) = |y|^alpha                  in other programs
 
 |y| includes the end mark.
 """
@@ -24,9 +25,10 @@ class Finished(NamedTuple):
     truncated: bool = False  # the length limit ended it where the model preferred another token
 
 
-def length_penalty(length: int, alpha: float) -> float:
+def length_penalty(length: int, config: SearchConfig) -> float:
     """Return lp of an output of `length` tokens, end mark included. Wu et al. 2016, eq. 14."""
-    return float(((5 + length) / 6) ** alpha)
+    base = length if config.length_penalty_form == "power" else (5 + length) / 6
+    return float(base**config.length_penalty)
 
 
 def length_limit(source: int, config: SearchConfig) -> int:

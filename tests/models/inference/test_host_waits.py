@@ -52,7 +52,7 @@ def test_a_step_of_a_search_reads_no_value(preset: str) -> None:
     step = model.step(ids.flatten(), state, prepared)
     of_tokens, truncated = possible(step.log_probs, [False] * 3)
     found = best(log_probs, of_tokens, 2 * BEAM)
-    finished = ended(ids, found, truncated, BEAM, 1.0)
+    finished = ended(ids, found, truncated, BEAM, SearchConfig())
     assert is_done(finished.scores, log_probs.amax(1)).is_meta
     state = select(step.state, found.rows[:, :BEAM].flatten())
     tokens = found.tokens[:, :BEAM].flatten()

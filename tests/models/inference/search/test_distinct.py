@@ -44,7 +44,9 @@ def test_probabilities_of_one_text_are_added(alpha: float) -> None:
     same = [one for one in FOUND if one.text.strip() == "a"]
     total = math.log(sum(math.exp(one.log_prob) for one in same))
     assert first.log_prob == pytest.approx(total)
-    assert first.score == pytest.approx(total / length_penalty(2, alpha))
+    assert first.score == pytest.approx(
+        total / length_penalty(2, SearchConfig(length_penalty=alpha))
+    )
 
 
 def test_the_same_sequence_found_twice_counts_once() -> None:

@@ -29,6 +29,6 @@ def test_no_setting_of_a_model_makes_an_output_longer_than_the_ceiling(ratio: fl
 
 def test_every_allowed_length_penalty_can_be_computed() -> None:
     check_search(SearchConfig(length_penalty=100))
-    assert length_penalty(OUTPUT_TOKENS, 100) < math.inf
+    assert length_penalty(OUTPUT_TOKENS, SearchConfig(length_penalty=100)) < math.inf
     with pytest.raises(ConfigurationError, match="length_penalty"):
         check_search(SearchConfig(length_penalty=101))

@@ -1,0 +1,288 @@
+"""The interface of importers, and the bundle that is written from one.
+
+An importer knows one format. It reads the settings and the vocabulary of a folder at once, and a
+tensor when it is asked for it under the name that it has in this program. Most names follow from a
+table, in which N is the number of a layer, braces list the parts that are joined, and a value that
+begins with "T " is stored transposed:
+
+    "encoder.layers.N.attention.input": "model.encoder.layers.N.self_attn.{q,k,v}_proj"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.base.errors import ConfigurationError, DamagedError, intact
+from models.base.registry import find, names
+from models.base.settings import to_dict
+from models.bundle import build, sizes_of
+from models.config import ModelConfig, SearchConfig, TokenizerConfig
+from models.importers.vocabulary import SILENT, Vocabulary
+from models.importers.weights import FileWeights, Weights, read_json, write_tensors
+from models.storage.about import About
+from models.storage.digests import write_digests
+from models.storage.settings import CARD, FORMAT, WEIGHTS, to_text
+from models.storage.settings import NAME as CONFIG
+from models.storage.weights import stored_tensors
+from models.text.tokenizer import Tokenizer
+
+GENERATION = "generation_config.json"
+README = "README.md"
+MOST_README = 1 << 20
+LENGTH = re.compile(r"^---\n(.*?)\n---\n", re.S)  # the YAML head of a README of the hub
+
+
+class Imported(NamedTuple):
+    """Settings and vocabulary of a published model, as this program has them."""
+
+    model: ModelConfig
+    tokenizer: Tokenizer
+    tokenizer_config: TokenizerConfig
+    search: SearchConfig
+    source: Vocabulary | None  # None: it reads no text, or one vocabulary serves both sides
+    target: Vocabulary
+    about: About = About()
+
+
+class Importer:
+    """A published model in a folder."""
+
+    table: ClassVar[Mapping[str, str]] = {}
+    unused: ClassVar[str] = r"$^"  # pattern of published weights that are not needed
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.used: set[str] = set()
+
+    @classmethod
+    def reads(cls, folder: Path) -> bool:
+        """Return True if a folder has the format of this importer."""
+        raise NotImplementedError
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The content of its config.json."""
+        found: dict[str, Any] = read_json(self.folder / "config.json")
+        return found
+
+    @cached_property
+    def generation(self) -> dict[str, Any]:
+        """The content of its generation_config.json; of config.json in older models."""
+        path = self.folder / GENERATION
+        found: dict[str, Any] = read_json(path) if path.exists() else self.settings
+        return found
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The published weights."""
+        return FileWeights(self.folder)
+
+    @cached_property
+    def imported(self) -> Imported:
+        """Settings and vocabulary; a ModelError if they are not known."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision in which the weights are stored: fp16 if they are published in it."""
+        first = self.weights.tensor(self.weights.names[0])
+        return torch.float16 if first.dtype == torch.float16 else torch.float32
+
+    def theirs(self, name: str) -> Tensor:
+        """Return published weights by their own name, and remember that they are used.
+
+        Raises DamagedError if there are none.
+        """
+        self.used.add(name)
+        try:
+            return self.weights.tensor(name)
+        except KeyError:
+            raise DamagedError(
+                f"{self.folder} has no weights {name}", "all that its configuration says"
+            ) from None
+
+    def has(self, name: str) -> bool:
+        """Return True if there are published weights of a name."""
+        return name in self.weights.names
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """Return weights by the name that they have in this program. shape: of the result."""
+        parts = [self.theirs(part) for part in self.source_names(name)]
+        if not parts:
+            raise ConfigurationError(f"no rule for the weights {name}", "a bug in the importer")
+        found = torch.cat(parts)
+        return found.T if self._is_transposed(name) and found.dim() == 2 else found
+
+    def source_names(self, name: str) -> list[str]:
+        """Return the published names whose tensors are joined; none without a rule."""
+        place, _, kind = name.rpartition(".")
+        rule = self.table.get(_numberless(place), "").removeprefix("T ")
+        number = re.search(r"\.(\d+)\.", place)
+        return [
+            part.replace("N", number[1] if number else "") + "." + kind for part in _expanded(rule)
+        ]
+
+    def _is_transposed(self, name: str) -> bool:
+        return self.table.get(_numberless(name.rpartition(".")[0]), "").startswith("T ")
+
+
+def _numberless(place: str) -> str:
+    return re.sub(r"\.\d+(?=\.|$)", ".N", place, count=1)
+
+
+def _expanded(rule: str) -> list[str]:
+    """Return the names that a rule with one pair of braces stands for."""
+    if not rule:
+        return []
+    before, brace, rest = rule.partition("{")
+    inside, _, after = rest.partition("}")
+    return [before + part + after for part in inside.split(",")] if brace else [rule]
+
+
+def rows_of(matrix: Tensor, vocabulary: Vocabulary) -> Tensor:
+    """Return the rows (Y, ...) of a published matrix in the order of a vocabulary."""
+    places = torch.tensor(vocabulary.rows)
+    if int(places.max()) >= len(matrix):
+        raise DamagedError(
+            f"a vocabulary of {int(places.max()) + 1} tokens for a matrix of {len(matrix)} rows",
+            "files of one model",
+        )
+    found = matrix[places.clamp_min(0)]
+    found[places < 0] = 0
+    return found
+
+
+def silenced(bias: Tensor, vocabulary: Vocabulary) -> Tensor:
+    """Return the bias (Y,) of an output layer, with SILENT for what is no output."""
+    found = rows_of(bias.flatten(), vocabulary)
+    found[list(vocabulary.silent)] = SILENT
+    return found
+
+
+def importer_of(folder: Path) -> Importer:
+    """Return the importer of a folder; a ModelError if no importer reads it."""
+    for name in names("importer"):
+        kind = find("importer", name)
+        if kind.reads(folder):
+            found: Importer = kind(folder)
+            return found
+    known = ", ".join(names("importer"))
+    kind = (
+        str(read_json(folder / "config.json").get("model_type"))
+        if (folder / "config.json").is_file()
+        else "no format that is known"
+    )
+    raise ConfigurationError(f"{folder}: {kind}", f"a model of the formats {known}")
+
+
+def write_bundle(importer: Importer, folder: Path, *, name: str) -> None:
+    """Write the model of an importer as a bundle into an existing empty folder.
+
+    name: of the model or its address, for the card. Raises ModelError if the weights do not fit the
+    settings, or something in them is not known.
+    """
+    found = importer.imported
+    sizes = sizes_of(found.tokenizer, found.model.family)
+    with torch.device("meta"):
+        wanted = stored_tensors(build(found.model, sizes))
+    shapes = {key: tuple(tensor.shape) for key, tensor in wanted.items()}
+    dtype = importer.dtype
+    tensors = ((key, importer.tensor(key, shape)) for key, shape in shapes.items())
+    write_tensors(folder / WEIGHTS, shapes, dtype, tensors)
+    _check_all_used(importer)
+    settings = {
+        "format": FORMAT,
+        "model": to_dict(found.model),
+        "tokenizer": to_dict(found.tokenizer_config),
+        "search": to_dict(found.search),
+        "vocabulary": sizes._asdict(),
+        "about": found.about.to_dict(),
+    }
+    (folder / CONFIG).write_text(to_text(settings), "utf-8")
+    for file, content in found.tokenizer.files().items():
+        (folder / file).write_bytes(content)
+    (folder / CARD).write_text(card(importer, name), "utf-8")
+    write_digests(folder)
+
+
+def _check_all_used(importer: Importer) -> None:
+    left = {n for n in importer.weights.names if not re.search(importer.unused, n)} - importer.used
+    if left:
+        raise ConfigurationError(
+            f"{importer.folder} has weights that are not known, such as {min(left)}",
+            "those of its format alone",
+        )
+
+
+def card(importer: Importer, name: str) -> str:
+    """Return the model card: the source, the licence, and the card of the publisher."""
+    about = importer.imported.about
+    lines = [f"# {name}", "", f"Imported by `attn models add {name}`.", about.summary]
+    lines += [f"Licence: {about.licence or 'not stated; ask its publisher'}.", ""]
+    return "\n".join(lines) + LENGTH.sub("", readme(importer.folder))
+
+
+def readme(folder: Path) -> str:
+    """Return the README of a folder, "" if there is none."""
+    try:
+        with (folder / README).open("rb") as file:
+            return file.read(MOST_README).decode("utf-8", "replace").replace("\r\n", "\n")
+    except OSError:
+        return ""
+
+
+def facts(folder: Path, summary: str, languages: tuple[str, ...] = ()) -> About:
+    """Return facts about a model; licence and languages from the YAML head of its README."""
+    head = LENGTH.match(readme(folder))
+    text = head[1] if head else ""
+    licence = re.search(r"^license:\s*[\"']?([\w.+ -]+)", text, re.M)
+    listed = re.search(r"^language:\s*((?:\n\s*-\s*\S+)+|\[.*?\]|\S+)", text, re.M)
+    codes = tuple(re.findall(r"[A-Za-z_]{2,}", listed[1])) if listed else ()
+    return About(summary, languages or codes, _licence(licence[1].strip() if licence else ""))
+
+
+def _licence(code: str) -> str:
+    """Return a licence as it is usually written: CC BY 4.0 for cc-by-4.0."""
+    text = code.upper() if code.startswith(("cc", "mit", "bsd")) else code.capitalize()
+    return re.sub(r"^CC-((?:BY|NC|SA|ND|-)+)-", lambda m: "CC " + m[1] + " ", text)
+
+
+def search_settings(importer: Importer, **changes: Any) -> SearchConfig:
+    """Return the search settings of a generation_config.json; its length penalty is |y|^alpha."""
+    given = importer.generation
+    alpha = max(0.0, float(given.get("length_penalty") or 1.0))
+    beam = int(given.get("num_beams") or 1)
+    return SearchConfig(beam=beam, length_penalty=alpha, length_penalty_form="power", **changes)
+
+
+def forbidden(importer: Importer) -> set[int]:
+    """Return the published ids of tokens that no output may contain."""
+    single = (ids for ids in importer.generation.get("bad_words_ids") or () if len(ids) == 1)
+    return {*(ids[0] for ids in single), *(importer.generation.get("suppress_tokens") or ())}
+
+
+def checked(settings: Mapping[str, Any], **known: tuple[Any, ...]) -> None:
+    """Raise ConfigurationError for a setting with a value that is not among the known ones."""
+    for name, values in known.items():
+        if name in settings and settings[name] not in values:
+            raise ConfigurationError(
+                f"{settings.get('model_type', 'a model')} with {name}={settings[name]!r}",
+                f"one of {', '.join(map(str, values))}",
+            )
+
+
+def layers(count: Any) -> Iterator[int]:
+    """Yield the numbers of layers."""
+    yield from range(int(count))
+
+
+def reading(folder: Path) -> Any:
+    """Return a context in which missing settings raise DamagedError."""
+    return intact(folder / "config.json", "the settings of its format")

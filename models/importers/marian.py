@@ -1,0 +1,334 @@
+"""Marian: OPUS-MT and other models of the Helsinki group, as folders of the hub and as zips.
+
+Vaswani et al. 2017 as printed: post-norm, swish; sinusoidal positions with halves. Source and
+target have a SentencePiece model each, and usually one vocabulary. A target begins with a vector of
+zeros: `<pad>` in folders of the hub, nothing in Marian's own files. A model of several targets
+reads `>>fra<<` first.
+https://github.com/marian-nmt/marian, https://huggingface.co/docs/transformers/model_doc/marian
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.base.errors import ConfigurationError, DamagedError, intact
+from models.config import ModelConfig, TokenizerConfig
+from models.importers.base import (
+    Imported,
+    Importer,
+    checked,
+    facts,
+    forbidden,
+    reading,
+    rows_of,
+    search_settings,
+    silenced,
+)
+from models.importers.vocabulary import (
+    SILENT,
+    Special,
+    arranged,
+    known_pieces,
+    rearranged,
+    with_languages,
+)
+from models.importers.weights import NumpyWeights, read_json
+from models.text.tokenizer import Tokenizer
+
+BART = {  # names of a layer in the classes of `transformers` that follow BART
+    "encoder.layers.N.attention.input": "model.encoder.layers.N.self_attn.{q,k,v}_proj",
+    "encoder.layers.N.attention.output": "model.encoder.layers.N.self_attn.out_proj",
+    "encoder.layers.N.attention_norm": "model.encoder.layers.N.self_attn_layer_norm",
+    "encoder.layers.N.forward_norm": "model.encoder.layers.N.final_layer_norm",
+    "encoder.layers.N.feed_forward.inner": "model.encoder.layers.N.fc1",
+    "encoder.layers.N.feed_forward.outer": "model.encoder.layers.N.fc2",
+    "decoder.layers.N.self_attention.input": "model.decoder.layers.N.self_attn.{q,k,v}_proj",
+    "decoder.layers.N.self_attention.output": "model.decoder.layers.N.self_attn.out_proj",
+    "decoder.layers.N.self_norm": "model.decoder.layers.N.self_attn_layer_norm",
+    "decoder.layers.N.cross_attention.query": "model.decoder.layers.N.encoder_attn.q_proj",
+    "decoder.layers.N.cross_attention.input": "model.decoder.layers.N.encoder_attn.{k,v}_proj",
+    "decoder.layers.N.cross_attention.output": "model.decoder.layers.N.encoder_attn.out_proj",
+    "decoder.layers.N.cross_norm": "model.decoder.layers.N.encoder_attn_layer_norm",
+    "decoder.layers.N.forward_norm": "model.decoder.layers.N.final_layer_norm",
+    "decoder.layers.N.feed_forward.inner": "model.decoder.layers.N.fc1",
+    "decoder.layers.N.feed_forward.outer": "model.decoder.layers.N.fc2",
+    "encoder.norm": "model.encoder.layer_norm",
+    "decoder.norm": "model.decoder.layer_norm",
+}
+LANGUAGE = re.compile(r">>([A-Za-z0-9_]+)<<")
+ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
+LONGEST = 512
+
+
+class Bart(Importer):
+    """A text model whose classes follow BART: Marian, M2M-100."""
+
+    table = BART
+    unused = r"embed_positions|^model\.(encoder|decoder)\.embed_tokens\.weight$|^lm_head\.weight$"
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """Return weights by the name that they have in this program."""
+        found = self.imported
+        if name == "output.bias":
+            bias = self.theirs(BIAS) if self.has(BIAS) else torch.zeros(max(found.target.rows) + 1)
+            return self._forbidden(silenced(bias, found.target))
+        places = {
+            "encoder.embedding.weight": ("model.encoder.embed_tokens.weight", found.source),
+            "decoder.embedding.weight": ("model.decoder.embed_tokens.weight", found.target),
+            "output.weight": ("lm_head.weight", found.target),
+        }
+        if name not in places:
+            return super().tensor(name, shape)
+        own, vocabulary = places[name]
+        is_own = self.has(own) and (not self.has(SHARED) or name == "output.weight")
+        place = own if is_own else SHARED
+        return rows_of(self.theirs(place), vocabulary or found.target)
+
+    def _forbidden(self, bias: Tensor) -> Tensor:
+        """Return the bias (Y,) with SILENT for tokens that generation_config.json forbids."""
+        refused = forbidden(self)
+        rows = self.imported.target.rows[4:]  # search never outputs the first ones
+        bias[[n for n, row in enumerate(rows, 4) if row in refused]] = SILENT
+        return bias
+
+
+SHARED, BIAS = "model.shared.weight", "final_logits_bias"
+
+
+class Marian(Bart):
+    """Marian in a folder of the Hugging Face hub."""
+
+    @classmethod
+    def reads(cls, folder: Path) -> bool:
+        """Return True for a folder of the hub with a Marian model."""
+        path = folder / "config.json"
+        return path.is_file() and read_json(path).get("model_type") == "marian"
+
+    @cached_property
+    def imported(self) -> Imported:
+        """Settings and vocabulary."""
+        given = self.settings
+        checked(
+            given,
+            normalize_before=(False,),
+            normalize_embedding=(False,),
+            static_position_embeddings=(True,),
+            activation_function=tuple(ACTIVATIONS),
+            add_final_layer_norm=(False,),
+            scale_embedding=(True, False),
+        )
+        with reading(self.folder):
+            if given["encoder_attention_heads"] != given["decoder_attention_heads"]:
+                raise ValueError("encoder and decoder with other numbers of heads")
+            if given["encoder_ffn_dim"] != given["decoder_ffn_dim"]:
+                raise ValueError("encoder and decoder with other feed-forward sizes")
+            config = ModelConfig(
+                embedding=given["d_model"],
+                hidden=given["encoder_ffn_dim"],
+                encoder_layers=given["encoder_layers"],
+                decoder_layers=given["decoder_layers"],
+                heads=given["encoder_attention_heads"],
+                position="sinusoidal_2017",
+                norm="post",
+                activation=ACTIVATIONS[given["activation_function"]],
+                embedding_scale=given.get("scale_embedding", True),
+                max_source=given.get("max_position_embeddings", LONGEST),
+                tied=given.get("tie_word_embeddings", True),
+            )
+            pad, end = int(given["pad_token_id"]), int(given["eos_token_id"])
+            start = int(given.get("decoder_start_token_id", pad))
+            separate = not given.get("share_encoder_decoder_embeddings", True)
+        source = ordered(read_json(self.folder / "vocab.json"))
+        target = source
+        if separate:
+            target = ordered(read_json(self.folder / "target_vocab.json"))
+        return text_model(self, config, (source, target), Special(pad, -2, start, end))
+
+
+def text_model(
+    importer: Importer, config: ModelConfig, tokens: tuple[list[str], list[str]], special: Special
+) -> Imported:
+    """Return a model with a SentencePiece model per side, given the tokens of both vocabularies."""
+    folder, separate = importer.folder, tokens[0] is not tokens[1]
+    sides, found = (folder / "source.spm", folder / "target.spm"), []
+    with intact(folder, "source.spm and target.spm"):
+        models = [path.read_bytes() for path in sides]
+    languages = {token: match[1] for token in tokens[0] if (match := LANGUAGE.fullmatch(token))}
+    for side in tokens:
+        own = special._replace(unknown=side.index("<unk>") if "<unk>" in side else -1)
+        found.append(arranged(with_languages(side, languages), own))
+    pieces = [known_pieces(model) for model in models]
+    if separate:
+        both = [one.extended(own) for one, own in zip(found, pieces, strict=True)]
+    else:
+        both = [found[0].extended([*pieces[0], *pieces[1]])] * 2
+    controls = [f"<2{code}>" for code in languages.values()]
+    files = [
+        rearranged(model, one.pieces, controls) for model, one in zip(models, both, strict=True)
+    ]
+    about = facts(folder, "Marian, imported", tuple(languages.values()))
+    listed = tuple(languages.values())
+    return Imported(
+        config,
+        Tokenizer(*files),
+        TokenizerConfig(joint=not separate, languages=listed),
+        search_settings(importer),
+        both[0] if separate else None,
+        both[1],
+        about,
+    )
+
+
+def ordered(vocabulary: Any) -> list[str]:
+    """Return the tokens of a vocabulary by id; raise DamagedError if an id is missing."""
+    by_id = {int(number): token for token, number in vocabulary.items()}
+    if sorted(by_id) != list(range(len(by_id))) or len(by_id) != len(vocabulary):
+        raise DamagedError("a vocabulary with missing or repeated ids", "the ids 0, 1, 2, ..")
+    return [by_id[number] for number in range(len(by_id))]
+
+
+PLAIN = {  # names of a layer in Marian's own files; matrices are stored transposed
+    "encoder.layers.N.attention.input": "encoder_lN_self_{q,k,v}",
+    "encoder.layers.N.attention.output": "encoder_lN_self_o",
+    "encoder.layers.N.feed_forward.inner": "encoder_lN_ffn_1",
+    "encoder.layers.N.feed_forward.outer": "encoder_lN_ffn_2",
+    "decoder.layers.N.self_attention.input": "decoder_lN_self_{q,k,v}",
+    "decoder.layers.N.self_attention.output": "decoder_lN_self_o",
+    "decoder.layers.N.cross_attention.query": "decoder_lN_context_q",
+    "decoder.layers.N.cross_attention.input": "decoder_lN_context_{k,v}",
+    "decoder.layers.N.cross_attention.output": "decoder_lN_context_o",
+    "decoder.layers.N.feed_forward.inner": "decoder_lN_ffn_1",
+    "decoder.layers.N.feed_forward.outer": "decoder_lN_ffn_2",
+}
+NORMS = {
+    "encoder.layers.N.attention_norm": "encoder_lN_self_Wo",
+    "encoder.layers.N.forward_norm": "encoder_lN_ffn_ffn",
+    "decoder.layers.N.self_norm": "decoder_lN_self_Wo",
+    "decoder.layers.N.cross_norm": "decoder_lN_context_Wo",
+    "decoder.layers.N.forward_norm": "decoder_lN_ffn_ffn",
+}
+
+
+class MarianFiles(Importer):
+    """Marian itself: an .npz of weights, decoder.yml and vocabularies, as in zips of OPUS-MT."""
+
+    unused = r"^special:|^decoder_c?ell|^Wpos$"
+
+    @classmethod
+    def reads(cls, folder: Path) -> bool:
+        """Return True for a folder with decoder.yml and one .npz."""
+        return (folder / "decoder.yml").is_file() and any(folder.glob("*.npz"))
+
+    @cached_property
+    def weights(self) -> NumpyWeights:
+        """The published weights."""
+        return NumpyWeights(sorted(self.folder.glob("*.npz"))[0])
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The settings of training, which stand in the .npz as text."""
+        text = bytes(self.weights.tensor("special:model.yml").numpy().tobytes())
+        lines = (line.partition(": ") for line in text.rstrip(b"\0").decode().splitlines())
+        return {name: value.strip().strip("\"'") for name, _, value in lines if name[:1] != " "}
+
+    @cached_property
+    def imported(self) -> Imported:
+        """Settings and vocabulary."""
+        given = self.settings
+        known = {
+            "type": "transformer",
+            "transformer-decoder-autoreg": "self-attention",
+            "transformer-preprocess": "",
+            "transformer-postprocess": "dan",
+            "transformer-postprocess-emb": "d",
+        }
+        for name, value in known.items():
+            if given.get(name, value) != value:
+                raise ConfigurationError(f"Marian with {name}={given[name]!r}", f"{value!r}")
+        with intact(self.weights.path, "the settings of a Marian model"):
+            config = ModelConfig(
+                embedding=int(given["dim-emb"]),
+                hidden=int(given["transformer-dim-ffn"]),
+                encoder_layers=int(given["enc-depth"]),
+                decoder_layers=int(given["dec-depth"]),
+                heads=int(given["transformer-heads"]),
+                position="sinusoidal_2017",
+                norm="post",
+                activation=ACTIVATIONS[given["transformer-ffn-activation"]],
+                max_source=LONGEST,
+            )
+        paths = vocabulary_files((self.folder / "decoder.yml").read_text("utf-8"))
+        source = read_yaml_vocabulary(self.folder / Path(paths[0]).name)
+        target = source
+        if paths[0] != paths[-1]:
+            target = read_yaml_vocabulary(self.folder / Path(paths[-1]).name)
+        return text_model(self, config, (source, target), Special(-1, -2, -1, 0))
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """Return weights by the name that they have in this program."""
+        found, (place, _, kind) = self.imported, name.rpartition(".")
+        number = (re.search(r"\.(\d+)\.", place) or [""])[0].strip(".")
+        rule = re.sub(r"\.\d+\.", ".N.", place)
+        layer = str(int(number) + 1) if number else ""
+        if rule in NORMS:
+            part = "scale" if kind == "weight" else "bias"
+            return self.theirs(f"{NORMS[rule].replace('N', layer)}_ln_{part}").flatten()
+        if rule in PLAIN:
+            names = self._names(PLAIN[rule].replace("N", layer), kind)
+            parts = [self.theirs(each) for each in names]
+            return torch.cat([p.flatten() if kind == "bias" else p.T for p in parts])
+        vocabulary = found.target
+        if name == "output.bias":
+            return silenced(self.theirs("decoder_ff_logit_out_b"), vocabulary)
+        side = "encoder" if name.startswith("encoder") else "decoder"
+        if side == "encoder" and found.source:
+            vocabulary = found.source
+        own = f"{side}_Wemb"
+        return rows_of(self.theirs(own if self.has(own) else "Wemb"), vocabulary)
+
+    @staticmethod
+    def _names(rule: str, kind: str) -> list[str]:
+        before, _, rest = rule.partition("{")
+        parts = rest.strip("}").split(",") if rest else [""]
+        before = before if rest else before[:-1]
+        parts = parts if rest else [rule[-1]]
+        return [
+            f"{before}_{'W' if kind == 'weight' else 'b'}{part}".replace("__", "_")
+            for part in parts
+        ]
+
+
+def vocabulary_files(text: str) -> list[str]:
+    """Return the vocabularies that a decoder.yml names."""
+    found = re.search(r"^vocabs:\s*\n((?:\s*- .*\n?)+)", text, re.M)
+    if not found:
+        raise DamagedError("a decoder.yml without vocabularies", "a list 'vocabs'")
+    return [line.strip()[2:].strip().strip("\"'") for line in found[1].splitlines() if line.strip()]
+
+
+def read_yaml_vocabulary(path: Path) -> list[str]:
+    """Return the tokens of a vocabulary of Marian, `token: id` a line, by id."""
+    vocabulary: dict[str, int] = {}
+    with intact(path, "a vocabulary of Marian"):
+        for line in path.read_text("utf-8").splitlines():
+            token, _, number = line.rpartition(":")
+            if token:
+                vocabulary[_unquoted(token.removeprefix("? ").strip())] = int(number)
+    return ordered(vocabulary)
+
+
+def _unquoted(token: str) -> str:
+    if token[:1] == token[-1:] == "'" and len(token) > 1:
+        return token[1:-1].replace("''", "'")
+    if token[:1] == token[-1:] == '"' and len(token) > 1:
+        import json
+
+        escaped = re.sub(r"\\x([0-9A-Fa-f]{2})", r"\\u00\1", token)
+        return str(json.loads(re.sub(r"\\(?![\"\\/bfnrtu])", "", escaped)))
+    return token

@@ -1,0 +1,210 @@
+"""Published vocabularies as SentencePiece models whose ids are those of this program.
+
+A bundle's first ids are PAD, UNKNOWN, START and END. The rows of a published model are rearranged,
+so that a token has the same vector under its new id:
+
+    ours     PAD  UNKNOWN  START  END  then every other token, in the published order
+    theirs   the rows of these; a row that is used twice, or missing, is silent as an output
+
+A silent token has the bias SILENT, so that the softmax is that of the published model. Pieces of a
+SentencePiece model that the published vocabulary lacks are unknown tokens to the model: they have
+the vector of the unknown token.
+
+A SentencePiece model is a message of protocol buffers, of which few fields are needed here:
+1 pieces (1 text, 2 score, 3 kind); 2 training (3 model type, 40 to 43 ids, 45 to 48 names);
+3 normalisation.  https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from models.base.errors import DamagedError
+
+SILENT = -1e4  # bias of a token that is never an output; fits into fp16
+NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5  # kinds of pieces
+WORDS = 3  # type of a SentencePiece model whose tokens are words
+NAMES = ("<pad>", "<unk>", "<start>", "</s>")  # of the first four ids
+NO_END = "<no end>"  # name of the end mark of a source vocabulary without one
+MOST_PIECES = 2**22
+
+
+class Special(NamedTuple):
+    """Published rows of the first four tokens; -1: a vector of zeros."""
+
+    pad: int
+    unknown: int
+    start: int
+    end: int
+
+
+class Vocabulary(NamedTuple):
+    """The published rows in the order of this program."""
+
+    pieces: tuple[str, ...]
+    rows: tuple[int, ...]  # of each piece; -1: a vector of zeros
+    silent: tuple[int, ...]  # our ids that are no output of the published model
+
+    def extended(self, pieces: Iterable[str]) -> Vocabulary:
+        """Return the vocabulary with pieces that are unknown to the published model."""
+        known = {*self.pieces}
+        new = [piece for piece in dict.fromkeys(pieces) if piece not in known]
+        start = len(self.pieces)
+        return Vocabulary(
+            (*self.pieces, *new),
+            (*self.rows, *[self.rows[1]] * len(new)),
+            (*self.silent, *range(start, start + len(new))),
+        )
+
+
+def arranged(tokens: Sequence[str], special: Special) -> Vocabulary:
+    """Return a published vocabulary, given the text of each row, in the order of this program.
+
+    Raises DamagedError for a vocabulary without an end mark or an unknown token.
+    """
+    for name, row in (("end mark", special.end), ("unknown token", special.unknown)):
+        if not 0 <= row < len(tokens):
+            raise DamagedError(f"a vocabulary of {len(tokens)} tokens without an {name}", "one")
+    first = [special.pad, special.unknown, special.start, special.end]
+    own = {3: special.end, 1: special.unknown}  # ids that answer for their row as outputs
+    for number in (0, 2):
+        if first[number] >= 0 and first[number] not in own.values():
+            own[number] = first[number]
+    rest = [row for row in range(len(tokens)) if row not in first]
+    pieces = (*NAMES, *(tokens[row] for row in rest))
+    if twice := _repeated(pieces):
+        raise DamagedError(f"a vocabulary with the token {twice!r} twice", "different tokens")
+    silent = tuple(number for number in range(4) if number not in own)
+    return Vocabulary(pieces, (*first, *rest), silent)
+
+
+def _repeated(pieces: Sequence[str]) -> str:
+    seen: set[str] = set()
+    return next((piece for piece in pieces if piece in seen or seen.add(piece)), "")  # type: ignore
+
+
+def rearranged(
+    model: bytes, pieces: Sequence[str], controls: Iterable[str] = (), *, ends: bool = True
+) -> bytes:
+    """Return a SentencePiece model with these pieces as its ids; they include all of its own.
+
+    Segmentation and normalisation are those of the model; pieces that it lacks are never read.
+    controls: pieces that no text contains, such as a language. ends: False if a text has no end.
+    """
+    own, parts = known_pieces(model), dict(_messages(model))
+    kinds = {**{piece: kind for piece, (_, kind) in own.items()}}
+    kinds |= dict.fromkeys(controls, CONTROL)
+    rows = [(piece, own.get(piece, (0.0, 0))[0], kinds.get(piece, UNUSED)) for piece in pieces[4:]]
+    return _message(rows, parts.get(2, b"") + _training(ends), parts.get(3, b""))
+
+
+def of_words(pieces: Sequence[str], controls: Iterable[str] = (), *, ends: bool = True) -> bytes:
+    """Return a SentencePiece model whose tokens are the words of a text, between spaces.
+
+    pieces: without the space mark, which is added to those that are no controls.
+    """
+    hidden = {*controls}
+    rows = [(p, 0.0, CONTROL) if p in hidden else ("\u2581" + p, 0.0, NORMAL) for p in pieces[4:]]
+    identity = _field(1, b"identity") + b"".join(_number(n, 1) for n in (3, 4, 5))
+    return _message(rows, _number(3, WORDS) + _training(ends), identity)
+
+
+def known_pieces(model: bytes) -> dict[str, tuple[float, int]]:
+    """Return score and kind of each piece of a SentencePiece model, without its special tokens.
+
+    Raises DamagedError if it is damaged.
+    """
+    found: dict[str, tuple[float, int]] = {}
+    try:
+        for number, content in _messages(model):
+            if number == 1:
+                text, score, kind = "", 0.0, NORMAL
+                for inner, value in _messages(content):
+                    if inner == 1:
+                        text = value.decode()
+                    elif inner == 2:
+                        (score,) = struct.unpack("<f", value)
+                    elif inner == 3:
+                        kind = value[0]
+                if kind not in (UNKNOWN, CONTROL):
+                    found[text] = (score, kind)
+    except (IndexError, UnicodeDecodeError, struct.error) as error:
+        raise DamagedError(f"a SentencePiece model is damaged ({error})", "a whole file") from None
+    if not 0 < len(found) <= MOST_PIECES:
+        raise DamagedError("a SentencePiece model without pieces", "a whole file")
+    return found
+
+
+def _message(rows: Sequence[tuple[str, float, int]], training: bytes, normalised: bytes) -> bytes:
+    first = zip(NAMES, (0.0,) * 4, (CONTROL, UNKNOWN, CONTROL, CONTROL), strict=True)
+    pieces = (
+        _field(1, _field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + _number(3, kind))
+        for text, score, kind in (*first, *rows)
+    )
+    return b"".join(pieces) + _field(2, training) + _field(3, normalised)
+
+
+def _training(ends: bool) -> bytes:
+    """Return the fields with ids and names of the first four tokens; the last value counts."""
+    ids = {40: 1, 41: 2, 42: 3 if ends else -1, 43: 0}
+    names = {45: NAMES[1], 46: NAMES[2], 47: NAMES[3] if ends else NO_END, 48: NAMES[0]}
+    return b"".join(
+        [
+            *(_number(n, i) for n, i in ids.items()),
+            *(_field(n, t.encode()) for n, t in names.items()),
+        ]
+    )
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of the fields of a message."""
+    place = 0
+    while place < len(data):
+        key, place = _varint(data, place)
+        kind, start = key & 7, place
+        if kind == 0:
+            _, place = _varint(data, place)
+        elif kind == 2:
+            size, start = _varint(data, place)
+            place = start + size
+        else:
+            place += {1: 8, 5: 4}.get(kind, len(data))
+        if place > len(data):
+            raise IndexError("it ends early")
+        yield key >> 3, data[start:place]
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        value |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128 or shift > 63:
+            return value, place
+
+
+def _number(field: int, value: int) -> bytes:
+    return _encoded(field << 3) + _encoded(value & (2**64 - 1))
+
+
+def _field(field: int, content: bytes) -> bytes:
+    return _encoded(field << 3 | 2) + _encoded(len(content)) + content
+
+
+def _encoded(value: int) -> bytes:
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def with_languages(tokens: Sequence[str], languages: Mapping[str, str]) -> list[str]:
+    """Return tokens with those of languages under the names that this program gives them.
+
+    languages: code by token, as in {">>fra<<": "fra"}.
+    """
+    return [f"<2{languages[token]}>" if token in languages else token for token in tokens]

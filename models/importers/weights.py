@@ -1,0 +1,202 @@
+"""Published weights by name: safetensors, PyTorch without unpickling code, NumPy, CTranslate2.
+
+Files are mapped into memory, so that a tensor is read when it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from models.base.errors import DamagedError, NotFoundError, intact
+
+SAFE, SAFE_INDEX, PICKLED = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+)
+MOST_CONFIG = 1 << 26  # bytes of a text file
+DTYPES = {torch.float32: "F32", torch.float16: "F16"}  # names in safetensors
+TYPES = ("float32", "int8", "int16", "int32", "float16")  # of CTranslate2; a type is its index
+OLD_TYPES = {4: "float32", 1: "int8", 2: "int16"}  # by size, before version 4
+
+
+class Weights(Protocol):
+    """Tensors by name."""
+
+    names: list[str]
+
+    def tensor(self, name: str) -> Tensor:
+        """Return a tensor; raise KeyError if there is none."""
+
+
+class FileWeights:
+    """Weights of a folder of the Hugging Face hub: `model.safetensors`, else PyTorch's file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._readers: dict[str, Callable[[str], Tensor]] = {}
+        if (folder / SAFE).exists():
+            self._add_safe(folder / SAFE)
+        elif (folder / SAFE_INDEX).exists():
+            for name in sorted({*read_json(folder / SAFE_INDEX)["weight_map"].values()}):
+                self._add_safe(folder / Path(name).name)
+        elif (folder / PICKLED).exists():
+            stored = read_pickled(folder / PICKLED)
+            self._readers = dict.fromkeys(stored, stored.__getitem__)
+        else:
+            raise NotFoundError(f"no weights in {folder}", f"{SAFE} or {PICKLED}")
+        self.names = list(self._readers)
+
+    def _add_safe(self, path: Path) -> None:
+        with intact(path, "whole weights in safetensors", "get it again", SafetensorError):
+            file = safe_open(path, framework="pt")
+            names = file.keys()  # type: ignore[no-untyped-call]
+            self._readers |= dict.fromkeys(names, file.get_tensor)
+
+    def tensor(self, name: str) -> Tensor:
+        """Return a tensor; raise KeyError if there is none."""
+        return self._readers[name](name)
+
+
+def read_pickled(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file of PyTorch; code in it is refused, not run."""
+    with intact(
+        path, "tensors alone", "its code was not run", pickle.UnpicklingError, RuntimeError
+    ):
+        try:
+            stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        except RuntimeError:  # a file from before version 1.6 cannot be mapped
+            stored = torch.load(path, map_location="cpu", weights_only=True)
+        if not isinstance(stored, dict) or not all(map(torch.is_tensor, stored.values())):
+            raise ValueError("it has other things than tensors")
+        return stored
+
+
+class NumpyWeights:
+    """Arrays of an .npz file; one is read when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        with intact(path, "a whole .npz file", "get it again", zipfile.BadZipFile):
+            self._file = numpy.load(path, allow_pickle=False)
+            self.names = list(self._file.files)
+        self.path = path
+
+    def tensor(self, name: str) -> Tensor:
+        """Return a tensor; raise KeyError if there is none."""
+        if name not in self.names:
+            raise KeyError(name)
+        with intact(self.path, "a whole .npz file", "get it again", zipfile.BadZipFile):
+            return torch.from_numpy(numpy.ascontiguousarray(self._file[name]))
+
+
+class CTranslate2Weights:
+    """Variables of the model.bin of CTranslate2, of any version of its format.
+
+    Version 6 is described in models/inference/ctranslate2/weights.py. Before version 4 a variable
+    has the size of a number in place of its type; before version 3 there are no aliases.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with intact(path, "a model of CTranslate2", "get it again", struct.error, IndexError):
+            self._data = numpy.memmap(path, mode="r")
+            with path.open("rb") as file:
+                self._read_table(file)
+        self.names = list(self._places)
+
+    def _read_table(self, file: BinaryIO) -> None:
+        version = _number(file, "I")
+        self.spec = _text(file) if version >= 2 else ""
+        self.revision = _number(file, "I") if version >= 2 else 1
+        self._places: dict[str, tuple[str, tuple[int, ...], int, int]] = {}
+        for _ in range(_number(file, "I")):
+            name = _text(file)
+            shape = tuple(_number(file, "I") for _ in range(_number(file, "B")))
+            code, count = _number(file, "B"), _number(file, "I")
+            kind = TYPES[code] if version >= 4 else OLD_TYPES[code]
+            size = count if version >= 4 else count * code
+            if file.tell() + size > len(self._data):
+                raise ValueError(f"it ends within {name}")
+            self._places[name] = (kind, shape, file.tell(), size)
+            file.seek(size, 1)
+        for _ in range(_number(file, "I") if version >= 3 else 0):
+            alias, name = _text(file), _text(file)
+            self._places[alias] = self._places[name]
+
+    def array(self, name: str) -> Any:
+        """Return a variable as it is stored; raise KeyError if there is none."""
+        kind, shape, place, size = self._places[name]
+        return self._data[place : place + size].view(kind).reshape(shape)
+
+    def tensor(self, name: str) -> Tensor:
+        """Return a variable as floating-point numbers; int8 and int16 are divided by their scale.
+
+        A scale is one number, or one per row.
+        """
+        array = self.array(name)
+        if array.dtype.kind == "f":
+            return torch.from_numpy(numpy.array(array))
+        scale = torch.from_numpy(numpy.array(self.array(f"{name}_scale")))
+        numbers = torch.from_numpy(array.astype("float32"))
+        return numbers / scale.view(-1, *[1] * (numbers.dim() - 1))
+
+
+def _number(file: BinaryIO, kind: str) -> int:
+    (found,) = struct.unpack("<" + kind, file.read(struct.calcsize("<" + kind)))
+    return int(found)
+
+
+def _text(file: BinaryIO) -> str:
+    return file.read(_number(file, "H"))[:-1].decode()
+
+
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file of limited size; raise DamagedError if it is damaged."""
+    with intact(path, "a JSON file"), path.open("rb") as file:
+        content = file.read(MOST_CONFIG + 1)
+        if len(content) > MOST_CONFIG:
+            raise ValueError(f"more than {MOST_CONFIG:,} bytes")
+        return json.loads(content)
+
+
+def write_tensors(
+    path: Path,
+    shapes: dict[str, tuple[int, ...]],
+    dtype: torch.dtype,
+    tensors: Iterable[tuple[str, Tensor]],
+) -> None:
+    """Write weights in safetensors one after another, so that one at a time is in memory.
+
+    tensors: in the order of `shapes`. Raises DamagedError if one has another shape, or is not
+    finite.
+    """
+    header, place = dict[str, Any](), 0
+    for name, shape in shapes.items():
+        end = place + torch.Size(shape).numel() * dtype.itemsize
+        header[name] = {"dtype": DTYPES[dtype], "shape": shape, "data_offsets": [place, end]}
+        place = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for name, tensor in tensors:
+            if tuple(tensor.shape) != shapes[name]:
+                raise DamagedError(
+                    f"weights of shape {tuple(tensor.shape)} for {name}",
+                    f"{shapes[name]}, as its configuration says",
+                    "get the model again",
+                )
+            if not bool(tensor.isfinite().all()):
+                raise DamagedError(
+                    f"weights that are infinite or not numbers for {name}", "finite weights"
+                )
+            file.write(tensor.to(dtype).contiguous().numpy().tobytes())

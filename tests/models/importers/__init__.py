@@ -1,0 +1,1 @@
+"""Published models are the models that their publishers run."""

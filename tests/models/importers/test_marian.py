@@ -1,0 +1,106 @@
+"""OPUS-MT: an imported Marian model is the model that `transformers` runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from models import load_translator
+from models.importers.base import Importer, importer_of
+from models.importers.published import import_model
+from models.inference.search.batching import pad_pairs
+from models.inference.translator import Translator
+from models.text.tokenizer import UNKNOWN
+from tests.models.importers import published
+
+LINES = published.lines(200)
+
+
+class Both(NamedTuple):
+    """A published model and its bundle."""
+
+    theirs: Any
+    tokenizer: Any
+    ours: Translator
+    importer: Importer
+
+    def rows(self, side: str) -> list[int]:
+        """Return the published id of each of our ids; unknown pieces have that of `<unk>`."""
+        found = self.importer.imported
+        vocabulary = (found.source if side == "source" else None) or found.target
+        return [*vocabulary.rows]
+
+    def generated(self, inputs: Any, **options: Any) -> list[list[int]]:
+        """Return the published ids that `generate` outputs, without special tokens."""
+        special = {0, self.theirs.config.decoder_start_token_id}
+        found = self.theirs.generate(**inputs, max_length=100, **options).tolist()
+        return [[number for number in row if number not in special] for row in found]
+
+
+@pytest.fixture(scope="module", params=["joint", "separate"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    folder, bundle = (tmp_path_factory.mktemp(name) for name in ("hub", "bundle"))
+    theirs = published.marian(folder, separate=request.param == "separate")
+    import_model(folder, bundle, name="tiny")
+    tokenizer = published.transformers.MarianTokenizer.from_pretrained(folder)
+    return Both(theirs, tokenizer, load_translator(bundle), importer_of(folder))
+
+
+def test_tokens_are_those_of_its_tokenizer(both: Both) -> None:
+    unknown = 0
+    for text in LINES:
+        for side, theirs, ours in (
+            ("source", both.tokenizer(text)["input_ids"], both.ours.tokenizer.encode(text)),
+            (
+                "target",
+                both.tokenizer(text_target=text)["input_ids"],
+                both.ours.tokenizer.encode_target(text),
+            ),
+        ):
+            assert [both.rows(side)[number] for number in ours] == theirs
+            unknown += sum(n != UNKNOWN and both.rows(side)[n] == 1 for n in ours)
+    assert unknown, "no piece was left out of vocab.json"
+
+
+def test_logits_and_attention_are_those_of_its_model(both: Both) -> None:
+    texts, rows = LINES[:6], both.rows("target")
+    targets = [[*range(10 + n, 16 + n), 3] for n in range(6)]
+    start = both.theirs.config.decoder_start_token_id
+    given = torch.tensor([[start, *(rows[number] for number in ids[:-1])] for ids in targets])
+    with torch.no_grad():
+        inputs = both.tokenizer(texts, return_tensors="pt", padding=True)
+        expected = both.theirs(**inputs, decoder_input_ids=given, output_attentions=True)
+        sources = [both.ours.tokenizer.encode(text) for text in texts]
+        batch = pad_pairs(sources, targets, torch.device("cpu"))
+        found = both.ours.model.teacher_force(batch, want_heads=[0, 1])
+        logits = both.ours.model.output(found.features)
+    silent = both.importer.imported.target.silent
+    real = [number for number in range(len(rows)) if number not in silent]
+    torch.testing.assert_close(
+        logits[..., real],
+        expected.logits[..., [rows[number] for number in real]],
+        atol=1e-4,
+        rtol=1e-4,
+    )
+    assert found.heads is not None and logits[..., [*silent]].max() < -1000
+    theirs = torch.stack(expected.cross_attentions, 1)  # (B, L, H, T, S)
+    torch.testing.assert_close(found.heads, theirs, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_outputs_are_those_of_generate(both: Both, beam: int) -> None:
+    texts, rows = LINES[:50], both.rows("target")
+    inputs = both.tokenizer(texts, return_tensors="pt", padding=True)
+    expected = both.generated(inputs, num_beams=beam)
+    assert both.ours.search.beam == 4 and both.ours.search.length_penalty_form == "power"
+    search = dataclasses.replace(both.ours.search, beam=beam, max_ratio=0, max_extra=99)
+    found = both.ours.translate(texts, search=search)
+    assert [[rows[n] for n in each.hypotheses[0].ids] for each in found] == expected
+    assert len({*map(tuple, expected)}) > 20
+    decoded = [both.tokenizer.decode(ids, use_source_tokenizer=False) for ids in expected]
+    assert [each.text.strip() for each in found] == [text.strip() for text in decoded]
