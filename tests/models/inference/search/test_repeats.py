@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -16,7 +16,10 @@ from models.inference.search.repeats import log_probs_of
 from models.inference.translator import Translator
 
 TEXTS = ["the dog", "a red house and the old dog"]
-LONG = {"max_ratio": 6, "max_extra": 20}  # a model that hardly learned repeats itself until then
+LONG: dict[str, Any] = {
+    "max_ratio": 6,
+    "max_extra": 20,
+}  # a model that hardly learned repeats itself until then
 
 
 class Step(NamedTuple):
