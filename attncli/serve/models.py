@@ -147,4 +147,4 @@ def _directed(translator: Any, languages: tuple[str, str]) -> Any:
 
 def _aligner(model: ServedModel, languages: tuple[str, str], heads: bool) -> Aligner:
     [translator] = _directed(model.translator, languages).in_torch()
-    return aligner_of(translator, WORDS, heads=heads)
+    return aligner_of(translator, WORDS, heads=heads, scored=False)

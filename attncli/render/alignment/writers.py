@@ -34,7 +34,8 @@ class Format(NamedTuple):
     document: Callable[[Sequence[AlignedPair]], bytes] | None = None
     picture: bool = False
     most: int | None = None  # default limit on pairs in a document
-    heads: bool = False  # whether the weights of every head are written
+    heads: bool = False  # True: the weights of every head are written
+    scores: bool = False  # True: so is the score of each pair
 
 
 def _drawn(pairs: Sequence[AlignedPair], kind: str) -> bytes:
@@ -51,13 +52,15 @@ FORMATS: dict[str, Format] = {
     "pharaoh": Format((".pharaoh", ".align", ".txt"), _line(data.pharaoh)),
     "talp": Format((".talp",), _line(partial(data.pharaoh, base=1))),
     "naacl": Format((".naacl", ".wa"), _line(data.naacl)),
-    "jsonl": Format((".jsonl", ".json"), lambda pair, style: data.jsonl(pair)),
-    "npz": Format((".npz",), document=data.npz, heads=True),
+    "jsonl": Format((".jsonl", ".json"), lambda pair, style: data.jsonl(pair), scores=True),
+    "npz": Format((".npz",), document=data.npz, heads=True, scores=True),
     "terminal": Format(line=lambda pair, style: heat_maps(pair, style.screen)),
     "svg": Format((".svg",), document=svg, picture=True, most=20),
     "png": Format((".png",), None, partial(_drawn, kind="png"), True, 20),
     "pdf": Format((".pdf",), None, partial(_drawn, kind="pdf"), True, 20),
-    "html": Format((".html", ".htm"), document=data.html, picture=True, most=500, heads=True),
+    "html": Format(
+        (".html", ".htm"), document=data.html, picture=True, most=500, heads=True, scores=True
+    ),
 }
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ class AlignTask(BulkTask):
         )
         size = tables.compute.batch_tokens
         chosen = ChosenModels([model], next(iter(reverse), None), given.of("align"), size, options)
-        [self.aligner] = chosen.load()
+        [self.aligner] = chosen._replace(scored=FORMATS[self.format].scores).load()
 
     @staticmethod
     def given(settings: Mapping[str, Any], *, reverse: bool = True) -> GivenSettings[AlignTables]:

@@ -145,6 +145,7 @@ def align(
         tables.compute.batch_tokens,
         align_options(tables, source, to=to, device=device, threads=threads),
         heads=FORMATS[name].heads or drawing.heads,
+        scored=FORMATS[name].scores or drawing.heads,
     )
     with pair_source(files or []) as chunks:
         if hypotheses:

@@ -171,7 +171,7 @@ def _scores_of_models(
 
         translator = loading.open_aligner(folder, options)
         config = dataclasses.replace(translator.alignment, units="word")
-        found = align(translator, gold.pairs, config=config)
+        found = align(translator, gold.pairs, config=config, scored=False)
         for number, one in enumerate(found, 1):
             if one.note:
                 options.messages.warn(f"{name}: pair {number}: {one.note}; no links")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ class Aligner(NamedTuple):
     name: str = ""  # title of its heat maps, if others are drawn beside them
     heads: bool = False  # True adds the weights of every head
     max_batch_tokens: int = MAX_BATCH_TOKENS
+    scored: bool = True  # False leaves out the scores of pairs, which take about half of the time
 
 
 def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
@@ -50,6 +52,7 @@ def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair
         config=aligner.config,
         reverse=aligner.reverse,
         max_batch_tokens=aligner.max_batch_tokens,
+        scored=aligner.scored,
     )
     heads = every_head(aligner, texts)
     known = {
@@ -108,7 +111,7 @@ def drawn(pair: PairLine, alignment: Alignment, name: str = "", heads: Any = Non
         source=alignment.source,
         target=alignment.target,
         panels=(panel,),
-        score=None if alignment.note else alignment.score,
+        score=None if alignment.note or math.isnan(alignment.score) else alignment.score,
         note=alignment.note,
         ending=pair.ending,
     )

@@ -38,6 +38,7 @@ class ChosenModels(NamedTuple):
     max_batch_tokens: int
     options: OpenOptions
     heads: bool = False  # True adds the weights of every head
+    scored: bool = True  # False leaves out the scores of pairs
 
     def load(self, *, named: bool = False) -> list[Aligner]:
         """Load the models. This imports torch, so all cheaper checks come before it."""
@@ -53,6 +54,7 @@ class ChosenModels(NamedTuple):
                 name=name,
                 heads=self.heads,
                 max_batch_tokens=self.max_batch_tokens,
+                scored=self.scored,
             )
             for name, model in zip(names, models, strict=True)
         ]

@@ -51,6 +51,7 @@ def _aligned(
         flat,
         config=aligner.config,
         max_batch_tokens=aligner.max_batch_tokens,
+        scored=False,
     )
     heads = every_head(aligner, flat)
     each = zip(found, heads, strict=True)
@@ -66,8 +67,7 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: st
         whole.source,
         whole.target,
         (Panel(name, whole.links, whole.weights.numpy(), heads),),
-        whole.score,
-        whole.note,
+        note=whole.note,
         inputs=whole.inputs,
         cells=None if whole.cells is None else whole.cells.numpy(),
     )

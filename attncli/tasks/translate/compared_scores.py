@@ -79,7 +79,7 @@ def alignment(
     attends = translator.model.decoder.attends
     if attends:
         plain = dataclasses.replace(translator.alignment, extract="argmax")
-        links = [found.links for found in align(translator, pairs, config=plain)]
+        links = [found.links for found in align(translator, pairs, config=plain, scored=False)]
     else:
         sizes = [(len(source.split()), len(target.split())) for source, target in pairs]
         links = [frozenset(diagonal(*size)) for size in sizes]

@@ -61,7 +61,7 @@ def token_weights(translator: Translator, translations: list[Translation]) -> li
     if not translator.read_mode:
         return [_in_order(text, best.text) for text, (best, *_), _ in translations]
     config = dataclasses.replace(translator.alignment, units="piece")
-    aligned = align_translations(translator, translations, config=config)
+    aligned = align_translations(translator, translations, config=config, scored=False)
     tokenizer = translator.tokenizer
     weights = []
     for (text, (best, *_), to), found in zip(translations, aligned, strict=True):
