@@ -340,9 +340,10 @@ class PrepareConfig:
     symbols: bool = option(True, "emoji and bullets at the ends of a text are only copied")
     copies: bool = option(True, "numbers and addresses alone are only copied")
     capitals: bool = option(True, "texts in capitals that the model does not know are lowered")
+    ends: bool = option(True, "an output ends without a full stop if its text has none")
 
 
-VERBATIM = PrepareConfig("", spaces=False, symbols=False, copies=False, capitals=False)
+VERBATIM = PrepareConfig("", *(False,) * 5)
 
 
 @dataclass(frozen=True)

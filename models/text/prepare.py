@@ -21,6 +21,7 @@ from models.text.normalise import (
     is_untranslatable,
     outer_symbols,
     with_single_spaces,
+    without_added_stop,
 )
 
 SIGNS = f"'{APOSTROPHE_SIGNS}"
@@ -58,16 +59,19 @@ def preparation_for(sources: Sequence[str], targets: Sequence[str]) -> PrepareCo
         return not all(map(is_outer, text)) and any(outer_symbols(text.strip()))
 
     def usual(is_so: Callable[[str], bool]) -> bool:
-        return sum(map(is_so, texts)) >= max(1, KNOWN * len(texts))
+        return sum(map(is_so, texts)) >= least
 
-    pairs = zip(sources, targets, strict=True)
+    least = max(1, KNOWN * len(texts))
+    pairs = [*zip(sources, targets, strict=True)]
     translated = sum(is_untranslatable(text) and text != other for text, other in pairs)
+    stopped = sum(without_added_stop(other, text) != other for text, other in pairs)
     return PrepareConfig(
         apostrophes=_apostrophes(texts),
         spaces=not usual(lambda text: with_single_spaces(text) != text.strip()),
         symbols=not usual(has_symbols),
-        copies=translated < max(1, KNOWN * len(texts)),
+        copies=translated < least,
         capitals=not usual(is_all_capitals),
+        ends=stopped < least,
     )
 
 

@@ -157,3 +157,9 @@ def test_a_dev_set_is_scored_by_the_outputs_of_the_command(
     assert outputs == lines(attn(*options).out)
     shown = dev.samples(read(tiny_bundle), "cpu", len(TEXTS))
     assert [one.output for one in shown] == [out for out in outputs if out]
+
+
+def test_html_has_the_outputs_of_the_lines(ask: Serve, plain: list[str]) -> None:
+    for text in (TEXTS[0], TEXTS[6], TEXTS[11]):
+        answer = ask(q=f"<p>{text}</p>", source="en", format="html", alternatives=2)
+        assert answer["translatedText"] == f"<p>{plain[TEXTS.index(text)]}</p>"

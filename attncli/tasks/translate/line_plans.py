@@ -5,7 +5,7 @@ Splitting and tags are imported for the lines that need them, so that one line s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,12 +54,10 @@ class LineOptions:
     everyday: bool = False
     # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
     split_above: int | None = 0
-    same_end: bool = False  # an output ends without a full stop if its line has none
 
 
 EVERYDAY = LineOptions(everyday=True, split_above=None)
 ROWS = LineOptions(long_lines="refuse")  # of several inputs: a row is not text
-DOCUMENT = replace(EVERYDAY, split_above=1, same_end=True)  # sentence by sentence
 
 
 class LinePlan(NamedTuple):

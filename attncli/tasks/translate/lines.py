@@ -70,7 +70,8 @@ def _outcome(
         copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
         return TranslatedLine(plan.line, copied, plan.note, foreign=plan.foreign)
     joined = _joined(plan.line.text, results)
-    hypotheses = tuple(_in_form(plan, one, options) for one in joined.hypotheses)
+    same_end = options.everyday and translator.prepare.ends
+    hypotheses = tuple(_in_form(plan, one, same_end) for one in joined.hypotheses)
     joined = joined._replace(hypotheses=hypotheses)
     best = joined.hypotheses[0].text
     unknown = translator.unknown_characters("".join(plan.parts))
@@ -78,10 +79,10 @@ def _outcome(
     return TranslatedLine(plan.line, joined, plan.note, tuple(results), lost=lost)
 
 
-def _in_form(plan: LinePlan, hypothesis: Hypothesis, options: LineOptions) -> Hypothesis:
+def _in_form(plan: LinePlan, hypothesis: Hypothesis, same_end: bool) -> Hypothesis:
     """Return the output with the capitals, the end and the outer white space of its line."""
     text = hypothesis.text.upper() if plan.capitals else hypothesis.text
-    if options.same_end:
+    if same_end:
         text = without_added_stop(text, plan.tagged.text if plan.tagged else plan.line.text)
     return hypothesis._replace(text=f"{plan.before}{text}{plan.after}")
 

@@ -22,7 +22,7 @@ from attncli.jobs.loading import OpenOptions, model_names
 from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.engine import AUTO, TranslateOptions
-from attncli.tasks.translate.line_plans import DOCUMENT, EVERYDAY, ROWS, LineOptions
+from attncli.tasks.translate.line_plans import EVERYDAY, ROWS, LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ConfigurationError
 
@@ -133,10 +133,7 @@ class TranslateRunner:
         options = self.options
         if self.translator.inputs:
             return ROWS
-        usual = DOCUMENT if options.document else EVERYDAY
-        if "split_above" in options.search:
-            usual = replace(usual, split_above=None)
-        return replace(usual, everyday=not options.verbatim, long_lines=options.long_lines)
+        return replace(EVERYDAY, everyday=not options.verbatim, long_lines=options.long_lines)
 
     @cached_property
     def in_torch(self) -> tuple[Translator, ...]:

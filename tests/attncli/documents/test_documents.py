@@ -50,7 +50,7 @@ def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
     results = translate_lines(
         windows(documents.lines_of(document), CHUNK_LINES),
         model,
-        options=LineOptions(same_end=True),
+        options=LineOptions(),
         aligner=one_to_one,
     )
     return [outcome for chunk in results for outcome in chunk]

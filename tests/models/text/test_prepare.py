@@ -63,6 +63,11 @@ def test_numbers_that_are_copied_in_training_are_copied() -> None:
     assert preparation_for(["12", "a"], ["12", "b"]).copies
 
 
+def test_an_end_that_training_adds_is_kept() -> None:
+    assert not preparation_for(["hello", "bye"], ["Hello.", "Bye!"]).ends
+    assert preparation_for(["hello", "Bye."], ["hallo", "Bye!"]).ends
+
+
 def test_verbatim_changes_nothing() -> None:
     assert prepared(" it\u2019s  so ", VERBATIM) == " it\u2019s  so "
 
