@@ -6,6 +6,7 @@ model.safetensors    weights, each shared matrix once
 tokenizer.model      SentencePiece; source.model and target.model if separate
 labels.txt           labels of a classifier, one a line
 statistical.safetensors   hidden Markov models of word alignment, of `attn align train`
+replay.tsv.gz        sentence pairs for runs that start from the model
 card.md              model card
 """
 
@@ -34,6 +35,8 @@ from models.families.encoder_decoder import EncoderDecoder
 from models.sources import vocabulary_sizes
 from models.storage.digests import add_digest, check_digests, write_files
 from models.storage.precision import stored_as
+from models.storage.replay import NAME as REPLAY
+from models.storage.replay import read_replay_bytes
 from models.storage.settings import (
     CARD,
     FORMAT,
@@ -62,6 +65,7 @@ class Bundle(NamedTuple):
     alignment: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
     prepare: PrepareConfig = PrepareConfig()
+    replay: bytes = b""  # packed; see models.storage.replay
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -136,6 +140,7 @@ def save(
         CONFIG: to_text(settings).encode(),
         **({CARD: card.encode()} if card else {}),
         **({STATISTICAL: statistical_bytes(bundle.statistical)} if bundle.statistical else {}),
+        **({REPLAY: bundle.replay} if bundle.replay else {}),
         WEIGHTS: to_bytes(tensors),
     }
     write_files(folder, contents)
@@ -193,4 +198,5 @@ def read(folder: Path) -> Bundle:
         alignment,
         read_statistical(folder),
         prepare,
+        read_replay_bytes(folder),
     )

@@ -12,13 +12,19 @@ from collections.abc import Iterable
 
 MOST = 500  # sources, because they are decoded at every evaluation
 LEAST = 10  # scores of fewer sources say little
+FEW = 5  # sources of a run that starts from a trained model, which has little data
 
 
-def held_out(sources: Iterable[str], share: float, seed: int) -> frozenset[str]:
-    """Return a share of the distinct sources, at most MOST; none if that is fewer than LEAST."""
+def held_out(
+    sources: Iterable[str], share: float, seed: int, *, few: bool = False, most: int = MOST
+) -> frozenset[str]:
+    """Return a share of the distinct sources, at most `most`; none if that is fewer than LEAST.
+
+    few: FEW of at least 20 sources are enough, even if that is a larger share.
+    """
     if not share:
         return frozenset()
-    enough = math.ceil(MOST / share)  # distinct sources; counting stops there
+    enough = math.ceil(most / share)  # distinct sources; counting stops there
     distinct: set[int] = set()
     smallest: dict[int, str] = {}  # hash: source
     for source in sources:
@@ -28,19 +34,21 @@ def held_out(sources: Iterable[str], share: float, seed: int) -> frozenset[str]:
         if len(distinct) < enough:
             distinct.add(number)
         smallest[number] = source
-        if len(smallest) > MOST:
+        if len(smallest) > most:
             del smallest[max(smallest)]
-    count = min(MOST, int(share * len(distinct)))
-    if count < LEAST:
+    count = min(most, int(share * len(distinct)))
+    if few and len(distinct) >= 4 * FEW:
+        count = max(count, FEW)
+    elif count < LEAST:
         return frozenset()
     return frozenset(smallest[number] for number in sorted(smallest)[:count])
 
 
-def described(count: int, unit: str) -> str:
+def described(count: int, unit: str, option: str = "--dev") -> str:
     """Return the line that names a dev set held out of the training data."""
     return (
         f"dev set: {count:,} {unit} held out of the training data (by train.seed); name another "
-        "with --dev, or train on all with -s data.dev_share=0"
+        f"with {option}, or train on all with -s data.dev_share=0"
     )
 
 

@@ -15,6 +15,7 @@ from attncli.training.processes import ALONE, Processes, ProcessLost
 from attncli.training.run import estimate
 from attncli.training.run.fit import Evaluate, can_continue, fit
 from attncli.training.run.initial_model import check_buildable, weights_hash
+from attncli.training.run.retention import compared
 from attncli.training.run.run import Run, completed, open_run, started, stored_state
 from attncli.training.run.samples import save_samples
 from attncli.training.run.saving import draw_curves, finish, save_checkpoint, save_evaluated
@@ -138,6 +139,8 @@ def events(
     try:
         yield from updates(run, report, stop_requested, processes)
         yield finish(run, report)
+        if comparison := compared(run, report):
+            yield comparison
     except (Interrupted, ProcessLost):
         save_checkpoint(run)
         draw_curves(run)

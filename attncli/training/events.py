@@ -91,6 +91,22 @@ class FinalModel(NamedTuple):
     metric: str = ""  # of the score; "" without a dev set
 
 
+class Change(NamedTuple):
+    """A score of the initial and of the final model; higher is better."""
+
+    before: float
+    after: float
+
+
+class Compared(NamedTuple):
+    """Comparison of the final model of a run with the initial one."""
+
+    metric: str  # of the dev set
+    step: int  # update of the final model
+    dev: Change | None  # None: no dev set
+    replay: Change | None  # BLEU on the replay set of the initial model; None: it has none
+
+
 class AlreadyFinished(NamedTuple):
     """The folder holds this run, which was finished before."""
 
@@ -100,7 +116,7 @@ class AlreadyFinished(NamedTuple):
 
 
 Event = Stepped | Evaluated | Ended
-RunEvent = Started | Event | FinalModel | AlreadyFinished
+RunEvent = Started | Event | FinalModel | Compared | AlreadyFinished
 
 
 class Interrupted(Exception):

@@ -112,6 +112,7 @@ class Data(NamedTuple):
 
     prepared: Prepared
     dev: DevSet | None
+    replay: DevSet | None = None  # pairs that measure what the initial model knew
 
 
 class Optimiser(Protocol):

@@ -14,6 +14,7 @@ from pathlib import Path
 from models.base.errors import intact
 from models.base.files import replacing
 from models.storage.digests import NAME as SUMS
+from models.storage.replay import NAME as REPLAY
 from models.storage.settings import CARD, STATISTICAL, WEIGHTS
 from models.storage.settings import NAME as CONFIG
 from models.text.labels import LABELS
@@ -21,7 +22,7 @@ from models.text.labels import LABELS
 REQUIRED = (CONFIG, WEIGHTS)
 FILES = (
     *(CONFIG, CARD, "tokenizer.model", "source.model", "target.model", LABELS),
-    *(STATISTICAL, WEIGHTS, SUMS),
+    *(STATISTICAL, REPLAY, WEIGHTS, SUMS),
 )
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MOST_BYTES_ELSE = 1 << 26

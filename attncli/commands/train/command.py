@@ -15,6 +15,7 @@ from attncli.commands.train.options import (
     DEV,
     TrainCommand,
     check_run_folder,
+    files_of_direction,
     run_folder,
     split_dev,
 )
@@ -47,6 +48,8 @@ def train(
     images: options.Images = None,
     captions: options.Captions = None,
     labels: options.Labels = None,
+    source: options.SourceLanguage = "",
+    to: options.TargetLanguage = "",
     output: options.Output = None,
     preset: options.Preset = None,
     start_from: options.StartFrom = None,
@@ -68,7 +71,7 @@ def train(
       attn train -o runs/demo
       attn train runs/demo -s train.steps=2000
       attn train --corpus en-de=a.tsv --corpus en-fr=b.tsv --dev-corpus en-de=dev.tsv -o runs/multi
-      attn train mine.en mine.de --start-from runs/en-de -o runs/mine -s train.lr=0.0005
+      attn train mine.en mine.de --start-from everyday --from en --to de -o runs/mine
       attn train --images photos --captions train.tsv --dev dev.tsv -o runs/captions
       attn train --labels intents.tsv -o runs/intents
     """
@@ -84,6 +87,11 @@ def train(
         raise typer.BadParameter(message, param_hint=f"'{DEV}'")
     corpora = [parse_corpus(text) for text in corpus or []]
     corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
+    dev_corpora = [parse_corpus(text) for text in dev_corpus or []]
+    if source or to:
+        files, named = files_of_direction(files, source, to)
+        dev, named_dev = files_of_direction(dev, source, to)
+        corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
     config = settings(
         files,
         dev,
@@ -92,7 +100,7 @@ def train(
         start=start_from,
         inputs=inputs,
         corpora=corpora,
-        dev_corpora=[parse_corpus(text) for text in dev_corpus or []],
+        dev_corpora=dev_corpora,
     )
     check_files(config.data.inputs)
     check_run_folder(output)
@@ -105,11 +113,11 @@ def train(
     if dry_run:
         _dry_run(config, where, max(processes, rank.size))
         return
-    source, languages = training_source(config.model.family), config.tokenizer.languages
-    folder = output or own or default_folder(source, config.data, languages, config.preset)
+    kind, languages = training_source(config.model.family), config.tokenizer.languages
+    folder = output or own or default_folder(kind, config.data, languages, config.preset)
     event = train_shown(config, folder, where, rank)
     if not isinstance(event, AlreadyFinished):
-        _show_use(source, languages, folder)
+        _show_use(kind, languages, folder)
 
 
 train.command_class = TrainCommand  # type: ignore[attr-defined]

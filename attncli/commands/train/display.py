@@ -9,6 +9,7 @@ from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from attncli.training.events import (
     AlreadyFinished,
+    Compared,
     Ended,
     Evaluated,
     FinalModel,
@@ -19,6 +20,7 @@ from attncli.training.events import (
 from attncli.training.settings.config import TrainConfig
 from attncli.training.updates.metrics import METRICS, described, value_of
 
+FORGOTTEN = 2.0  # BLEU on the replay set, from which on a run warns
 EVERY = 0.2  # seconds between two updates of the bar
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
 
@@ -87,6 +89,9 @@ class Display:
             case FinalModel():
                 self.close()
                 console.say(f"kept: {_kept(event, self.config)}")
+            case Compared():
+                self.close()
+                compared(event, self.config)
             case AlreadyFinished():
                 console.say(
                     f"finished before, after {ended(event.step, event.reason)}; "
@@ -163,6 +168,26 @@ def started(event: Started) -> None:
         )
     if event.step:
         console.say(f"continuing after update {event.step:,}")
+
+
+def compared(event: Compared, config: TrainConfig) -> None:
+    """Print what the run learned and forgot; warn if it lost more than FORGOTTEN."""
+    if event.dev:
+        before, after = (described(value, event.metric) for value in event.dev)
+        console.say(f"own data:      before {before}, after {after}")
+    if event.replay:
+        before, after = (described(value, "bleu") for value in event.replay)
+        console.say(f"old knowledge: before {before}, after {after}")
+    lost = event.replay.before - event.replay.after if event.replay else 0.0
+    if event.dev and not event.step:
+        console.warn("no update was better on the dev set, so the model is the initial one")
+    elif lost > FORGOTTEN:
+        console.warn(
+            f"the old knowledge fell by {lost:.1f} BLEU; a lower rate keeps more: choose another "
+            f"-o and add -s train.lr={config.lr / 2:g}"
+        )
+    elif not event.replay:
+        console.say("the initial model has no replay set, so what it forgot is not measured")
 
 
 def _kept(kept: FinalModel, config: TrainConfig) -> str:

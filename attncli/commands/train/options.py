@@ -12,6 +12,7 @@ from attncli.options.help_page import HelpPage
 from attncli.options.settings import SetOption
 from attncli.training.run.command_line import InputFiles
 from attncli.training.settings.config import RunConfig
+from attncli.training.settings.corpora import CorpusConfig
 from models.base.errors import ModelError
 
 DEV = "--dev"
@@ -59,6 +60,17 @@ DevCorpora = Annotated[
         metavar="en-de=FILE[,FILE]",
         help="Multilingual: a corpus for evaluation during training, as for --corpus.",
     ),
+]
+SourceLanguage = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="LANGUAGE",
+        help="Multilingual: language of the source file; with --to, short for --corpus.",
+    ),
+]
+TargetLanguage = Annotated[
+    str, typer.Option("--to", metavar="LANGUAGE", help="Multilingual: language of the target file.")
 ]
 Images = Annotated[
     Path | None,
@@ -129,6 +141,21 @@ def run_folder(files: list[Path]) -> tuple[Path | None, list[Path]]:
             "give images with --images and --captions",
         )
     return folder, [folder / "config.toml"]
+
+
+def files_of_direction(
+    files: list[Path], source: str, target: str
+) -> tuple[list[Path], list[CorpusConfig]]:
+    """Return the files that are no sentence pairs, and the pairs as a corpus of a direction."""
+    if not (source and target):
+        missing = "--to" if source else "--from"
+        raise typer.BadParameter("needs both languages, --from and --to", param_hint=f"'{missing}'")
+    pairs = [path for path in files if path.suffix != ".toml"]
+    if not pairs:
+        return files, []
+    corpus = CorpusConfig(f"{source}-{target}", tuple(map(str, pairs)), both=False)
+    corpus.sides  # noqa: B018  # raises for another form
+    return [path for path in files if path not in pairs], [corpus]
 
 
 def spread(args: list[str], options: Sequence[str] = (DEV,)) -> list[str]:

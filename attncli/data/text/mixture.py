@@ -60,6 +60,7 @@ class Variation:
     noise: float = 0.0
     sampling: float = 0.0  # alpha of subword sampling
     kind: str = "unigram"  # of the tokenizer
+    examples: int = 0  # of an epoch; 0: as many as there are pairs
     longest: int = 256  # tokens of a side; longer variants are not used
 
 
@@ -80,8 +81,8 @@ class Mixture(Examples):
     def of(
         cls, directions: Sequence[Direction], tokenizer: Tokenizer, variation: Variation
     ) -> Mixture:
-        """Return every pair of some directions once, unchanged."""
-        count = sum(direction.pairs for direction in directions)
+        """Return every pair of some directions once, unchanged; as many as an epoch has."""
+        count = variation.examples or sum(direction.pairs for direction in directions)
         return cls(tuple(directions), tokenizer, variation, np.arange(count)[:, None])
 
     @property
@@ -128,12 +129,13 @@ class Mixture(Examples):
         return other
 
     def _singles(self, rng: np.random.Generator) -> np.ndarray:
-        """Sample the pairs of an epoch: as many as stored, in the shares of the temperature."""
+        """Sample the pairs of an epoch, in the shares of the temperature."""
         counts, temperature = np.diff(self.starts), self.variation.temperature
         equal = temperature == 1 and len({one.weight for one in self.directions}) == 1
+        total = self.variation.examples or int(counts.sum())
         if equal or len(counts) == 1:
             return np.arange(self.starts[-1])
-        quotas = divided(int(counts.sum()), shares_of(self.directions, temperature))
+        quotas = divided(total, shares_of(self.directions, temperature))
         return np.concatenate(
             [
                 start + repeated(int(quota), int(count), rng)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from attncli.training.run.configuration import encoder_assignments, image_settings, run_config
 from attncli.training.settings.config import FILES, DataConfig, RunConfig
 from attncli.training.settings.corpora import CorpusConfig, languages_of
+from attncli.training.settings.fine_tuning import COUNTED, REPLAY, train_defaults
 from attncli.training.settings.toml import read_toml
 from attncli.training.sources import training_source, training_sources
 from attncli.training.storage.folder import RunFolder, read_config
@@ -18,6 +20,7 @@ from models.base.settings import from_dict, merged, overridden, to_dict
 from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
 from models.config import TokenizerConfig
+from models.storage.replay import NAME as REPLAY_FILE
 from models.storage.settings import read_settings
 
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
@@ -47,9 +50,10 @@ def settings(
     """Return the settings of a run.
 
     files: training data, and at most one TOML file with settings. start: a trained model that the
-    run starts from; its settings of model, tokenizer and search are the defaults, which the TOML
-    file and the assignments override. Paths become absolute, so that the run can be resumed from
-    any folder. A file of captions with splits is also the dev set if no other is named.
+    run starts from; its settings of model, tokenizer and search, and those of fine-tuning, are the
+    defaults, which the TOML file and the assignments override. Paths become absolute, so that the
+    run can be resumed from any folder. A file of captions with splits is also the dev set if no
+    other is named.
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
@@ -64,18 +68,34 @@ def settings(
         values["data"] = {**_table(values, "data"), **named}
     if start and preset:
         raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
+    defaults: dict[str, Any] = {}
     if start:
         values = _begun(values, find_model(start))
-    values["train"] = _with_time_limit(_table(values, "train"), assignments)
+        defaults = _fine_tuning(values, assignments)
     values["preset"] = chosen = _preset(values, preset, assignments)
+    values["train"] = _with_time_limit(_table(values, "train"), assignments, defaults)
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = absolute(run_config(chosen, values, [*brought, *assignments]))
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
 
 
-def _with_time_limit(table: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
-    """Return the [train] table, completed if train.minutes limits the run.
+def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """Return the defaults of [train] for a run that starts from a trained model."""
+    source = training_source(values["model"]["family"])
+    given = {text.partition("=")[0].strip() for text in assignments}
+    given |= {f"train.{name}" for name in _table(values, "train")}
+    data = from_dict(DataConfig, values["data"], where="data")
+    count = COUNTED
+    with suppress(ModelError):  # of a file that cannot be read; the run reports it
+        count = source.count(data, COUNTED)
+    return train_defaults(count, source.fine_tuning_rate, given)
+
+
+def _with_time_limit(
+    table: dict[str, Any], assignments: Iterable[str], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the [train] table over its defaults, completed if train.minutes limits the run.
 
     Then the learning rate falls to 0 at the end of that time, so the preset's number of updates or
     epochs and its early stopping do not apply. Values of the table take precedence; assignments
@@ -84,7 +104,7 @@ def _with_time_limit(table: dict[str, Any], assignments: Iterable[str]) -> dict[
     parts = (text.partition("=") for text in assignments)
     given = {name.strip(): value for name, _, value in parts}
     is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
-    return {**TIMED, **table} if is_timed else dict(table)
+    return {**defaults, **(TIMED if is_timed else {}), **table}
 
 
 def with_languages(
@@ -99,7 +119,8 @@ def with_languages(
         raise ModelError(
             f"no corpora with languages for the multilingual initial model {start_from}",
             f"two of {', '.join(tokenizer.languages)}",
-            f"give files as --corpus {'-'.join(tokenizer.languages[:2])}=FILE",
+            f"add --from {tokenizer.languages[0]} --to {tokenizer.languages[1]}, or give files as "
+            f"--corpus {'-'.join(tokenizer.languages[:2])}=FILE",
         )
     if not data.corpora:
         return tokenizer
@@ -130,6 +151,8 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     if preset not in PRESETS:
         preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
     data = {"caption_style": style, **_table(values, "data")}
+    if data.get("corpora") and (start / REPLAY_FILE).is_file():
+        data = {"replay": REPLAY, **data}
     names = ("model", "tokenizer", "search")
     own = from_dict(RunConfig, {name: stored[name] for name in names})
     own = merged(own, {name: _table(values, name) for name in names})

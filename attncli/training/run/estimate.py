@@ -54,7 +54,7 @@ def estimate(
     """
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
-        prepared, dev = source.load(config, Path(name), progress)
+        prepared, dev, _ = source.load(config, Path(name), progress)
         sizes = sizes_of(prepared.tokenizer, config.model.family)
         state = fresh_state(config, prepared, device)
         plan = batches_of(prepared.examples, config.train)

@@ -111,10 +111,13 @@ def watch(counters: Counters, event: Stepped, config: TrainConfig) -> None:
 
 
 def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
-    """Return True if an evaluation is due: at the configured interval, and once at the end."""
+    """Return True if an evaluation is due: at the configured interval, and once at the end.
+
+    A run that starts from a trained model evaluates it first (see `open_run`).
+    """
     if counters.evaluated == counters.step:
         return False
-    if limit_reached(counters, config):
+    if not counters.step or limit_reached(counters, config):
         return True
     over = counters.batch >= batches
     if over and (not config.evaluate_every or 0 < config.epochs <= counters.epoch + 1):

@@ -33,8 +33,10 @@ TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 def check_buildable(config: RunConfig) -> None:
     """Raise the ModelError that building the model and loss would raise; allocate no weights."""
     train = config.train
-    if train.schedule == "linear" and not train.minutes and not train.steps:
-        raise ConfigurationError("train.schedule=linear", "train.minutes or train.steps with it")
+    if train.schedule == "linear" and not (train.minutes or train.steps or train.epochs):
+        raise ConfigurationError(
+            "train.schedule=linear", "train.minutes, train.steps or train.epochs with it"
+        )
     check_loggers(train.loggers)
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))

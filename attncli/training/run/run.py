@@ -27,15 +27,19 @@ from models.bundle import Bundle, build, sizes_of
 from models.config import AlignConfig
 from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
+from models.storage.replay import read_replay_bytes
 from models.storage.settings import read_settings
 from models.storage.statistical import StatisticalTables, read_statistical
 
+NEVER = -1  # update of the last evaluation
 
-class WordAligner(NamedTuple):
-    """The parts of a bundle that align words, other than weights."""
+
+class KeptParts(NamedTuple):
+    """The parts of a bundle that a run takes from its initial model, other than weights."""
 
     settings: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
+    replay: bytes = b""
 
 
 class Run(NamedTuple):
@@ -47,7 +51,7 @@ class Run(NamedTuple):
     state: State
     dtype: torch.dtype  # of matrix products
     log: Log
-    aligner: WordAligner
+    kept: KeptParts
     metric_is_auto: bool = False  # True if train.metric was chosen from the dev data
 
     @property
@@ -56,10 +60,10 @@ class Run(NamedTuple):
         return next(self.state.model.parameters()).device
 
     def bundle(self, model: EncoderDecoder) -> Bundle:
-        """Return a model with the tokenizer, the settings and the word aligner of the run."""
-        config, prepared = self.config, self.data.prepared
-        tables = (config.tokenizer, config.search, *self.aligner, prepared.prepare)
-        return Bundle(model, prepared.tokenizer, *tables)
+        """Return a model with the tokenizer, the settings and the kept parts of the run."""
+        config, prepared, kept = self.config, self.data.prepared, self.kept
+        tables = (kept.settings, kept.statistical, prepared.prepare, kept.replay)
+        return Bundle(model, prepared.tokenizer, config.tokenizer, config.search, *tables)
 
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
@@ -76,8 +80,8 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
     loggers = [resolve_name(LOGGERS[name])(logged) for name in dict.fromkeys(config.train.loggers)]
     log = Log(folder.log, counters.log_bytes, loggers)
-    aligner = word_aligner(config.start_from)
-    return Run(folder, config, data, state, dtype, log, aligner, is_auto)
+    kept = kept_parts(config.start_from)
+    return Run(folder, config, data, state, dtype, log, kept, is_auto)
 
 
 def check_dev(data: Data, model: EncoderDecoder) -> None:
@@ -94,18 +98,18 @@ def check_dev(data: Data, model: EncoderDecoder) -> None:
     )
 
 
-def word_aligner(start_from: str) -> WordAligner:
-    """Return the aligner of an initial model made by `attn align train`; else the defaults.
+def kept_parts(start_from: str) -> KeptParts:
+    """Return what a run keeps of its initial model besides weights; the defaults without one.
 
-    The statistical aligner depends on words alone, and the alignment layer is part of the weights,
-    so a run that starts from such a model keeps both, and their settings.
+    The statistical aligner depends on words alone, and the alignment layer and the heads are part
+    of the weights, so their settings still apply.
     """
+    if not start_from:
+        return KeptParts()
     folder = Path(start_from)
-    statistical = read_statistical(folder) if start_from else None
-    if statistical is None:
-        return WordAligner()
     stored = read_settings(folder).get("alignment", {})
-    return WordAligner(from_dict(AlignConfig, stored, where="alignment"), statistical)
+    settings = from_dict(AlignConfig, stored, where="alignment")
+    return KeptParts(settings, read_statistical(folder), read_replay_bytes(folder))
 
 
 def completed(config: RunConfig, data: Data) -> RunConfig:
@@ -123,6 +127,8 @@ def stored_state(
 ) -> State:
     """Return the state of a run's checkpoint, or of a new run, ready to continue."""
     state = fresh_state(config, prepared, device)
+    if config.start_from:
+        state.counters.evaluated = NEVER  # so that the initial model is scored
     if folder.checkpoint.exists():
         restore(state, folder.checkpoint)
     reopen(state.counters, config.train)

@@ -155,7 +155,7 @@ def choose_head(run: Run) -> None:
     """Store in the bundle which of several attention heads aligns best, if none is known."""
     decoder, dev = run.state.model.decoder, run.data.dev
     several = decoder.attends and math.prod(decoder.attention_shape) > 1
-    if dev is not None and several and run.aligner.settings == AlignConfig():
+    if dev is not None and several and run.kept.settings == AlignConfig():
         source = training_source(run.config.model.family)
         source.store_head(run.folder.path, dev, device=str(run.device))
 

@@ -48,7 +48,7 @@ class DataConfig:
     dev_share: float = option(
         0.1,
         "share of the training data that is held out for evaluation if no dev set is named: of "
-        "sources or images, at most 500; classifiers: of texts, at most 2,000; corpora: none",
+        "sources or images, at most 500; classifiers: of texts, at most 2,000",
         below=1,
     )
     regions: str = option(
@@ -72,6 +72,12 @@ class DataConfig:
     )
     dev_corpora: tuple[CorpusConfig, ...] = option(
         (), "multilingual: corpora for evaluation during training, as for corpora"
+    )
+    replay: float = option(
+        0.0,
+        "multilingual, with an initial model: share of the examples that are of its replay set, so "
+        "that it does not forget; --start-from sets a third",
+        below=1,
     )
     temperature: float = option(
         1.0,
@@ -115,7 +121,7 @@ class DataConfig:
     @property
     def has_dev(self) -> bool:
         """Return True if there are files for evaluation."""
-        set_aside = self.labels and self.dev_share
+        set_aside = (self.labels or self.corpora) and self.dev_share
         return bool(
             self.dev or self.dev_corpora or self.dev_captions or self.dev_labels or set_aside
         )
@@ -150,7 +156,7 @@ class TrainConfig:
     schedule: str = option(
         "inverse_sqrt",
         "learning rate after the warm-up: inverse_sqrt, plateau, constant, or linear (to 0 at "
-        "train.steps, or at the end of train.minutes)",
+        "train.steps, or at the end of train.minutes or train.epochs)",
         choices=("inverse_sqrt", "plateau", "constant", "linear"),
     )
     warmup: int = option(1000, "updates of linear warm-up")

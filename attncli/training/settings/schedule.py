@@ -8,18 +8,18 @@ PLATEAU_FACTOR = 0.5  # by which the plateau schedule reduces the rate
 WARM_SHARE = 0.1  # of the run: longest warm-up of the linear schedule in a timed or short run
 
 
-def learning_rate(step: int, cuts: int, config: TrainConfig, time_share: float = 0.0) -> float:
+def learning_rate(step: int, cuts: int, config: TrainConfig, done: float = 0.0) -> float:
     """Return the learning rate of update `step`, from 1.
 
-    cuts: how often the plateau schedule has reduced the rate. time_share: elapsed share of
-    train.minutes.
+    cuts: how often the plateau schedule has reduced the rate. done: share of train.minutes, or
+    without them of train.epochs, that is done; see `done_share`.
 
     inverse_sqrt: lr * min(step / warmup, sqrt(warmup / step))   Vaswani et al. 2017, eq. 3
     linear:       lr * (steps + 1 - step) / (steps + 1 - warmup), after the warm-up; a run that is
                   not longer than train.warmup warms up for a tenth of it
     """
-    if config.schedule == "linear" and config.minutes:
-        return linear_in_time(step, config, time_share)
+    if config.schedule == "linear" and (config.minutes or not config.steps):
+        return linear_in_time(step, config, done)
     warm = max(1, warm_up(config))
     if step < warm:
         return config.lr * step / warm
@@ -32,15 +32,15 @@ def learning_rate(step: int, cuts: int, config: TrainConfig, time_share: float =
 
 def warm_up(config: TrainConfig) -> int:
     """Return the updates of the warm-up of a run that no time limit ends."""
-    if config.schedule == "linear" and not config.minutes and config.steps <= config.warmup:
+    if config.schedule == "linear" and 0 < config.steps <= config.warmup and not config.minutes:
         return int(WARM_SHARE * config.steps)
     return config.warmup
 
 
 def linear_in_time(step: int, config: TrainConfig, share: float) -> float:
-    """Return the rate that falls to 0 as train.minutes elapse, or at train.steps if that is first.
+    """Return the rate that falls to 0 as the run ends, by train.minutes, steps or epochs.
 
-    lr * (1 - share) * min(1, max(step / warmup, share / 0.1)), share = max(time, steps)
+    lr * (1 - share) * min(1, max(step / warmup, share / 0.1)), share = max(done, steps)
     The warm-up ends after a tenth of the run at the latest, because a slow machine may not reach
     train.warmup updates.
     """
@@ -48,6 +48,16 @@ def linear_in_time(step: int, config: TrainConfig, share: float) -> float:
         share = max(share, (step - 1) / config.steps)
     warm = min(1.0, max(step / max(1, config.warmup), share / WARM_SHARE))
     return config.lr * max(0.0, 1 - share) * warm
+
+
+def done_share(elapsed: float, epochs: float, config: TrainConfig) -> float:
+    """Return the share of train.minutes or, without that limit, of train.epochs that is done.
+
+    epochs: passes over the data that are done.
+    """
+    if config.minutes or not config.epochs:
+        return time_share(elapsed, config)
+    return min(1.0, epochs / config.epochs)
 
 
 def time_share(elapsed: float, config: TrainConfig) -> float:

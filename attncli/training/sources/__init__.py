@@ -39,6 +39,7 @@ class TrainingSource:
     metrics: ClassVar[tuple[str, ...]] = (  # besides loss
         *("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter"),
     )
+    fine_tuning_rate: ClassVar[float] = 0.0001  # peak learning rate of a trained model
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if the settings name training files of this kind."""
@@ -51,6 +52,10 @@ class TrainingSource:
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the paths of the training files, for the model card."""
         return ()
+
+    def count(self, data: DataConfig, most: int) -> int:
+        """Return the number of training examples; counting may stop at `most`."""
+        return most
 
     def complete(self, data: DataConfig) -> DataConfig:
         """Return the settings with what the named files imply."""

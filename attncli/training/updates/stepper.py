@@ -19,7 +19,7 @@ from attncli.training.events import Stepped
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import learning_rate, time_share
+from attncli.training.settings.schedule import done_share, learning_rate
 from attncli.training.storage.counters import Counters
 from attncli.training.storage.state import State
 from models.base.errors import ModelError, is_exhausted
@@ -78,8 +78,9 @@ class Stepper:
     def train_on(self, update: UpdateBatch, progress: float) -> Stepped:
         """Update the weights once. progress: share of the epoch that is done then."""
         started, counters = time.perf_counter(), self.state.counters
-        elapsed = time_share(counters.elapsed, self.config)
-        rate = learning_rate(counters.step + 1, counters.cuts, self.config, elapsed)
+        before = progress * counters.batch / (counters.batch + 1)  # of this epoch
+        done = done_share(counters.elapsed, counters.epoch + before, self.config)
+        rate = learning_rate(counters.step + 1, counters.cuts, self.config, done)
         if update.reward_loss:
             rate *= self.config.self_critical_lr / self.config.lr
         sums, norm = self.compute(update, rate)

@@ -67,7 +67,8 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     stores = feature_stores(config.model, config.data, config.train, config.start_from)
     captions, prepared_folder = read_parts(config.data), folder / "data"
     if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):
-        captions = split_dev(captions, config.data.dev_share, config.train.seed)
+        few = bool(config.start_from)
+        captions = split_dev(captions, config.data.dev_share, config.train.seed, few=few)
     settings = preparation(config)
     prepare_folder(
         prepared_folder, lambda part: prepare(settings, captions, stores, part, progress)
@@ -119,9 +120,9 @@ def read_parts(data: DataConfig) -> Captions:
     return Captions(read_captions(data.captions, part="train"), dev)
 
 
-def split_dev(captions: Captions, share: float, seed: int) -> Captions:
+def split_dev(captions: Captions, share: float, seed: int, *, few: bool = False) -> Captions:
     """Hold out a share of the images for evaluation."""
-    held = held_out((image.image for image in captions.train), share, seed)
+    held = held_out((image.image for image in captions.train), share, seed, few=few)
     parts: tuple[list[Captioned], list[Captioned]] = ([], [])
     for image in captions.train:
         parts[image.image in held].append(image)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attncli.data.images.captions import read_captions
 from attncli.training.run.configuration import names_shipped_network
 from attncli.training.sources import TrainingSource
 from models.base.errors import ModelError
@@ -28,10 +29,14 @@ class ImageTraining(TrainingSource):
     example_input = "attn caption IMAGE"
     unfit_data = (
         *("train", "dev", "corpora", "dev_corpora", "labels", "dev_labels"),
-        *("noise", "concatenate"),
+        *("noise", "concatenate", "replay"),
     )
     unfit_train = ("subword_sampling", "r_drop")
     metrics = (*TrainingSource.metrics, "cider")
+
+    def count(self, data: DataConfig, most: int) -> int:
+        """Return the number of images, of which each has several captions."""
+        return len(read_captions(data.captions, part="train")) if data.captions else most
 
     def has_data(self, data: DataConfig) -> bool:
         """Return True if images or a file of captions are named."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attncli.data.text.tables import read_labelled
 from attncli.training.sources import TrainingSource
 from attncli.training.sources.preparation import preparation
 from models.base.errors import ModelError
@@ -27,11 +28,15 @@ class LabelTraining(TrainingSource):
     default_preset = "bilstm-attention-small"
     example_input = "echo {} | attn classify"
     unfit_data = (
-        *("train", "dev", "corpora", "dev_corpora", "noise", "concatenate"),
+        *("train", "dev", "corpora", "dev_corpora", "noise", "concatenate", "replay"),
         *("images", "captions", "dev_captions", "regions"),
     )
     unfit_train = ("subword_sampling", *TrainingSource.unfit_train)
     metrics = ("accuracy", "macro_f1")
+
+    def count(self, data: DataConfig, most: int) -> int:
+        """Return the number of labelled texts."""
+        return len(read_labelled(data.labels)) if data.labels else most
 
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the path of the labelled texts."""

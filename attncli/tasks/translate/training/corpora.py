@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from attncli.data.dev_split import MOST, held_out
+from attncli.data.dev_split import described as described_dev
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.text.tokens import write_pairs
-from attncli.tasks.translate.training.data import pairs_of, sampled_lines, write_tokenizer
+from attncli.tasks.translate.training.data import (
+    pairs_of,
+    sampled_lines,
+    write_held,
+    write_tokenizer,
+)
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
+from attncli.tasks.translate.training.replay import replay_corpora, with_replay_share
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.config import DataConfig
@@ -35,23 +44,65 @@ PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
 def load(settings: Preparation, variation: Variation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; it is prepared in the run folder the first time."""
-    dev = read_dev(settings.data.dev_corpora)  # first, so that a mistake in it shows early
+    dev_corpora = list(settings.data.dev_corpora)
+    dev = read_dev(dev_corpora)  # first, so that a mistake in it shows early
+    remarks: tuple[str, ...] = ()
+    held: list[frozenset[str]] = []
+    if not dev_corpora:
+        dev_corpora, held = split_dev(settings, folder)
+        if dev := read_dev(dev_corpora):
+            remarks = (described_dev(len(dev), "sources", "--dev-corpus"),)
+    replay = replay_corpora(settings.start_from, folder) if settings.data.replay else ([], [])
+    own = len(settings.data.corpora)
+    data = replace(settings.data, corpora=(*settings.data.corpora, *replay[0]))
+    settings = settings._replace(data=data)
     place = folder / "data"
-    prepare_folder(place, lambda part: _make(settings, part, progress))
+    prepare_folder(place, lambda part: _make(settings, held, part, progress))
     with reading(f"the tokenised corpora in {place} are"):
         dropped = [tokens.Dropped(**record) for record in read_made(place)]
         stored = [tokens.read_pairs(place / str(n)) for n in range(len(dropped))]
         forms = read_forms(place)
     tokenizer = Tokenizer.read(place)
-    directions = directions_in(settings.data.corpora, stored, tokenizer)
+    directions = directions_in(data.corpora, stored, tokenizer)
+    if data.replay:
+        own = sum(len(corpus.directions) for corpus in data.corpora[:own])
+        count = sum(direction.pairs for direction in directions[:own])
+        variation = replace(variation, examples=round(count / (1 - data.replay)))
+        directions = with_replay_share(directions, own, data.replay, data.temperature)
     prepared = Prepared(
         tokenizer,
         Mixture.of(directions, tokenizer, variation),
         tokens.Dropped(*(sum(column) for column in zip(*dropped, strict=True))),
-        remarks=(described(directions, variation.temperature),),
         prepare=forms,
+        remarks=(described(directions[:own], data.replay, variation.temperature), *remarks),
     )
-    return Data(prepared, dev)
+    return Data(prepared, dev, read_dev(replay[1]))
+
+
+def split_dev(
+    settings: Preparation, folder: Path
+) -> tuple[list[CorpusConfig], list[frozenset[str]]]:
+    """Hold out a part of each corpus, as dev.0.tsv and so on, the first time.
+
+    Return the dev corpora, and for each corpus the first sides to leave out of training. A run
+    that was prepared without a dev set has none. Back-translated sides are no references.
+    """
+    data, found = settings.data, list[CorpusConfig]()
+    held: list[frozenset[str]] = []
+    most = MOST // sum(len(one.directions) for one in data.corpora)
+    few, is_new = bool(settings.start_from), not (folder / "data").exists()
+    for number, one in enumerate(data.corpora):
+        path = folder / f"dev.{number}.tsv"
+        sources: frozenset[str] = frozenset()
+        if is_new and not one.tagged:
+            first = (source for source, _ in pairs_of(one.files))
+            sources = held_out(first, data.dev_share, settings.seed, few=few, most=most)
+        if sources:
+            write_held(path, pairs_of(one.files), sources)
+        held.append(sources)
+        if path.exists():
+            found.append(replace(one, files=(str(path),)))
+    return found, held
 
 
 def fingerprints(data: DataConfig) -> dict[str, str]:
@@ -100,50 +151,72 @@ def directions_in(
     return found
 
 
-def described(directions: Sequence[Direction], temperature: float) -> str:
-    """Return the directions with their numbers of pairs and their shares of an epoch."""
-    parts = shares_of(directions, temperature)
-    return "directions: " + ", ".join(
+def described(directions: Sequence[Direction], replay: float, temperature: float) -> str:
+    """Return the directions with their numbers of pairs and their shares of an epoch.
+
+    replay: share of the replay set, which is named too.
+    """
+    parts = shares_of(directions, temperature) * (1 - replay)
+    named = [
         f"{direction.name} {counted(direction.pairs, 'pair')} ({100 * part:.0f} %)"
         for direction, part in zip(directions, parts, strict=True)
+    ]
+    return "directions: " + ", ".join(
+        [*named, f"replay set of the initial model ({100 * replay:.0f} %)"] if replay else named
     )
 
 
-def _make(settings: Preparation, folder: Path, progress: Progress) -> None:
-    """Train the tokenizer on an equal share of every corpus, and tokenise the corpora."""
+def _make(
+    settings: Preparation, held: Sequence[frozenset[str]], folder: Path, progress: Progress
+) -> None:
+    """Train the tokenizer on an equal share of every corpus, and tokenise the corpora.
+
+    held: of the first corpora, the first sides to leave out.
+    """
     corpora = settings.data.corpora
+    left_out = [*held, *[frozenset[str]()] * (len(corpora) - len(held))]
     progress("reading", 0, 0)
     first: list[str] = []
     second: list[str] = []
     totals = []
-    for one in corpora:
+    for one, out in zip(corpora, left_out, strict=True):
         most = max(1, MOST_LINES // len(corpora))
-        source, target, total = sampled_lines(pairs_of(one.files), most, settings.seed)
+        source, target, total = sampled_lines(pairs_of(one.files, out), most, settings.seed)
         first, second = first + source, second + target
         totals.append(total)
     write_forms(folder, settings.start_from, first, second)
     tokenizer = write_tokenizer(settings, first, second, folder, progress)
     made = [
-        _tokenise(one, tokenizer, folder / str(n), settings.longest, total, progress)
-        for n, (one, total) in enumerate(zip(corpora, totals, strict=True))
+        _tokenise(
+            (one, pairs_of(one.files, out)),
+            tokenizer,
+            folder / str(n),
+            settings.longest,
+            _advance(progress, f"tokenising {one.languages}", total),
+        )
+        for n, (one, out, total) in enumerate(zip(corpora, left_out, totals, strict=True))
     ]
     write_text(folder / "made.json", json.dumps([dropped._asdict() for dropped in made]))
 
 
+def _advance(progress: Progress, label: str, total: int) -> Callable[[int], None]:
+    return lambda done: progress(label, done, total)
+
+
 def _tokenise(
-    one: CorpusConfig,
+    corpus_pairs: tuple[CorpusConfig, Iterator[tuple[str, str]]],
     tokenizer: Tokenizer,
     folder: Path,
     longest: int,
-    total: int,
-    progress: Progress,
+    advance: Callable[[int], None],
 ) -> tokens.Dropped:
     folder.mkdir()
+    one, pairs = corpus_pairs
     return write_pairs(
-        pairs_of(one.files),
+        pairs,
         tokenizer,
         folder,
         name=" ".join(one.files),
         max_length=longest - PREFIX,
-        advance=lambda done: progress(f"tokenising {one.languages}", done, total),
+        advance=advance,
     )

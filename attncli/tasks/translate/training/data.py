@@ -47,7 +47,8 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
     if not data.train:
         data = demonstration(data, settings.seed, folder)
     elif not data.dev:
-        data, held = split_dev(data, settings.seed, folder)
+        few = bool(settings.start_from)
+        data, held = split_dev(data, settings.seed, folder, few=few)
     dev = read_dev(data)
     files = settings._replace(data=data)
     prepared = prepare(files, variation, folder / "data", progress, held)
@@ -72,7 +73,9 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     )
 
 
-def split_dev(data: DataConfig, seed: int, folder: Path) -> tuple[DataConfig, frozenset[str]]:
+def split_dev(
+    data: DataConfig, seed: int, folder: Path, *, few: bool = False
+) -> tuple[DataConfig, frozenset[str]]:
     """Hold out dev.tsv the first time; a run that was prepared without a dev set has none.
 
     Return settings that name the dev set, and the sources to leave out of training. The dev set has
@@ -82,16 +85,21 @@ def split_dev(data: DataConfig, seed: int, folder: Path) -> tuple[DataConfig, fr
     named = replace(data, dev=(str(path),))
     if (folder / "data").exists():  # written after dev.tsv
         return named if path.exists() else data, frozenset()
-    held = held_out((source for source, _ in pairs_of(data.train)), data.dev_share, seed)
+    held = held_out((source for source, _ in pairs_of(data.train)), data.dev_share, seed, few=few)
     if not held:
         return data, held
+    write_held(path, pairs_of(data.train), held)
+    return named, held
+
+
+def write_held(path: Path, pairs: Iterable[tuple[str, str]], held: frozenset[str]) -> None:
+    """Write the first pair of each source that is held out, as a table."""
     rows: dict[str, str] = {}
-    for source, target in pairs_of(data.train):
+    for source, target in pairs:
         if source in held and target.strip():
             rows.setdefault(source, target)
     cells = ([cell.replace("\t", " ") for cell in row] for row in rows.items())
     write_text(path, "".join(f"{source}\t{target}\n" for source, target in cells))
-    return named, held
 
 
 def sample_grammar(data: DataConfig, seed: int) -> Splits:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from attncli.data.text.corpus import read_pairs
 from attncli.training.settings.corpora import check_corpora, with_absolute_paths
 from attncli.training.sources import TrainingSource
 from attncli.training.sources.output_length import fit_limits
@@ -47,6 +49,12 @@ class TextTraining(TrainingSource):
     def files(self, data: DataConfig) -> tuple[str, ...]:
         """Return the paths of the training files."""
         return (*data.train, *(path for corpus in data.corpora for path in corpus.files))
+
+    def count(self, data: DataConfig, most: int) -> int:
+        """Return the number of sentence pairs of all files, at most `most`."""
+        every = [data.train, *(corpus.files for corpus in data.corpora)]
+        pairs = chain.from_iterable(read_pairs(files) for files in every if files)
+        return sum(1 for _ in islice(pairs, most))
 
     def complete(self, data: DataConfig) -> DataConfig:
         """Return the settings with absolute paths of the corpora."""
@@ -151,7 +159,7 @@ class RowTraining(TextTraining):
     default_preset = "multi-source-small"
     example_input = "attn translate -i TABLE"
     unfit_data = (
-        *("corpora", "dev_corpora", "noise", "concatenate"),
+        *("corpora", "dev_corpora", "noise", "concatenate", "replay"),
         *("captions", "dev_captions", "regions", "labels", "dev_labels"),
     )
     unfit_train = ("subword_sampling", *TextTraining.unfit_train)

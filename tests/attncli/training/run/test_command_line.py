@@ -203,8 +203,8 @@ def test_a_run_without_a_name_is_called_after_its_data() -> None:
 
 
 def test_a_linear_schedule_needs_an_end() -> None:
-    settings = ["train.schedule=linear", "train.steps=0"]
-    with pytest.raises(ModelError, match="expected train.minutes or train.steps"):
+    settings = ["train.schedule=linear", "train.steps=0", "train.epochs=0", "train.patience=1"]
+    with pytest.raises(ModelError, match="expected train.minutes, train.steps or train.epochs"):
         check_buildable(run_config("luong-nano", assignments=settings))
 
 

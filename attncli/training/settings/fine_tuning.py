@@ -1,0 +1,35 @@
+"""Defaults of a run that starts from a trained model, which should learn without forgetting.
+
+A low rate that falls linearly, few passes over little data, and the replay set of the model
+(models.storage.replay) keep what the model knew. The settings of the model's own training apply to
+new weights and would destroy trained ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+PASSES = 3000  # examples that a run sees at most, unless it has MOST passes or LEAST
+MOST, LEAST = 10, 3  # passes over the data
+COUNTED = PASSES // LEAST  # examples to count; more do not change the number of passes
+REPLAY = 1 / 3  # share of the replay set in the examples of an epoch
+
+
+def train_defaults(examples: int, rate: float, given: Collection[str]) -> dict[str, Any]:
+    """Return the defaults of [train] for a number of examples.
+
+    rate: peak learning rate of the kind of input. given: names of the settings that the user set.
+    """
+    passes = max(LEAST, min(MOST, PASSES // max(1, examples)))
+    return {
+        "optimiser": "adam",
+        "lr": rate,
+        "schedule": "linear",
+        "warmup": 20,
+        "epochs": 0 if "train.steps" in given else passes,
+        "patience": 4,
+        "batch_tokens": 1024,
+        "evaluate_every": 0,
+        "ema": 0.0,
+    }

@@ -1,0 +1,51 @@
+"""Write the replay set of `everyday`, which runs that start from it mix into their data.
+
+    python benchmarks/replay.py MODEL [--rows 3000]
+
+It has sentence pairs of phrases.tsv in every direction of the model and, for each source, the
+model's own output as a further target. The file goes into the folder of the model, with its digest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from pathlib import Path
+
+from models import load_translator
+from models.storage.digests import write_files
+from models.storage.replay import NAME, ReplayPair, pack_replay
+from models.storage.settings import read_settings
+
+LANGUAGES = ("en", "de", "fr", "es")  # columns of phrases.tsv
+LONGEST = 25  # words of a source
+
+
+def main() -> None:
+    """Parse the command line and write the file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--rows", type=int, default=3000, help="rows of phrases.tsv")
+    options = parser.parse_args()
+    directions = read_settings(options.model)["tokenizer"]["directions"]
+    table = Path(__file__).with_name("phrases.tsv").read_text("utf-8").splitlines()
+    rows = [tuple(line.split("\t")) for line in table]
+    fitting = [row for row in rows if len(row[0].split()) <= LONGEST]
+    chosen = random.Random(1).sample(fitting, options.rows)
+    translator = load_translator(options.model)
+    pairs: list[ReplayPair] = []
+    for number, direction in enumerate(directions):
+        source, target = (LANGUAGES.index(code) for code in direction.split("-"))
+        part = [(row[source], row[target]) for row in chosen[number :: len(directions)]]
+        way = translator.for_direction(LANGUAGES[target], LANGUAGES[source])
+        outputs = [result.text for result in way.translate([text for text, _ in part])]
+        for (text, reference), output in zip(part, outputs, strict=True):
+            targets = dict.fromkeys((reference, output))
+            pairs += [ReplayPair(direction, text, each) for each in targets]
+    packed = pack_replay(pairs)
+    write_files(options.model, {NAME: packed})
+    print(f"{len(pairs):,} pairs, {len(packed):,} bytes")
+
+
+if __name__ == "__main__":
+    main()

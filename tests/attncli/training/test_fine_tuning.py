@@ -1,0 +1,167 @@
+"""Runs that start from a trained model: low rates, a replay set, and what was learned and lost."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attncli.commands.train.display import compared
+from attncli.data.text.mixture import Mixture
+from attncli.embedded.grammar import generate
+from attncli.tasks.translate.training import replay
+from attncli.tasks.translate.training.source import TextTraining
+from attncli.training.events import Change, Compared, Evaluated, FinalModel, Interrupted
+from attncli.training.run.command_line import settings
+from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.corpora import parse_corpus
+from attncli.training.settings.schedule import done_share, learning_rate
+from models.base.errors import DamagedError, ModelError
+from models.bundle import read
+from models.config import AlignConfig
+from models.storage.digests import write_files
+from models.storage.replay import NAME, ReplayPair, pack_replay, read_replay
+from models.storage.settings import write_alignment
+from models.storage.weights import bundle_weights
+from tests.attncli.command_line import Attn
+from tests.attncli.training.small import SMALL, assert_same, run
+
+GREEDY = ("search.method=greedy", "search.max_extra=3", "train.bleu_tokenizer=char")
+PAIRS = [(pair.source, pair.target) for pair in generate(130, seed=5)]
+Texts = tuple[Path, Path]  # source and target
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a model of English and German with a replay set."""
+    folder = tmp_path_factory.mktemp("start")
+    table = folder / "en-de.tsv"
+    table.write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS[:60]), "utf-8")
+    corpora = [parse_corpus(f"en-de={table}")]
+    run(settings([], [], "transformer-nano", SMALL, corpora=corpora), folder / "run")
+    write_alignment(folder / "run", AlignConfig(layer=1, head=2))
+    known = [ReplayPair("en-de", *pair) for pair in PAIRS[:50]]
+    outputs = [pair._replace(target=pair.target.lower()) for pair in known]
+    back = [ReplayPair("de-en", target, source) for source, target in PAIRS[:50]]
+    mixed = [pair for both in zip(known, outputs, strict=True) for pair in both]
+    write_files(folder / "run", {NAME: pack_replay([*mixed, *back])})
+    return folder / "run"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Texts:
+    """Return 70 sentence pairs of the user."""
+    files = tmp_path / "mine.en", tmp_path / "mine.de"
+    for path, lines in zip(files, zip(*PAIRS[60:], strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return files
+
+
+def config_of(start: Path, own: Texts, *changes: str) -> RunConfig:
+    """Return the settings of a run with the pairs as a corpus."""
+    corpora = [parse_corpus(f"en-to-de={own[0]},{own[1]}")]
+    return settings([], [], None, [*GREEDY, *changes], start=start, corpora=corpora)
+
+
+def test_a_run_from_a_trained_model_has_settings_of_its_own(start: Path, own: Texts) -> None:
+    found = config_of(start, own)
+    assert (found.train.lr, found.train.optimiser, found.train.epochs) == (0.0001, "adam", 10)
+    assert found.data.replay == pytest.approx(1 / 3)
+    changed = config_of(start, own, "train.lr=0.01", "train.steps=7", "data.replay=0")
+    assert (changed.train.lr, changed.train.steps, changed.train.epochs) == (0.01, 7, 0)
+    assert changed.data.replay == 0
+    timed = config_of(start, own, "train.minutes=2").train
+    assert (timed.minutes, timed.epochs, timed.patience, timed.lr) == (2, 0, 0, 0.0001)
+
+
+def test_the_rate_falls_to_0_over_the_epochs() -> None:
+    config = TrainConfig(schedule="linear", epochs=4, warmup=2, lr=1.0)
+    rates = [
+        learning_rate(step, 0, config, done_share(0, (step - 1) / 5, config))
+        for step in range(1, 22)
+    ]
+    assert rates[0] == 0.5 and rates[1] == 0.95 and rates[-1] == 0
+    assert all(later < earlier for earlier, later in pairwise(rates[1:]))
+
+
+def test_a_third_of_the_examples_is_of_the_replay_set(
+    start: Path, own: Texts, tmp_path: Path
+) -> None:
+    config = config_of(start, own)
+    data = TextTraining().load(config, tmp_path, lambda *progress: None)
+    assert isinstance(data.prepared.examples, Mixture)
+    epoch = data.prepared.examples.at(0)
+    used = np.bincount(epoch.direction_of(epoch.rows[:, 0]), minlength=3)
+    assert data.dev and len(data.dev) == 7 and used[0] == 63  # each own pair once
+    assert used[1:].sum() == pytest.approx(63 / 2, abs=1) and abs(used[1] - used[2]) <= 1
+    assert data.replay and len(data.replay) == 60
+    trained = (tmp_path / "replay" / "en-de.tsv").read_text("utf-8").splitlines()
+    tested = (tmp_path / "replay" / "dev.en-de.tsv").read_text("utf-8").splitlines()
+    assert tested == ["\t".join(pair) for pair in PAIRS[:30]]  # references
+    assert trained == [f"{s}\t{t.lower()}" for s, t in PAIRS[30:50]]  # outputs of the model
+
+
+def test_a_run_tells_what_it_learned_and_lost_and_hands_the_replay_set_on(
+    start: Path, own: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "TESTED", 5)
+    config = config_of(start, own, "train.epochs=1", "train.lr=0.003")
+    events = run(config, tmp_path / "whole")
+    first, *_, kept, found = [e for e in events if not hasattr(e, "loss")][1:]
+    assert isinstance(first, Evaluated) and first.step == 0
+    assert isinstance(kept, FinalModel) and isinstance(found, Compared)
+    assert found.dev == Change(first.scores.bleu or 0.0, kept.score or 0.0)
+    assert found.replay and found.replay.before >= 0
+    assert read_replay(tmp_path / "whole") == read_replay(start)
+    assert read(tmp_path / "whole").alignment == read(start).alignment
+    stops = iter([False] * 4 + [True])
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "broken", stop=lambda: next(stops, True))
+    run(config, tmp_path / "broken")
+    assert_same(tmp_path / "broken", tmp_path / "whole")
+
+
+def test_updates_that_do_not_help_leave_the_model_as_it_was(
+    start: Path, own: Texts, tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "TESTED", 5)
+    words = ["train", *own, "--start-from", start, "--from", "en", "--to", "de"]
+    words += ["-o", tmp_path / "run", *(part for each in GREEDY for part in ("-s", each))]
+    found = attn(*words, "-s", "train.lr=3", "-s", "train.epochs=1", "-s", "train.metric=loss")
+    assert "the model is the initial one" in found.err
+    before, after = bundle_weights(start), bundle_weights(tmp_path / "run")
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_forgetting_is_a_warning_whose_advice_is_a_lower_rate(
+    start: Path, own: Texts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = config_of(start, own, "train.lr=0.02").train
+    said = Compared("bleu", 9, Change(10, 20), Change(50, 47.5))
+    compared(said, config)
+    printed = capsys.readouterr().err
+    assert "before BLEU 10.00, after BLEU 20.00" in printed and "fell by 2.5 BLEU" in printed
+    advice = printed.partition("add -s ")[2].split()[0]
+    assert config_of(start, own, advice).train.lr == 0.01
+    compared(said._replace(replay=Change(50, 48.5)), config)
+    assert "fell by" not in capsys.readouterr().err
+
+
+def test_one_language_or_a_model_without_a_replay_set_is_refused(
+    start: Path, own: Texts, tmp_path: Path, attn: Attn
+) -> None:
+    words = ["train", *own, "--start-from", start, "-o", tmp_path / "run"]
+    assert "needs both languages" in attn(*words, "--from", "en", status=2).err
+    assert "--from de --to en" in attn(*words, status=1).err.replace("\n", " ")
+    plain = Path(shutil.copytree(start, tmp_path / "plain"))
+    (plain / NAME).write_bytes(b"damaged")
+    with pytest.raises(DamagedError, match=NAME):
+        read_replay(plain)
+    (plain / NAME).unlink()
+    assert config_of(plain, own).data.replay == 0
+    with pytest.raises(ModelError, match="has no replay set"):
+        run(config_of(plain, own, "data.replay=0.5"), tmp_path / "run")
