@@ -19,7 +19,7 @@ from models.base.files import write_bytes, write_folder, write_text
 from models.base.parsing import parse_json
 from models.base.process import interruptible
 from models.base.settings import from_dict, to_dict
-from models.config import PrepareConfig, TokenizerConfig
+from models.config import VERBATIM, PrepareConfig, TokenizerConfig
 from models.storage.digests import check_digests, read_digests, write_digests
 from models.storage.settings import read_settings
 from models.text.labels import read_tokenizer
@@ -144,6 +144,14 @@ def write_forms(
     else:
         stored = to_dict(preparation_for(sources, targets))
     write_text(folder / FORMS, json.dumps(stored))
+
+
+def start_forms(start_from: str) -> PrepareConfig:
+    """Return how the initial model prepares texts; without one, they stay as they are."""
+    if not start_from:
+        return VERBATIM
+    stored = read_settings(Path(start_from)).get("prepare", {})
+    return from_dict(PrepareConfig, stored, where="prepare")
 
 
 def read_forms(folder: Path) -> PrepareConfig:

@@ -125,6 +125,17 @@ def test_a_run_tells_what_it_learned_and_lost_and_hands_the_replay_set_on(
     assert_same(tmp_path / "broken", tmp_path / "whole")
 
 
+def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path) -> None:
+    table = tmp_path / "mine.tsv"
+    table.write_text("".join(f"dog {n}’s car\tl’auto {n}\n" for n in range(40)), "utf-8")
+    config = settings([], [], None, start=start, corpora=[parse_corpus(f"en-to-de={table}")])
+    data = TextTraining().load(config, tmp_path, lambda *progress: None)
+    batch = data.prepared.examples.batch(np.arange(10))
+    texts = [data.prepared.tokenizer.decode(row.tolist()) for row in batch.target_out]
+    assert all("l'auto" in text for text in texts)
+    assert "’" not in (tmp_path / "dev.0.tsv").read_text("utf-8")
+
+
 def test_updates_that_do_not_help_leave_the_model_as_it_was(
     start: Path, own: Texts, tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

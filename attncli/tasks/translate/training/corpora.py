@@ -33,6 +33,7 @@ from attncli.training.sources.preparation import (
     read_forms,
     read_made,
     reading,
+    start_forms,
     write_forms,
 )
 from models.base.files import write_text
@@ -98,7 +99,7 @@ def split_dev(
             first = (source for source, _ in pairs_of(one.files))
             sources = held_out(first, data.dev_share, settings.seed, few=few, most=most)
         if sources:
-            write_held(path, pairs_of(one.files), sources)
+            write_held(path, pairs_of(one.files), sources, start_forms(settings.start_from))
         held.append(sources)
         if path.exists():
             found.append(replace(one, files=(str(path),)))
@@ -184,11 +185,12 @@ def _make(
         source, target, total = sampled_lines(pairs_of(one.files, out), most, settings.seed)
         first, second = first + source, second + target
         totals.append(total)
+    forms = start_forms(settings.start_from)
     write_forms(folder, settings.start_from, first, second)
     tokenizer = write_tokenizer(settings, first, second, folder, progress)
     made = [
         _tokenise(
-            (one, pairs_of(one.files, out)),
+            (one, pairs_of(one.files, out, forms)),
             tokenizer,
             folder / str(n),
             settings.longest,

@@ -29,7 +29,8 @@ from attncli.training.sources.preparation import (
     write_vocabulary,
 )
 from models.base.files import write_text
-from models.config import TokenizerConfig
+from models.config import VERBATIM, PrepareConfig, TokenizerConfig
+from models.text.prepare import with_apostrophes
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
 
@@ -92,13 +93,20 @@ def split_dev(
     return named, held
 
 
-def write_held(path: Path, pairs: Iterable[tuple[str, str]], held: frozenset[str]) -> None:
+def write_held(
+    path: Path,
+    pairs: Iterable[tuple[str, str]],
+    held: frozenset[str],
+    forms: PrepareConfig = VERBATIM,
+) -> None:
     """Write the first pair of each source that is held out, as a table."""
     rows: dict[str, str] = {}
     for source, target in pairs:
         if source in held and target.strip():
             rows.setdefault(source, target)
-    cells = ([cell.replace("\t", " ") for cell in row] for row in rows.items())
+    cells = (
+        [with_apostrophes(cell.replace("\t", " "), forms) for cell in row] for row in rows.items()
+    )
     write_text(path, "".join(f"{source}\t{target}\n" for source, target in cells))
 
 
@@ -165,10 +173,17 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
 
 
-def pairs_of(files: Sequence[str], held: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
-    """Yield each source with its first reference. held: sources to leave out."""
-    pairs = corpus.read_pairs(files)
-    return ((source, references[0]) for source, references in pairs if source not in held)
+def pairs_of(
+    files: Sequence[str], held: frozenset[str] = frozenset(), forms: PrepareConfig = VERBATIM
+) -> Iterator[tuple[str, str]]:
+    """Yield each source with its first reference.
+
+    held: sources to leave out. forms: of a trained model, whose apostrophes both sides get, so that
+    it does not learn to write others.
+    """
+    for source, references in corpus.read_pairs(files):
+        if source not in held:
+            yield with_apostrophes(source, forms), with_apostrophes(references[0], forms)
 
 
 def write_tokenizer(
