@@ -23,6 +23,7 @@ from models.config import TokenizerConfig
 from models.storage.replay import NAME as REPLAY_FILE
 from models.storage.settings import read_settings
 
+GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
 
 
@@ -205,11 +206,15 @@ def absolute(config: RunConfig) -> RunConfig:
     data = merged(replace(data, train=train, dev=dev), paths)
     if image.weights not in ("DEFAULT", "none"):
         image = replace(image, weights=_absolute(image.weights))
+    attention, vectors = config.train.attention, tuple(map(_absolute, config.model.vectors))
+    if data.links and not attention.regions:
+        attention = replace(attention, regions=GUIDED)
     return replace(
         config,
+        train=replace(config.train, attention=attention),
         start_from=_absolute(config.start_from),
         data=training_source(config.model.family).complete(data),
-        model=replace(config.model, image=image),
+        model=replace(config.model, image=image, vectors=vectors),
     )
 
 

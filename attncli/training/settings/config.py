@@ -21,7 +21,9 @@ from models.config import (
 )
 
 MAX_SHARDS = 4096  # of an update
-FILES = ("images", "captions", "dev_captions", "regions", "labels", "dev_labels")  # of [data]
+FILES = (  # of [data]
+    *("images", "captions", "dev_captions", "regions", "links", "labels", "dev_labels"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ class DataConfig:
         "",
         "captioners: a file of the cells that words name: a line of cell-word links for each "
         "caption, image by image, counted from 0, cells row by row",
+    )
+    links: str = option(
+        "",
+        "sentence pairs: a file of word links, a Pharaoh line for each training pair as `attn "
+        "align` writes, to which attention is drawn (guided alignment; Garg et al. 2019)",
     )
     dev_captions: str = option(
         "", "captioners: captions for evaluation during training, as for captions"

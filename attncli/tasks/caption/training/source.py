@@ -29,7 +29,7 @@ class ImageTraining(TrainingSource):
     example_input = "attn caption IMAGE"
     unfit_data = (
         *("train", "dev", "corpora", "dev_corpora", "labels", "dev_labels"),
-        *("noise", "concatenate", "replay"),
+        *("noise", "concatenate", "replay", "links"),
     )
     unfit_train = ("subword_sampling", "r_drop")
     metrics = (*TrainingSource.metrics, "cider")

@@ -29,7 +29,7 @@ class LabelTraining(TrainingSource):
     example_input = "echo {} | attn classify"
     unfit_data = (
         *("train", "dev", "corpora", "dev_corpora", "noise", "concatenate", "replay"),
-        *("images", "captions", "dev_captions", "regions"),
+        *("images", "captions", "dev_captions", "regions", "links"),
     )
     unfit_train = ("subword_sampling", *TrainingSource.unfit_train)
     metrics = ("accuracy", "macro_f1")

@@ -126,6 +126,12 @@ def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerCon
         raise ModelError(
             "tokenizer.joint = false for several languages", "true: one vocabulary for all"
         )
+    varied = data.corpora or data.noise or data.concatenate or train.subword_sampling
+    if data.links and (varied or not data.train):
+        raise ModelError(
+            "data.links with several languages, examples that vary, or no pairs",
+            "pairs of one direction, each as it is",
+        )
     check_joint(tokenizer)
     kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}
     if train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
@@ -160,7 +166,7 @@ class RowTraining(TextTraining):
     example_input = "attn translate -i TABLE"
     unfit_data = (
         *("corpora", "dev_corpora", "noise", "concatenate", "replay"),
-        *("captions", "dev_captions", "regions", "labels", "dev_labels"),
+        *("captions", "dev_captions", "regions", "links", "labels", "dev_labels"),
     )
     unfit_train = ("subword_sampling", *TextTraining.unfit_train)
 
