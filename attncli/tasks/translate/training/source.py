@@ -126,7 +126,8 @@ def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerCon
         raise ModelError(
             "tokenizer.joint = false for several languages", "true: one vocabulary for all"
         )
-    varied = data.corpora or data.noise or data.concatenate or train.subword_sampling
+    varied = data.corpora or data.noise or data.concatenate or data.replay
+    varied = varied or train.subword_sampling
     if data.links and (varied or not data.train):
         raise ModelError(
             "data.links with several languages, examples that vary, or no pairs",
