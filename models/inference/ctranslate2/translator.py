@@ -12,9 +12,13 @@ their length limit, and outputs with forbidden tokens. torch is imported only fo
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
+from importlib import import_module
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from models.base.errors import DamagedError, naming
@@ -107,12 +111,10 @@ class CTranslate2Translator(TextTranslator):
 
     def _opened(self, bundle: Path, precision: str) -> Any:
         """Return the engine with the model of a bundle, converted if the cache does not have it."""
-        from ctranslate2 import Translator as Engine
-
         digest = checked_digest(bundle, [CONFIG, WEIGHTS, *self.tokenizer.files()])
         folder, files = cached(f"{digest}-{precision}", lambda: self._converted(bundle, precision))
         opened = partial(
-            Engine,
+            imported().Translator,
             str(folder),
             compute_type=COMPUTE_TYPES[precision],
             inter_threads=self.workers,
@@ -199,6 +201,18 @@ class CTranslate2Translator(TextTranslator):
                 score = log_prob / length_penalty(len(ids), config)
                 found.append(Finished(ids[:-1], log_prob, score))
         return sorted(found, key=lambda one: -one.score)[: config.nbest]
+
+
+def imported() -> ModuleType:
+    """Import CTranslate2, whose package names asyncio but uses it in no search of this program.
+
+    asyncio takes longer to import than all of CTranslate2, so it is executed when it is first used.
+    """
+    if "asyncio" not in sys.modules and (spec := find_spec("asyncio")) and spec.loader:
+        spec.loader = LazyLoader(spec.loader)
+        sys.modules["asyncio"] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return import_module("ctranslate2")
 
 
 def read_in_torch(folder: Path, threads: int) -> Translator:
