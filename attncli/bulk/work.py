@@ -31,6 +31,7 @@ from attncli.bulk.tasks import BulkTask, RecordResult, open_task
 from attncli.data.json import as_json_line
 from attncli.terminal import console
 from models.base.errors import ModelError, NotFoundError, ResourceError
+from models.base.extras import install_command
 from models.base.process import processors
 
 DEATHS = 5  # of workers on one shard, after which a job stops
@@ -204,7 +205,7 @@ def on_ray(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
         from ray.util import ActorPool
     except ImportError:
         raise NotFoundError(
-            "--engine ray without Ray", "the package ray", "install it: pip install 'attn[ray]'"
+            "--engine ray without Ray", "the package ray", f"install it: {install_command('ray')}"
         ) from None
     own = not ray.is_initialized()
     if own:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import MODEL, Device, Threads
 from attncli.serve.options import ServeOptions, ServeTables
 from models.base.errors import ModelError
+from models.base.extras import install_command
 
 DEFAULT = ServeOptions()
 
@@ -38,6 +40,9 @@ Browser = Annotated[
 ]
 
 
+NewKey = Annotated[
+    bool, typer.Option("--new-key", help="Print a new key for the file of --api-keys, and end.")
+]
 Set = Annotated[list[str] | None, SetOption(ServeTables, example="service.rate_limit=60")]
 
 
@@ -47,6 +52,7 @@ def serve(
     host: Host = DEFAULT.host,
     port: Port = DEFAULT.port,
     api_keys: ApiKeys = None,
+    new_key: NewKey = False,
     browser: Browser = DEFAULT.browser,
     device: Device = "auto",
     threads: Threads = DEFAULT.threads,
@@ -65,8 +71,12 @@ def serve(
     Example:
       attn serve
       attn serve --port 5000 --no-browser
+      attn serve --new-key >> keys.txt
       attn serve --host 0.0.0.0 --api-keys keys.txt -s service.rate_limit=60
     """
+    if new_key:
+        print(secrets.token_urlsafe())
+        return
     service = read_settings(ServeTables, set).tables.service
     options = ServeOptions(
         **vars(service),
@@ -82,6 +92,6 @@ def serve(
         from attncli.serve.http.server import serve as run
     except ModuleNotFoundError as error:
         raise ModelError(
-            f"no package {error.name}", "the packages of the service", "pip install 'attn[serve]'"
+            f"no package {error.name}", "the packages of the service", install_command("serve")
         ) from None
     run(options)

@@ -6,6 +6,7 @@ torch is imported when a function is called, so commands call these after all ch
 from __future__ import annotations
 
 import gc
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,9 @@ from models.base.errors import ConfigurationError, ModelError
 from models.base.process import retain_freed_memory
 from models.base.settings import merged
 from models.catalogue.installed import chosen_model, find_model
+from models.inference.ctranslate2.cache import cache_folder
 from models.sources.rows import columns_of
+from models.storage.about import read_about
 from models.storage.settings import read_settings, task_of
 from models.text.languages import parse_direction
 
@@ -77,8 +80,31 @@ def open_classifier(model: Path | None, options: OpenOptions) -> Classifier:
 
 def _open(model: Path | None, task: str, load: Callable[..., Any], options: OpenOptions) -> Any:
     path = readable(chosen_model(model, task))
+    say_licence(path, options.messages)
     retain_memory()
     return load(path, device=open_device(options))
+
+
+def say_licence(folder: Path, messages: Messages) -> None:
+    """Say at the first use of a model that its licence limits what it may be used for.
+
+    The user's cache remembers the models that were named.
+    """
+    about = read_about(read_settings(folder))
+    if about.use != "research":
+        return
+    digest = hashlib.sha256(f"{folder.name} {about.licence}".encode()).hexdigest()
+    cache = cache_folder("licences")
+    with suppress(OSError):
+        if cache and (cache / digest).exists():
+            return
+        if cache:
+            cache.mkdir(parents=True, exist_ok=True)
+            (cache / digest).touch()
+    messages.say(
+        f"{folder.name} is not for commercial use (licence: {about.licence}); "
+        "`attn models` lists what each model may be used for"
+    )
 
 
 def _open_ensemble(models: Sequence[Path], options: OpenOptions) -> Any:

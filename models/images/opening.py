@@ -23,6 +23,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError, features
 from torch import Tensor
 
 from models.base.errors import InputError, ModelError, NotFoundError
+from models.base.extras import install_command
 from models.base.files import open_regular
 from models.base.limits import IMAGE_BYTES, IMAGE_PIXELS
 from models.config import ImageConfig
@@ -148,7 +149,7 @@ def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:
         raise InputError(
             f"{name} is a HEIC image",
             "the package pillow-heif, which reads it",
-            'install it: pip install "attn[heic]", or convert the image to JPEG',
+            f"install it: {install_command('heic')}, or convert the image to JPEG",
         ) from None
     return (HEIC,)
 

@@ -83,6 +83,7 @@ def _record(model: OfferedModel, is_default: bool) -> dict[str, Any]:
         "family": facts.family,
         "summary": facts.about.summary,
         "licence": facts.about.licence,
+        "use": facts.about.use,
         "score": facts.about.score,
         "languages": list(facts.about.languages),
         "directions": [{"source": one.source, "target": one.target} for one in model.directions],

@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from models.base.errors import ModelError
 DRAIN = 0.3  # seconds
 HEADER_SECONDS = 20.0  # in which a client must have sent the head of a request
 KEEP_ALIVE = 30  # seconds for which an unused connection is kept
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # and the one of this machine itself
 BACKLOG = 2048  # connections that wait to be accepted
 
 
@@ -39,6 +41,8 @@ def serve(options: ServeOptions) -> None:
     listening = _listening(options)
     server = Server(_config(application(service), options), service)
     console.say(f"attn serves {address_of(options)} (Ctrl-C ends it)")
+    for line in lines_about_others(options):
+        console.say(line)
     if options.browser and not options.socket:
         server.page = address_of(options)
     try:
@@ -53,9 +57,30 @@ def address_of(options: ServeOptions) -> str:
     """Return the address of the page, for people."""
     if options.socket:
         return options.socket
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(options.host, options.host)
+    host = ANY_ADDRESS.get(options.host, options.host)
     host = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return f"http://{host}:{options.port}"
+
+
+def lines_about_others(options: ServeOptions) -> list[str]:
+    """Return the address that other machines use, and a warning if none of them needs a key."""
+    if options.socket or options.host not in ANY_ADDRESS:
+        return []
+    found = [f"other machines use http://{own_address()}:{options.port}"]
+    if options.api_keys is None:
+        found.append(
+            "anybody in your network can use it: `attn serve --new-key >> keys.txt` makes a key "
+            "for --api-keys keys.txt"
+        )
+    return found
+
+
+def own_address() -> str:
+    """Return the address of this machine in its network, or its name if it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("192.0.2.1", 9))  # of documentation; nothing is sent
+        return str(probe.getsockname()[0])
+    return socket.gethostname()
 
 
 class Server(uvicorn.Server):

@@ -63,7 +63,10 @@ async function captionBy(name) {
 }
 
 function showLimits() {
-  const { title, content } = limitsOf(offer.models.find((model) => model.name === $("image-model").value));
+  const model = offer.models.find(({ name }) => name === $("image-model").value);
+  const { title, content } = limitsOf(model);
+  $("image-licence").hidden = model?.use !== "research";
+  $("image-licence").textContent = `${model?.name}: not for commercial use (licence: ${model?.licence}).`;
   $("image-limits").hidden = !title;
   $("image-limits").querySelector("summary").textContent = title;
   $("image-limits").querySelector("div").replaceChildren(content);

@@ -69,6 +69,7 @@ function untilBack() {
 function askForKey() {
   return new Promise((done) => {
     const dialog = $("key");
+    $("key-wrong").hidden = !key;
     dialog.onclose = () => {
       key = $("key-input").value.trim();
       sessionStorage.setItem("attn-key", key);

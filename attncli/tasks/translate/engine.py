@@ -71,7 +71,10 @@ def open_text_model(model: Path | None, options: TranslateOptions) -> TextTransl
     """
     path = chosen_model(model, "translate")
     fast = without_torch(path, options)
-    return loading.open_translator(path, options) if fast is None else configured(fast, options)
+    if fast is None:
+        return loading.open_translator(path, options)
+    loading.say_licence(path, options.messages)
+    return configured(fast, options)
 
 
 def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translator | None:

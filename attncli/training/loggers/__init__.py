@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from models.base.errors import ModelError
+from models.base.extras import install_command
 
 LOGGERS = {  # module:Class by value of train.loggers, which is the name of package and extra too
     "tensorboard": "attncli.training.loggers.tensorboard:TensorBoardLogger",
@@ -45,7 +46,7 @@ def check_loggers(names: Iterable[str]) -> None:
             raise ModelError(
                 f"train.loggers={name} without its package",
                 name,
-                f"pip install 'attn[{name}]', or leave out train.loggers",
+                f"{install_command(name)}, or leave out train.loggers",
             )
 
 

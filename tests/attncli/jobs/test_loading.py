@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from models import load_translator
 from models.bundle import read, save
 from models.config import SearchConfig
 from tests.attncli.command_line import Attn
+
+LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}
 
 
 @pytest.mark.parametrize(
@@ -53,3 +56,15 @@ def test_a_model_searches_by_its_saved_settings(
     test.write_text(f"{line}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
     attn("evaluate", "-m", folder, "--save", out, test)
     assert out.read_text("utf-8") == f"{own.text}\n"
+
+
+def test_a_licence_that_limits_the_use_is_named_once_for_each_model(
+    tiny_bundle: Path, tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    save(read(tiny_bundle), Path(shutil.copytree(tiny_bundle, tmp_path / "limited")), about=LIMITED)
+    words = ["translate", "-m", tmp_path / "limited", "A dog."]
+    assert "limited is not for commercial use (licence: CC BY-NC 4.0)" in attn(*words).err
+    assert "commercial" not in attn(*words).err
+    save(read(tiny_bundle), Path(shutil.copytree(tiny_bundle, tmp_path / "free")), about=FREE)
+    assert "commercial" not in attn("translate", "-m", tmp_path / "free", "A dog.").err

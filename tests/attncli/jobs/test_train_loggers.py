@@ -65,7 +65,7 @@ def test_a_missing_package_is_refused_before_any_work(
     texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(loggers, "find_spec", lambda package: None)
-    with pytest.raises(ModelError, match=f"pip install 'attn\\[{name}\\]'"):
+    with pytest.raises(ModelError, match="pip install .*" + name):
         run(small_config(texts, f"train.loggers={name}"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

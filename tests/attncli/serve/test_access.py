@@ -11,6 +11,7 @@ pytest.importorskip("starlette")
 from attncli.serve.access import Hosts, Keys
 from attncli.serve.options import ServeOptions
 from models.base.errors import ModelError
+from tests.attncli.command_line import Attn
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,14 @@ def test_a_file_without_keys_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "empty", tmp_path / "missing"):
         with pytest.raises(ModelError):
             Keys(path)
+
+
+def test_other_machines_get_an_address_and_a_warning_without_keys(attn: Attn) -> None:
+    from attncli.serve.http.server import lines_about_others
+
+    assert not lines_about_others(ServeOptions())
+    address, warning = lines_about_others(ServeOptions(host="0.0.0.0", port=5))
+    assert address.endswith(":5") and "0.0.0.0" not in address and "--new-key" in warning
+    keys = attn("serve", "--new-key").out + attn("serve", "--new-key").out
+    assert len(set(keys.split())) == 2 and min(map(len, keys.split())) > 30
+    assert len(lines_about_others(ServeOptions(host="0.0.0.0", api_keys=Path("k")))) == 1
