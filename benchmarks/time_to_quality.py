@@ -44,7 +44,7 @@ from time_to_quality_table import PEER, Point, Store, table
 
 from attncli.jobs.train import train
 from attncli.training.events import Evaluated, Started, Stepped
-from attncli.training.run.command_line import InputFiles, settings
+from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 
 HERE = Path(__file__).resolve().parent
@@ -157,7 +157,7 @@ def configured(task: Task, recipe: Recipe, seed: int, options: argparse.Namespac
     train = head(data / "train.tsv", CAPTIONS, options.work / "flickr8k.train.tsv")
     dev = head(data / "dev.tsv", 5 * DEV_LINES, options.work / "flickr8k.dev.tsv")
     where = f"data.features={options.work / 'features'}"
-    images = InputFiles(data / "images.tar", train, dev)
+    images = {"images": data / "images.tar", "captions": train, "dev_captions": dev}
     return settings([], [], task.preset, [*assignments, where], inputs=images)
 
 

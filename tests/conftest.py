@@ -24,7 +24,7 @@ from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
 from attncli.shell import app
 from attncli.training.run import saving
-from attncli.training.run.command_line import InputFiles, settings
+from attncli.training.run.command_line import settings
 from models import load_translator
 from models.base.types import Batch
 from models.bundle import Bundle, build, save, sizes_of
@@ -181,7 +181,7 @@ def toy_classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [],
         preset="bilstm-attention-nano",
         assignments=[*sizes, *budget, "train.precision=fp32", "train.patience=3"],
-        inputs=InputFiles(labels=table),
+        inputs={"labels": table},
     )
     for _ in train_model(config, folder / "run", device="cpu", progress=lambda *progress: None):
         pass

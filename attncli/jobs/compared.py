@@ -13,10 +13,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from attncli.data.dev_split import LEAST
 from attncli.data.text import corpus
 from attncli.scoring.comparison import QualityScore
 from attncli.tasks.table import COMPARISONS
-from attncli.training.run.command_line import InputFiles
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_errors, write_text
 from models.base.registry import source_name
@@ -28,26 +28,17 @@ if TYPE_CHECKING:
     from attncli.training.settings.config import DataConfig, RunConfig
 
 
-class ComparedFiles(NamedTuple):
-    """Files given on the command line, for training, selection of weights and measurement."""
+class TestFiles(NamedTuple):
+    """Files to measure the trained models on."""
 
-    train: Sequence[Path] = ()
-    dev: Sequence[Path] = ()
     test: Sequence[Path] = ()
     gold: Path | None = None  # links of the test set, or of the dev set if there is none
     gold_index: Literal["0", "1"] | None = None
-    inputs: InputFiles = InputFiles()
 
     @property
     def paths(self) -> list[Path]:
-        """Return the files and folders that are read."""
-        return [*self.train, *self.dev, *self.test, *filter(None, (self.gold, *self.inputs))]
-
-    @property
-    def name_data(self) -> bool:
-        """Return True if there are files to train on."""
-        inputs = self.inputs
-        return bool(self.train or inputs.labels or inputs.images or inputs.captions)
+        """Return the files."""
+        return [*self.test, *filter(None, [self.gold])]
 
 
 class Sets(NamedTuple):
@@ -92,16 +83,13 @@ class ComparedSource:
     without_attention: ClassVar[str] = ""  # family of the variant `none`; empty: there is none
     scoring: ClassVar[str]  # module:function from Trained and Sets to ModelScores; imports torch
 
-    def is_named(self, files: ComparedFiles) -> bool:
-        """Return True if options of the command line are for this kind."""
-        raise NotImplementedError
-
     def prepare(
-        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
+        self, data: Any, seed: int, files: TestFiles, folder: Path
     ) -> tuple[DataConfig, Sets]:
         """Return the data that all runs share; write what no file contains to the folder.
 
-        The settings name the files for training and dev.
+        The settings name the files for training and dev. Without a dev set, one is held out of the
+        training data; it does not depend on the seeds of the runs.
         """
         raise NotImplementedError
 
@@ -131,6 +119,15 @@ def write_tables(folder: Path, tables: Mapping[str, str]) -> list[Path]:
     for path, text in zip(paths, tables.values(), strict=True):
         write_same(path, text)
     return paths
+
+
+def no_dev(share: float, count: int, unit: str) -> ModelError:
+    """Return the error for training data of which too few examples can be held out."""
+    return ModelError(
+        f"no dev set: data.dev_share = {share} of {count:,} {unit}",
+        f"{LEAST} or more, which select the weights",
+        "give --dev FILE, or raise data.dev_share",
+    )
 
 
 def write_same(path: Path, text: str) -> None:

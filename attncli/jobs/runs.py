@@ -64,7 +64,7 @@ def summary(path: Path) -> RunSummary:
         else:
             state = "finished" if finished_run(folder) else "stopped"
         source, progress = training_source(config.model.family), read_progress(folder)
-        names = dict.fromkeys(Path(path).name for path in source.files(config.data))
+        names = dict.fromkeys(Path(path).name for path in config.data.files)
         data = ", ".join(names) or source.embedded
         languages = " ".join(config.tokenizer.languages)
         score = _score(folder, progress, config.train.metric)

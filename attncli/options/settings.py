@@ -25,7 +25,7 @@ import typer
 from typer.models import OptionInfo
 
 from models.base.errors import UnknownNameError
-from models.base.settings import flat, overridden, to_dict
+from models.base.settings import fields_of, flat, overridden, to_dict
 
 T = TypeVar("T")
 HELP = "help"  # value of -s that lists the settings
@@ -92,14 +92,22 @@ def read_settings(
 def names_of(tables: type) -> list[str]:
     """Return the dotted names of all settings of some tables."""
     unused = getattr(tables, UNUSED, ())
-    return [name for name in flat(to_dict(tables())) if name not in unused]
+    kinds = getattr(tables, "kinds", list)() or [tables()]  # each has a table [data] of its own
+    names = dict.fromkeys(name for one in kinds for name in flat(to_dict(one)))
+    return [name for name in names if name not in unused]
 
 
 def listed(tables: type) -> str:
     """Return the settings of some tables with their documentation, as TOML."""
     from attncli.training.settings.toml import to_toml  # imports a package
 
-    return to_toml(tables(), without=getattr(tables, UNUSED, ())).strip()
+    text = to_toml(tables(), without=getattr(tables, UNUSED, ())).strip()
+    known = set(flat(to_dict(tables())))
+    for kind in getattr(tables, "kinds", list)():  # of input: further settings of the table [data]
+        names = [name for name in fields_of(type(kind.data)) if f"data.{name}" in known]
+        known |= {f"data.{name}" for name in fields_of(type(kind.data))}
+        text = text.replace("\n[model]", f"{to_toml(kind.data, without=names)}\n\n[model]", 1)
+    return text
 
 
 def tables_of(command: Callable[..., Any]) -> type | None:

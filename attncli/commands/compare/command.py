@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from attncli.commands.compare.settings import TEST, TRAIN, base_config
+from attncli.commands.compare.settings import TEST, TRAIN, ComparedData, base_config
 from attncli.commands.train.options import (
     DEV,
     Captions,
@@ -23,12 +23,11 @@ from attncli.commands.train.options import (
 )
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
-from attncli.jobs.compared import ComparedFiles, compared_source
+from attncli.jobs.compared import TestFiles, compared_source
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.variants import variants, with_grid
 from attncli.options.shared import Device, Threads
 from attncli.render.comparison import WRITERS
-from attncli.training.run.command_line import InputFiles
 
 Names = Annotated[
     list[str] | None,
@@ -47,7 +46,10 @@ Train = Annotated[
     ),
 ]
 Dev = Annotated[
-    list[Path] | None, typer.Option(DEV, metavar="FILE...", help="Dev set, as in `attn train`.")
+    list[Path] | None,
+    typer.Option(
+        DEV, metavar="FILE...", help="Dev set, as in `attn train`; without it, a part is held out."
+    ),
 ]
 Test = Annotated[
     list[Path] | None,
@@ -146,10 +148,12 @@ def compare(
       attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
       attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
     """
-    of_pairs, inputs = split_dev(dev or [], InputFiles(images, captions, labels=labels))
-    files = ComparedFiles(train or (), of_pairs, test or (), gold, gold_index, inputs)
-    base = base_config(files, preset, set or [], start_from)
-    check_files(files.paths)
+    of_pairs, inputs = split_dev(dev or [], images=images, captions=captions, labels=labels)
+    tests = TestFiles(test or (), gold, gold_index)
+    base = base_config(
+        ComparedData(train or (), of_pairs, inputs, tests), preset, set or [], start_from
+    )
+    check_files([*base.data.inputs, *tests.paths])
     check_run_folder(output)
     kind = compared_source(base.model.family)
     chosen = with_grid(names or (() if grid else kind.variants), grid or [])
@@ -162,7 +166,7 @@ def compare(
     check_all(found)
     with tempfile.TemporaryDirectory() as scratch:  # for data of a dry run that no file has
         folder = Path(scratch) if dry_run else output
-        data, sets = kind.prepare(base.data, base.train.seed, files, folder)
+        data, sets = kind.prepare(base.data, base.train.seed, tests, folder)
         runs = plan(found, data, seeds, output)
         if dry_run:
             return show_remaining(runs, sets, best, output)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import typer
 
-from attncli.commands.train.options import DEV
 from attncli.jobs.compared import (
-    ComparedFiles,
     ComparedSource,
+    TestFiles,
     compared_source,
     find_compared_source,
 )
-from attncli.tasks.table import COMPARISONS
 from attncli.terminal.messages import counted
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
+from attncli.training.sources import named_kind
 from models.base.registry import DEFAULT_SOURCE
 from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
@@ -27,8 +28,22 @@ TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
 CAPTIONS, LABELS = "--captions", "--labels"
 
 
+class ComparedData(NamedTuple):
+    """Files given on the command line."""
+
+    train: Sequence[Path] = ()
+    dev: Sequence[Path] = ()
+    inputs: Mapping[str, Path] = MappingProxyType({})  # by their settings in [data]
+    tests: TestFiles = TestFiles()
+
+    @property
+    def pairs(self) -> list[Path]:
+        """The training files of pairs or rows, without a file of settings."""
+        return [path for path in self.train if path.suffix != ".toml"]
+
+
 def base_config(
-    files: ComparedFiles,
+    files: ComparedData,
     preset: str | None,
     assigned: Sequence[str],
     start: Path | None = None,
@@ -36,59 +51,62 @@ def base_config(
     """Return the settings that every variant changes. start: the initial model of all variants."""
     check_options(files)
     kind = kind_of(files, preset, start)
-    has_tables = any(path.suffix == ".toml" for path in files.train)
-    usual = kind.preset if files.name_data else kind.demo_preset
+    has_tables = len(files.pairs) < len(files.train)
+    is_given = bool(files.train or files.inputs)
+    usual = kind.preset if is_given else kind.demo_preset
     of_kind = [each for each in kind.settings if not (start and each.startswith("model."))]
-    defaults = [*of_kind, *(() if files.name_data else kind.budget)]
     return settings(
         files.train,
         files.dev,
         preset or (None if has_tables or start else usual),
-        [*defaults, *assigned],
+        [*of_kind, *(() if is_given else kind.budget), *assigned],
         start=start,
         inputs=files.inputs,
     )
 
 
-def kind_of(files: ComparedFiles, preset: str | None, start: Path | None = None) -> ComparedSource:
+def kind_of(files: ComparedData, preset: str | None, start: Path | None = None) -> ComparedSource:
     """Return the kind of input that the initial model, the preset or the options name.
 
     The default is text. Files for another kind than that of the initial model are refused.
     """
-    kinds = map(find_compared_source, COMPARISONS)
-    named = [kind for kind in kinds if kind.is_named(files)]
+    names = [*files.inputs, *(["train"] if files.train else [])]
+    found = named_kind(names)
+    named = find_compared_source(found) if found else None
     if start:
         own = compared_source(family_of(read_settings(find_model(start))))
-        if named and named[0] is not own:
+        if named and named is not own:
             raise _refused(
-                f"{start} is compared by {own.outputs}, the files by {named[0].outputs}", FROM
+                f"{start} is compared by {own.outputs}, the files by {named.outputs}", FROM
             )
         return own
     if preset:
         return compared_source(model_config(preset).family)
-    return named[0] if named else find_compared_source(DEFAULT_SOURCE)
+    return named or find_compared_source(DEFAULT_SOURCE)
 
 
-def check_options(files: ComparedFiles) -> None:
+def check_options(files: ComparedData) -> None:
     """Refuse options that do not belong together."""
-    pairs = [path for path in files.train if path.suffix != ".toml"]
-    if len(pairs) > 2:
+    if len(files.pairs) > 2:
         raise _refused(
-            f"{counted(len(pairs), 'file')}; variants are named before the options", TRAIN
+            f"{counted(len(files.pairs), 'file')}; variants are named before the options", TRAIN
         )
-    given = {TRAIN: files.train, CAPTIONS: files.inputs.captions, LABELS: files.inputs.labels}
+    given = {
+        TRAIN: files.train,
+        CAPTIONS: "captions" in files.inputs,
+        LABELS: "labels" in files.inputs,
+    }
     data = [option for option, value in given.items() if value]
+    test, gold, gold_index = files.tests
     if len(data) > 1:
         raise _refused(f"cannot be combined with {data[0]}", data[1])
-    if files.train and not files.dev:
-        raise _refused("missing: the pairs to compare on, two files or a table", DEV)
-    if files.test and not data:
+    if test and not data:
         raise _refused(f"needs {TRAIN}, {CAPTIONS} or {LABELS}", TEST)
-    if len(files.test) > 1 and not files.train:
-        raise _refused(f"{counted(len(files.test), 'file')} with {data[0]}, expected one", TEST)
-    if files.gold and not files.train:
+    if len(test) > 1 and not files.train:
+        raise _refused(f"{counted(len(test), 'file')} with {data[0]}, expected one", TEST)
+    if gold and not files.train:
         raise _refused(f"needs {TRAIN}", GOLD)
-    if files.gold_index and not files.gold:
+    if gold_index and not gold:
         raise _refused(f"needs {GOLD}", "--gold-index")
 
 

@@ -27,7 +27,7 @@ from attncli.options.shared import Device, Threads
 from attncli.terminal import console
 from attncli.training.events import AlreadyFinished
 from attncli.training.rank import own_rank
-from attncli.training.run.command_line import InputFiles, settings
+from attncli.training.run.command_line import settings
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
@@ -80,7 +80,7 @@ def train(
         if not dry_run:
             follow(rank, OpenOptions(device, threads))
         return
-    dev, inputs = split_dev(dev or [], InputFiles(images, captions, labels=labels))
+    dev, inputs = split_dev(dev or [], images=images, captions=captions, labels=labels)
     own, files = run_folder(files or [])
     if dev and not files:
         message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
@@ -164,12 +164,11 @@ def default_folder(
     source: TrainingSource, data: DataConfig, languages: tuple[str, ...], preset: str
 ) -> Path:
     """Return the folder of a run without `--output`. languages: of a multilingual tokenizer."""
-    if data.corpora:
+    if getattr(data, "corpora", ()):
         return Path("runs") / f"{'-'.join(languages)}-{preset}"
-    files = source.files(data)
-    if not files:
+    if not data.files:
         return Path("runs") / source.demo_name
-    name = Path(files[0]).name.split(".")[0]
+    name = Path(data.files[0]).name.split(".")[0]
     if glob.has_magic(name):  # a pattern of several files
-        name = Path(files[0]).absolute().parent.name
+        name = Path(data.files[0]).absolute().parent.name
     return Path("runs") / f"{name}-{preset}"

@@ -10,7 +10,6 @@ import typer
 
 from attncli.options.help_page import HelpPage
 from attncli.options.settings import SetOption
-from attncli.training.run.command_line import InputFiles
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from models.base.errors import ModelError
@@ -178,11 +177,15 @@ def check_run_folder(path: Path | None) -> None:
         raise ModelError(f"{path} is a file", "a new folder, or that of the run")
 
 
-def split_dev(dev: list[Path], inputs: InputFiles) -> tuple[list[Path], InputFiles]:
-    """Return the dev files of sentence pairs, and the inputs with a dev file of another kind."""
-    if not dev or not (inputs.captions or inputs.labels):
-        return dev, inputs
+def split_dev(dev: list[Path], **inputs: Path | None) -> tuple[list[Path], dict[str, Path]]:
+    """Return the dev files of sentence pairs, and the inputs with a dev file of another kind.
+
+    inputs: files by their settings in [data]; None: not given.
+    """
+    given = {name: path for name, path in inputs.items() if path}
+    kind = next((name for name in ("captions", "labels") if name in given), "")
+    if not dev or not kind:
+        return dev, given
     if len(dev) > 1:
         raise typer.BadParameter(f"one file, found {len(dev)}", param_hint=f"'{DEV}'")
-    kind = "dev_captions" if inputs.captions else "dev_labels"
-    return [], inputs._replace(**{kind: dev[0]})
+    return [], {**given, f"dev_{kind}": dev[0]}

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from attncli.data.dev_split import LEAST
 from attncli.data.images.captions import Captioned, parts_of, read_captions
 from attncli.data.images.index import open_images
 from attncli.jobs.compared import (
-    ComparedFiles,
     ModelScores,
     Sets,
+    TestFiles,
     Trained,
     mark_of,
+    no_dev,
     write_tables,
 )
 from attncli.scoring.captions import caption_scores
@@ -24,17 +24,15 @@ from attncli.tasks.caption.training.data import evaluation_set, read_parts, spli
 from attncli.tasks.caption.training.demo import DEMO_SIZE, demo_scenes, images_tar, tables
 from attncli.tasks.caption.training.dev import DevCaptions
 from attncli.tasks.caption.training.features import feature_stores
+from attncli.tasks.caption.training.source import ImageData
 from attncli.terminal.messages import counted
-from attncli.training.settings.config import DataConfig
 from attncli.training.updates.evaluation import dev_loss
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 from models.inference.captioner import Captioner
 
 
-def given(
-    data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-) -> tuple[DataConfig, Sets]:
+def given(data: ImageData, seed: int, files: TestFiles, folder: Path) -> tuple[ImageData, Sets]:
     """Return the files of the command line; write a dev set if none is named.
 
     A file of captions with splits is also the test set if it has a test part and no other is named.
@@ -46,16 +44,11 @@ def given(
     return compared_captions(data, test)
 
 
-def with_dev(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+def with_dev(data: ImageData, seed: int, folder: Path) -> ImageData:
     """Hold out a dev set that does not depend on the seed of a run; return the data with it."""
     parts = split_dev(read_parts(data), data.dev_share, seed)
     if not parts.dev:
-        raise ModelError(
-            f"no dev set: data.dev_share = {data.dev_share} of "
-            f"{len(parts.train):,} captioned images",
-            f"{LEAST} images or more, which select the weights",
-            "give --dev FILE, or raise data.dev_share",
-        )
+        raise no_dev(data.dev_share, len(parts.train), "captioned images")
     written = {name: as_table(images) for name, images in parts._asdict().items()}
     train, dev = write_tables(folder, written)
     return replace(data, captions=str(train), dev_captions=str(dev))
@@ -67,7 +60,7 @@ def as_table(images: Iterable[Captioned]) -> str:
     return "".join(f"{name}\t{text}\n" for name, text in rows)
 
 
-def drawn(data: DataConfig, seed: int, folder: Path) -> tuple[DataConfig, Sets]:
+def drawn(data: ImageData, seed: int, folder: Path) -> tuple[ImageData, Sets]:
     """Draw scenes for training, dev and test to files that all runs share."""
     parts = demo_scenes(data.demo_size or DEMO_SIZE, seed)
     train, dev, test = write_tables(folder, tables(parts))
@@ -78,7 +71,7 @@ def drawn(data: DataConfig, seed: int, folder: Path) -> tuple[DataConfig, Sets]:
     return compared_captions(named, test)
 
 
-def compared_captions(data: DataConfig, test: Path | None) -> tuple[DataConfig, Sets]:
+def compared_captions(data: ImageData, test: Path | None) -> tuple[ImageData, Sets]:
     """Return the data with dev set and test set; raise a ModelError for a missing test image."""
     dev = read_captions(data.dev_captions, part="dev")
     tested = read_captions(test, part="test") if test else None
@@ -103,7 +96,7 @@ def image_scores(trained: Trained, sets: Sets) -> ModelScores:
 def encoded(trained: Trained, captions: list[Captioned]) -> DevCaptions:
     """Return captioned images with features of the model's image network."""
     config = trained.config
-    stores = feature_stores(config.model, config.data, config.train, config.start_from)
+    stores = feature_stores(config.model, config.data.features, config.train, config.start_from)
     found = evaluation_set(captions, stores[-1], config.data, trained.progress)
     return found.encoded_by(trained.model.model, trained.report)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.jobs.compared import ComparedFiles, ComparedSource, Sets
+from attncli.jobs.compared import ComparedSource, Sets, TestFiles
 
 if TYPE_CHECKING:
-    from attncli.training.settings.config import DataConfig
+    from attncli.tasks.caption.training.source import ImageData
 
 
 class ComparedImages(ComparedSource):
@@ -28,13 +28,9 @@ class ComparedImages(ComparedSource):
     )
     scoring = "attncli.tasks.caption.compared_images:image_scores"
 
-    def is_named(self, files: ComparedFiles) -> bool:
-        """Return True if images, captions or an image network are given."""
-        return bool(files.inputs.images or files.inputs.captions)
-
     def prepare(
-        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> tuple[DataConfig, Sets]:
+        self, data: ImageData, seed: int, files: TestFiles, folder: Path
+    ) -> tuple[ImageData, Sets]:
         """Return the named files, with a dev set held out if none is named, or drawn scenes."""
         from attncli.tasks.caption import compared_images
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.data.text.tables import read_labelled
 from attncli.jobs.compared import (
-    ComparedFiles,
     ComparedSource,
     ModelScores,
     Sets,
+    TestFiles,
     Trained,
     mark_of,
     write_tables,
@@ -22,7 +22,7 @@ from attncli.scoring.labels import score_labels
 from models.base.registry import TABLES
 
 if TYPE_CHECKING:
-    from attncli.training.settings.config import DataConfig
+    from attncli.tasks.classify.training.source import LabelData
 
 
 class ComparedLabels(ComparedSource):
@@ -33,13 +33,9 @@ class ComparedLabels(ComparedSource):
     preset, demo_preset = "bilstm-attention-small", "bilstm-attention-nano"
     variants = tuple(TABLES["pooling"])
 
-    def is_named(self, files: ComparedFiles) -> bool:
-        """Return True if labelled texts are given."""
-        return bool(files.inputs.labels)
-
     def prepare(
-        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> tuple[DataConfig, Sets]:
+        self, data: LabelData, seed: int, files: TestFiles, folder: Path
+    ) -> tuple[LabelData, Sets]:
         """Write labelled texts for training and evaluation to files that all runs share.
 
         Without a file they are sentences of the embedded grammar, a test set included.
@@ -69,7 +65,7 @@ class ComparedLabels(ComparedSource):
         )
 
 
-def label_sets(data: DataConfig, test: Sequence[Path]) -> Sets:
+def label_sets(data: LabelData, test: Sequence[Path]) -> Sets:
     """Return dev set and test set of labelled texts."""
     from attncli.tasks.classify.training.data import dev_labels
 

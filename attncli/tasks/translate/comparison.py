@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attncli.data.alignments.links import Index, PairLinks, read_links
+from attncli.data.dev_split import held_out
 from attncli.data.text.rows import row_pairs
+from attncli.data.text.text_files import open_text
 from attncli.jobs.compared import (
-    ComparedFiles,
     ComparedSource,
     Sets,
+    TestFiles,
     mark_of,
+    no_dev,
     write_tables,
 )
-from models.base.errors import ConfigurationError, ModelError
+from attncli.terminal.text import one_cell
+from models.base.errors import ConfigurationError
+from models.sources.rows import TAB
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from attncli.training.settings.config import DataConfig
+    from attncli.tasks.translate.training.source import RowData, TextData
 
 ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine need keys of the query's size
 
@@ -47,17 +52,15 @@ class ComparedTexts(ComparedSource):
     without_attention = "seq2seq"
     scoring = "attncli.tasks.translate.compared_scores:text_scores"
 
-    def is_named(self, files: ComparedFiles) -> bool:
-        """Return True if training files are given."""
-        return bool(files.train)
-
     def prepare(
-        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> tuple[DataConfig, Sets]:
+        self, data: TextData, seed: int, files: TestFiles, folder: Path
+    ) -> tuple[TextData, Sets]:
         """Return the named files, or sentences of the embedded grammar with their links."""
         from attncli.tasks.translate.training.data import as_tsv, sample_grammar
 
         if data.train:
+            if not data.dev:
+                data = with_dev(data, seed, folder)
             return compared_texts(data, files.test, files.gold, files.gold_index)
         parts = sample_grammar(data, seed)
         tables = {name: as_tsv(pairs) for name, pairs in parts._asdict().items()}
@@ -67,18 +70,52 @@ class ComparedTexts(ComparedSource):
         return compared_texts(named, [test], tuple(PairLinks(sure, sure) for sure in links))
 
 
+def with_dev(data: TextData, seed: int, folder: Path) -> TextData:
+    """Hold a dev set out of the pairs; return the data with the tables of both parts."""
+    from attncli.tasks.translate.training.data import pairs_of
+
+    held = held_out((source for source, _ in pairs_of(data.train)), data.dev_share, seed)
+    parts: dict[str, list[str]] = {"train": [], "dev": []}
+    first: set[str] = set()  # sources held out: each with its first translation
+    for source, target in pairs_of(data.train):
+        part = "dev" if source in held else "train"
+        if part == "train" or (target.strip() and source not in first):
+            first.add(source)
+            parts[part].append("\t".join(map(one_cell, (source, target))) + "\n")
+    if not held:
+        raise no_dev(data.dev_share, len(parts["train"]), "pairs")
+    train, dev = write_tables(folder, {name: "".join(rows) for name, rows in parts.items()})
+    return replace(data, train=(str(train),), dev=(str(dev),))
+
+
+def with_dev_rows(data: RowData, seed: int, folder: Path) -> RowData:
+    """Hold a dev set out of a table of rows; return the data with the tables of both parts."""
+    with open_text(Path(data.train[0]), as_written=True) as lines:
+        header, *rows = lines
+    inputs = [name for name in header.split(TAB) if name != data.target]
+    sources = [source for source, _ in row_pairs(data.train, inputs, data.target)]
+    held = held_out(sources, data.dev_share, seed)
+    if not held:
+        raise no_dev(data.dev_share, len(rows), "rows")
+    parts = {"train": [header], "dev": [header]}
+    for source, row in zip(sources, rows, strict=True):
+        parts["dev" if source in held else "train"].append(row)
+    tables = {name: "".join(f"{row}\n" for row in rows) for name, rows in parts.items()}
+    train, dev = write_tables(folder, tables)
+    return replace(data, train=(str(train),), dev=(str(dev),))
+
+
 def compared_texts(
-    data: DataConfig,
+    data: TextData,
     test_files: Sequence[Path],
     gold: tuple[PairLinks, ...] | Path | None,
     index: Index | None = None,
-) -> tuple[DataConfig, Sets]:
-    """Return the data with dev set, test set and gold links; a ModelError without a dev set."""
+) -> tuple[TextData, Sets]:
+    """Return the data with dev set, test set and gold links."""
     from attncli.tasks.translate.training.data import read_dev
 
     dev = read_dev(data)
-    if dev is None:
-        raise ModelError("no dev set", "a dev set, which selects the weights", "give --dev FILE...")
+    assert dev is not None
     test = read_dev(replace(data, dev=tuple(map(str, test_files))))
     if isinstance(gold, Path):
         texts = test or dev
@@ -100,19 +137,15 @@ class ComparedRows(ComparedTexts):
     without_attention = ""
     scoring = "attncli.tasks.translate.compared_scores:row_scores"
 
-    def is_named(self, files: ComparedFiles) -> bool:
-        """Return False: the preset distinguishes a table of rows from a table of sentence pairs."""
-        return False
-
-    def prepare(
-        self, data: DataConfig, seed: int, files: ComparedFiles, folder: Path
-    ) -> tuple[DataConfig, Sets]:
+    def prepare(self, data: Any, seed: int, files: TestFiles, folder: Path) -> tuple[Any, Sets]:
         """Return the named tables."""
         if not data.train:
             raise ConfigurationError(
                 "a comparison of models of several inputs without data",
                 "--train and --dev, each a table whose first line names its columns",
             )
+        if not data.dev:
+            data = with_dev_rows(data, seed, folder)
         if files.gold:
             raise ConfigurationError(
                 "--gold for models of several inputs", "links of one source", "leave it out"

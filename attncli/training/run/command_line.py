@@ -6,35 +6,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from attncli.training.run.configuration import encoder_assignments, image_settings, run_config
-from attncli.training.settings.config import FILES, DataConfig, RunConfig
+from attncli.training.run.configuration import (
+    data_names,
+    encoder_assignments,
+    image_settings,
+    run_config,
+)
+from attncli.training.settings.config import DataConfig, RunConfig, read_run_config
 from attncli.training.settings.corpora import CorpusConfig, languages_of
 from attncli.training.settings.fine_tuning import COUNTED, REPLAY, train_defaults
 from attncli.training.settings.toml import read_toml
-from attncli.training.sources import training_source, training_sources
+from attncli.training.sources import find_training_source, named_kind, training_source
 from attncli.training.storage.folder import RunFolder, read_config
 from models.base.errors import ModelError, unknown_name
-from models.base.settings import from_dict, merged, overridden, to_dict
+from models.base.settings import from_dict, merged, to_dict
 from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
 from models.config import TokenizerConfig
 from models.storage.replay import NAME as REPLAY_FILE
 from models.storage.settings import read_settings
 
-GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
-
-
-class InputFiles(NamedTuple):
-    """Captioned images or labelled texts given on the command line; None if not given."""
-
-    images: Path | None = None
-    captions: Path | None = None
-    dev_captions: Path | None = None
-    labels: Path | None = None
-    dev_labels: Path | None = None
 
 
 def settings(
@@ -44,7 +38,7 @@ def settings(
     assignments: Iterable[str] = (),
     *,
     start: Path | None = None,
-    inputs: InputFiles = InputFiles(),  # noqa: B008  # it cannot change
+    inputs: Mapping[str, Path | None] | None = None,
     corpora: Sequence[CorpusConfig] = (),
     dev_corpora: Sequence[CorpusConfig] = (),
 ) -> RunConfig:
@@ -52,16 +46,16 @@ def settings(
 
     files: training data, and at most one TOML file with settings. start: a trained model that the
     run starts from; its settings of model, tokenizer and search, and those of fine-tuning, are the
-    defaults, which the TOML file and the assignments override. Paths become absolute, so that the
-    run can be resumed from any folder. A file of captions with splits is also the dev set if no
-    other is named.
+    defaults, which the TOML file and the assignments override. inputs: files by their settings in
+    [data], such as "labels". Paths become absolute, so that the run can be resumed from any folder.
+    A file of captions with splits is also the dev set if no other is named.
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
     data = {
         "train": [str(path) for path in files if path.suffix != ".toml"],
         "dev": [str(path) for path in dev],
-        **{name: str(path) for name, path in inputs._asdict().items() if path},
+        **{name: str(path) for name, path in (inputs or {}).items() if path},
         "corpora": [to_dict(corpus) for corpus in corpora],
         "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
     }
@@ -86,7 +80,7 @@ def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str
     source = training_source(values["model"]["family"])
     given = {text.partition("=")[0].strip() for text in assignments}
     given |= {f"train.{name}" for name in _table(values, "train")}
-    data = from_dict(DataConfig, values["data"], where="data")
+    data = from_dict(source.data, values["data"], where="data")
     count = COUNTED
     with suppress(ModelError):  # of a file that cannot be read; the run reports it
         count = source.count(data, COUNTED)
@@ -116,16 +110,17 @@ def with_languages(
     An initial model keeps its languages; raise a ModelError if a corpus has another one, or files
     have none.
     """
-    if start_from and tokenizer.languages and not data.corpora:
+    corpora, dev_corpora = (getattr(data, name, ()) for name in ("corpora", "dev_corpora"))
+    if start_from and tokenizer.languages and not corpora:
         raise ModelError(
             f"no corpora with languages for the multilingual initial model {start_from}",
             f"two of {', '.join(tokenizer.languages)}",
             f"add --from {tokenizer.languages[0]} --to {tokenizer.languages[1]}, or give files as "
             f"--corpus {'-'.join(tokenizer.languages[:2])}=FILE",
         )
-    if not data.corpora:
+    if not corpora:
         return tokenizer
-    languages = languages_of(data.corpora)
+    languages = languages_of(corpora)
     if start_from:
         for language in languages:
             if language not in tokenizer.languages:
@@ -133,10 +128,10 @@ def with_languages(
         languages = tokenizer.languages  # in the order of that model
     else:
         languages = tuple(sorted({*languages, *tokenizer.languages}))
-    for language in languages_of(data.dev_corpora):
+    for language in languages_of(dev_corpora):
         if language not in languages:
             raise unknown_name("language of a dev corpus", language, languages)
-    trained = {"-".join(pair) for corpus in data.corpora for pair in corpus.directions}
+    trained = {"-".join(pair) for corpus in corpora for pair in corpus.directions}
     directions = tuple(sorted(trained | {*tokenizer.directions}))
     return replace(tokenizer, languages=languages, directions=directions)
 
@@ -146,16 +141,16 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     stored = read_settings(start)
     try:
         run = read_config(RunFolder(start))
-        preset, style = run.preset, run.data.caption_style
+        preset, style = run.preset, getattr(run.data, "caption_style", None)
     except ModelError:  # a bundle alone, or of another version
-        preset, style = "", DataConfig.caption_style
+        preset, style = "", None
     if preset not in PRESETS:
         preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
-    data = {"caption_style": style, **_table(values, "data")}
+    data = {**({"caption_style": style} if style else {}), **_table(values, "data")}
     if data.get("corpora") and (start / REPLAY_FILE).is_file():
         data = {"replay": REPLAY, **data}
     names = ("model", "tokenizer", "search")
-    own = from_dict(RunConfig, {name: stored[name] for name in names})
+    own = read_run_config({name: stored[name] for name in names})
     own = merged(own, {name: _table(values, name) for name in names})
     tables = {name: to_dict(getattr(own, name)) for name in names}
     return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
@@ -189,34 +184,20 @@ def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) 
             "one preset",
             "leave --preset out, or the file's settings of [model] and [train]",
         )
-    data = _table(values, "data")
     if preset or stored:
         return preset or stored
-    of_data = [assignment for assignment in assignments if assignment.strip().startswith("data.")]
-    config = overridden(merged(RunConfig(), {"data": data}), of_data)
-    named = [source for source in training_sources() if source.has_data(config.data)]
-    return named[-1].default_preset if named else "demo"
+    kind = named_kind(data_names(values, assignments))
+    return find_training_source(kind).default_preset if kind else "demo"
 
 
 def absolute(config: RunConfig) -> RunConfig:
     """Return the settings with absolute paths, and with what the named files imply."""
-    data, image = config.data, config.model.image
-    paths = {name: _absolute(getattr(data, name)) for name in (*FILES, "features")}
-    train, dev = (tuple(map(_absolute, files)) for files in (data.train, data.dev))
-    data = merged(replace(data, train=train, dev=dev), paths)
+    image, start = config.model.image, config.start_from
     if image.weights not in ("DEFAULT", "none"):
-        image = replace(image, weights=_absolute(image.weights))
-    attention, vectors = config.train.attention, tuple(map(_absolute, config.model.vectors))
-    if data.links and not attention.regions:
-        attention = replace(attention, regions=GUIDED)
+        image = replace(image, weights=str(Path(image.weights).absolute()) if image.weights else "")
     return replace(
         config,
-        train=replace(config.train, attention=attention),
-        start_from=_absolute(config.start_from),
-        data=training_source(config.model.family).complete(data),
-        model=replace(config.model, image=image, vectors=vectors),
+        start_from=str(Path(start).absolute()) if start else "",
+        data=config.data.absolute(),
+        model=replace(config.model, image=image),
     )
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).absolute()) if path else ""

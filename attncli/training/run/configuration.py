@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attncli.training.settings.config import RunConfig
-from attncli.training.sources import training_source
+from attncli.training.sources import not_for, training_source, training_sources
 from models.base.errors import ConfigurationError
-from models.base.settings import check_limits, merged, overridden
+from models.base.settings import check_limits, fields_of, merged, overridden
 from models.catalogue.installed import BOX, DEFAULTS
 from models.catalogue.presets import preset as find_preset
 from models.config import ImageConfig
@@ -26,17 +26,39 @@ def run_config(
 
     preset: its name; values: tables of a TOML file; assignments: `section.key=value` strings.
     """
-    chosen = find_preset(preset)
+    chosen, values, assignments = find_preset(preset), values or {}, list(assignments)
     config = merged(RunConfig(preset=preset), {"model": chosen.model, "train": chosen.train})
-    config = overridden(merged(config, values or {}), assignments)
+    named = [text for text in assignments if text.strip().startswith("model.")]
+    given = {"model": values["model"]} if "model" in values else {}
+    config = config.of_kind(overridden(merged(config, given), named).model.family)
+    check_names(config, data_names(values, assignments))
+    config = overridden(merged(config, values), assignments)
     check(config)
     return config
+
+
+def data_names(values: Mapping[str, Any], assignments: Iterable[str]) -> list[str]:
+    """Return the names of the settings of [data] in tables of a TOML file and assignments."""
+    table = values.get("data", {})
+    places = [text.partition("=")[0].strip() for text in assignments]
+    own = [place.removeprefix("data.") for place in places if place.startswith("data.")]
+    return [*(table if isinstance(table, Mapping) else ()), *own]
+
+
+def check_names(config: RunConfig, names: Iterable[str]) -> None:
+    """Raise ModelError for a setting of [data] that only another kind of input has."""
+    family = config.model.family
+    own, others = fields_of(type(config.data)), [fields_of(one.data) for one in training_sources()]
+    for name in names:
+        if name not in own and any(name in other for other in others):
+            named = f"preset {config.preset} (family {family})"
+            raise not_for(f"data.{name}", named, training_source(family).unit)
 
 
 def image_settings(preset: str, values: Mapping[str, Any]) -> ImageConfig:
     """Return the settings of the image network in a preset and the tables of a TOML file."""
     config = merged(RunConfig(preset=preset), {"model": find_preset(preset).model})
-    return merged(config, values).model.image
+    return merged(config, {"model": values.get("model", {})}).model.image
 
 
 def check(config: RunConfig) -> None:

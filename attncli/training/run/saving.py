@@ -82,7 +82,7 @@ def card(run: Run, weights: str, score: float | None) -> str:
     """Return the model card as Markdown. weights: description of the weights in the bundle."""
     config, state = run.config, run.state
     source = training_source(config.model.family)
-    data = ", ".join(Path(path).name for path in source.files(config.data)) or source.embedded
+    data = ", ".join(Path(path).name for path in config.data.files) or source.embedded
     start = f"- Initial model: {Path(config.start_from).name}\n" if config.start_from else ""
     return (
         f"# {config.preset}\n\n"

@@ -5,13 +5,17 @@ Stored completely in the run folder, as config.toml.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from attncli.scoring.translations import BleuTokenizer
+from attncli.tasks.table import TRAINING
 from attncli.training.loggers import LOGGERS
-from attncli.training.settings.corpora import CorpusConfig
-from models.base.settings import option
+from models.base.registry import DEFAULT_SOURCE, source_name
+from models.base.settings import Limits, fields_of, merged, option
 from models.config import (
     MAX_SEED,
     AttentionLossConfig,
@@ -20,89 +24,21 @@ from models.config import (
     TokenizerConfig,
 )
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 MAX_SHARDS = 4096  # of an update
-FILES = (  # of [data]
-    *("images", "captions", "dev_captions", "regions", "links", "labels", "dev_labels"),
-)
 
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Training and dev data: files of sentence pairs, or of images and captions."""
+    """Training and dev data. Each kind of input declares its own table of these settings."""
 
-    train: tuple[str, ...] = option(
-        (), "two line-aligned files, or one TSV; none: the embedded grammar"
-    )
-    dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
-    target: str = option(
-        "target", "multi-source: column of the target; model.inputs names the other columns"
-    )
-    images: str = option(
-        "", "captioners and multi-source: a folder of images, or a TAR file of them"
-    )
-    captions: str = option(
-        "", "captioners: rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file"
-    )
-    labels: str = option("", "classifiers: rows of label, tab, text")
-    dev_labels: str = option(
-        "", "classifiers: labelled texts for evaluation during training, as for labels"
-    )
     dev_share: float = option(
         0.1,
         "share of the training data that is held out for evaluation if no dev set is named: of "
         "sources or images, at most 500; classifiers: of texts, at most 2,000",
         below=1,
-    )
-    regions: str = option(
-        "",
-        "captioners: a file of the cells that words name: a line of cell-word links for each "
-        "caption, image by image, counted from 0, cells row by row",
-    )
-    links: str = option(
-        "",
-        "sentence pairs: a file of word links, a Pharaoh line for each training pair as `attn "
-        "align` writes, to which attention is drawn (guided alignment; Garg et al. 2019)",
-    )
-    dev_captions: str = option(
-        "", "captioners: captions for evaluation during training, as for captions"
-    )
-    caption_style: str = option(
-        "words",
-        "caption text: words (lower case, no punctuation, as in the papers) or plain (unchanged)",
-        choices=("words", "plain"),
-    )
-    features: str = option(
-        "", "folder that caches the features of a frozen image encoder (empty: the user's cache)"
-    )
-    corpora: tuple[CorpusConfig, ...] = option(
-        (), "multilingual: a table [[data.corpora]] for each corpus, in place of train"
-    )
-    dev_corpora: tuple[CorpusConfig, ...] = option(
-        (), "multilingual: corpora for evaluation during training, as for corpora"
-    )
-    replay: float = option(
-        0.0,
-        "multilingual, with an initial model: share of the examples that are of its replay set, so "
-        "that it does not forget; --start-from sets a third",
-        below=1,
-    )
-    temperature: float = option(
-        1.0,
-        "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
-        "repeated (Arivazhagan et al. 2019)",
-        least=1,
-    )
-    concatenate: float = option(
-        0.0,
-        "share of the examples that consist of 2 to 4 pairs of one direction, so that texts of "
-        "several sentences are learned (Kondo et al. 2021)",
-        below=1,
-    )
-    noise: float = option(
-        0.0,
-        "share of the sources with noise: lower case, capitals, no final punctuation, typing "
-        "mistakes",
-        at_most=1,
     )
     max_length: int = option(
         256, "longest side of a training pair in tokens; longer pairs are left out", least=1
@@ -113,25 +49,69 @@ class DataConfig:
         "(0: 8,000 pairs or sentences, 2,000 scenes)",
     )
 
+    PARTS: ClassVar[Mapping[str, str]] = {"train": "train", "dev": "dev"}  # part: its setting
+    FOLDERS: ClassVar[tuple[str, ...]] = ()  # settings of further files and folders to read
+    CACHES: ClassVar[tuple[str, ...]] = ()  # settings of folders to write
+
+    @classmethod
+    def paths(cls) -> tuple[str, ...]:
+        """Return the settings that name files and folders."""
+        return (*cls.PARTS.values(), *cls.FOLDERS, *cls.CACHES)
+
+    def named(self, *names: str) -> tuple[str, ...]:
+        """Return the paths that some settings name."""
+        values = (getattr(self, name) for name in names)
+        return tuple(
+            path for value in values for path in ((value,) if isinstance(value, str) else value)
+        )
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files to train on."""
+        return tuple(filter(None, self.named(self.PARTS["train"])))
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """The files and folders that a run reads."""
-        corpora = (*self.corpora, *self.dev_corpora)
-        texts = [*self.train, *self.dev, *(path for corpus in corpora for path in corpus.files)]
-        return tuple(filter(None, [*texts, *(getattr(self, name) for name in FILES)]))
+        return tuple(filter(None, self.named(*self.PARTS.values(), *self.FOLDERS)))
 
     @property
     def is_given(self) -> bool:
-        """Return True if there are files to train on."""
-        return bool(self.train or self.corpora or self.images or self.captions or self.labels)
+        """True if there are files to train on."""
+        return bool(self.files)
 
     @property
     def has_dev(self) -> bool:
-        """Return True if there are files for evaluation."""
-        set_aside = (self.labels or self.corpora) and self.dev_share
-        return bool(
-            self.dev or self.dev_corpora or self.dev_captions or self.dev_labels or set_aside
-        )
+        """True if there are files for evaluation."""
+        return any(self.named(self.PARTS["dev"]))
+
+    @property
+    def dev_option(self) -> str:
+        """The option of `attn train` that names a dev set for these data."""
+        return "--dev"
+
+    def absolute(self) -> Self:
+        """Return the settings with absolute paths, and with what the named files imply."""
+        values: dict[str, Any] = {name: getattr(self, name) for name in self.paths()}
+        for name, value in values.items():
+            several = not isinstance(value, str)
+            values[name] = tuple(map(_absolute, value)) if several else _absolute(value)
+        return replace(self, **values)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path else ""
+
+
+def data_class(family: str) -> type[DataConfig]:
+    """Return the class of the table [data] of a family; ModelError if the family is unknown."""
+    found: type[DataConfig] = resolve_name(TRAINING[source_name(family)]).data
+    return found
+
+
+def _usual_data() -> DataConfig:
+    found: DataConfig = resolve_name(TRAINING[DEFAULT_SOURCE]).data()
+    return found
 
 
 @dataclass(frozen=True)
@@ -291,10 +271,38 @@ class RunConfig:
 
     preset: str = option("transformer-tiny", "preset that gives the defaults of the settings below")
     start_from: str = option("", "trained model whose weights and tokenizer the run starts with")
-    data: DataConfig = option(DataConfig, "data")
+    data: Any = field(  # a DataConfig of the kind of input
+        default_factory=_usual_data, metadata={"doc": "data", "limits": Limits()}
+    )
     model: ModelConfig = option(ModelConfig, "model")
     tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
     train: TrainConfig = option(TrainConfig, "training")
     search: SearchConfig = option(
         SearchConfig, "search in evaluations; saved with the model as its default"
     )
+
+    def of_kind(self, family: str) -> RunConfig:
+        """Return the settings with the table [data] of the family's kind of input."""
+        kind = data_class(family)
+        return self if type(self.data) is kind else replace(self, data=kind())
+
+    @classmethod
+    def kinds(cls) -> list[RunConfig]:
+        """Return the defaults with the table [data] of each kind of input."""
+        return [cls(data=resolve_name(place).data()) for place in TRAINING.values()]
+
+
+def read_run_config(values: Mapping[str, Any]) -> RunConfig:
+    """Return the settings of a run from the tables of its file.
+
+    Settings of [data] of other kinds of input, which earlier versions stored, are left out.
+    """
+    model = values.get("model")
+    family = model.get("family") if isinstance(model, Mapping) else None
+    usual = RunConfig()
+    config = usual.of_kind(str(family or usual.model.family))
+    if isinstance(data := values.get("data"), Mapping):
+        other = {name for one in RunConfig.kinds() for name in fields_of(type(one.data))}
+        other -= fields_of(type(config.data)).keys()
+        values = {**values, "data": {name: data[name] for name in data if name not in other}}
+    return merged(config, values)

@@ -6,11 +6,11 @@ data are loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attncli.data.text import corpus
 from attncli.tasks.table import TRAINING
@@ -34,59 +34,38 @@ class TrainingSource:
     embedded: ClassVar[str]  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
     example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`; {}: a text
-    unfit_data: ClassVar[tuple[str, ...]] = ()  # settings of [data] that only other kinds have
-    unfit_train: ClassVar[tuple[str, ...]] = ("encoder_from", "self_critical_from")  # of [train]
+    data: ClassVar[type[DataConfig]]  # the table [data] of this kind
+    train: ClassVar[tuple[str, ...]] = ()  # settings of [train] that not all kinds have
+    by_preset: ClassVar[bool] = False  # True: only the preset tells this kind from another
     metrics: ClassVar[tuple[str, ...]] = (  # besides loss
         *("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter"),
     )
     fine_tuning_rate: ClassVar[float] = 0.0001  # peak learning rate of a trained model
 
-    def has_data(self, data: DataConfig) -> bool:
-        """Return True if the settings name training files of this kind."""
-        return bool(self.files(data))
-
-    def dev_option(self, data: DataConfig) -> str:
-        """Return the option of `attn train` that names a dev set for these data."""
-        return "--dev"
-
-    def files(self, data: DataConfig) -> tuple[str, ...]:
-        """Return the paths of the training files, for the model card."""
-        return ()
-
-    def count(self, data: DataConfig, most: int) -> int:
+    def count(self, data: Any, most: int) -> int:
         """Return the number of training examples; counting may stop at `most`."""
         return most
 
-    def complete(self, data: DataConfig) -> DataConfig:
-        """Return the settings with what the named files imply."""
-        return data
-
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Raise ModelError for settings that do not apply to this kind of input.
 
         named: preset and family, for messages.
         """
-        unfit = {f"data.{name}": getattr(data, name) for name in self.unfit_data}
-        unfit |= {f"train.{name}": getattr(train, name) for name in self.unfit_train}
-        for name, value in unfit.items():
-            if value:
-                raise ModelError(f"{name} for {named}", f"{self.unit} alone, or another preset")
+        for other in training_sources():
+            for name in other.train:
+                if getattr(train, name) and name not in self.train:
+                    raise not_for(f"train.{name}", named, self.unit)
         for metric in (train.metric, *train.patience_metrics):
             if metric not in ("auto", "loss", *self.metrics):
                 raise ModelError(
                     f"metric {metric} for {named}", f"{', '.join(self.metrics)} or loss"
                 )
 
-    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
-        """Return the paths of the files of each part of the data; none: an empty path."""
-        return {"train": data.train, "dev": data.dev}
-
-    def fingerprints(self, data: DataConfig) -> dict[str, str]:
+    def fingerprints(self, data: Any) -> dict[str, str]:
         """Return a hash of the content of each part of the data, by name."""
-        parts = self.parts(data).items()
-        return {name: corpus.fingerprint(paths) if any(paths) else "" for name, paths in parts}
+        parts = {part: data.named(name) for part, name in data.PARTS.items()}
+        found = {part: corpus.fingerprint(paths) for part, paths in parts.items() if any(paths)}
+        return {"train": "", "dev": "", **found}
 
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash, by name, of the shipped weights that a new model starts from."""
@@ -108,6 +87,11 @@ class TrainingSource:
         return f"{sizes.target:,} tokens"
 
 
+def not_for(setting: str, named: str, unit: str) -> ModelError:
+    """Return the error for a setting of another kind of input. named: preset and family."""
+    return ModelError(f"{setting} for {named}", f"{unit} alone, or another preset")
+
+
 @cache
 def find_training_source(name: str) -> TrainingSource:
     """Return the training source of a kind of input."""
@@ -122,3 +106,19 @@ def training_source(family: str) -> TrainingSource:
 def training_sources() -> Iterator[TrainingSource]:
     """Yield every registered training source."""
     yield from map(find_training_source, TRAINING)
+
+
+def named_kind(names: Iterable[str]) -> str:
+    """Return the kind of input whose table [data] has most of these settings; "" without files.
+
+    Of several, the first in the table of tasks.
+    """
+    given = set(names)
+
+    def matches(kind: str) -> int:
+        source = find_training_source(kind)
+        names = {*source.data.PARTS.values(), *source.data.FOLDERS}
+        return 0 if source.by_preset else len(given & names)
+
+    found = max(TRAINING, key=matches)
+    return found if matches(found) else ""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_folder, write_text
 from models.base.parsing import parse_json
@@ -37,7 +37,7 @@ MOST_LINES = 300_000  # pairs or texts that a vocabulary is learned from; more a
 class Preparation(NamedTuple):
     """The settings by which the texts of a run are prepared."""
 
-    data: DataConfig
+    data: Any  # a DataConfig of the kind of input
     tokenizer: TokenizerConfig
     start_from: str  # trained model whose tokenizer is used; "": one is learned
     seed: int  # of sampled lines and of examples that are held out

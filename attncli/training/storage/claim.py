@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from attncli.training.settings.config import FILES, RunConfig, TrainConfig
+from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.toml import to_toml
 from attncli.training.storage.folder import LOCK, RunFolder, read_config, store_train
 from models.base.errors import ModelError
@@ -20,11 +20,9 @@ from models.base.settings import flat, to_dict
 
 STORED_CHOICES = ("metric", "precision")  # of [train]
 START = "start"  # the initial model among the hashes of a run's inputs
-PATHS = ("train", "dev", "corpora", "dev_corpora", "features")  # contents are compared instead
 HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
-UNCHECKED = {
-    *("preset", "start_from"),
-    *(f"data.{name}" for name in (*PATHS, *FILES)),
+UNCHECKED = {  # of corpora, the contents are compared instead
+    *("preset", "start_from", "data.corpora", "data.dev_corpora"),
     *(f"train.{name}" for name in HARMLESS),
 }
 SCHEDULE = (  # of [train]; may change when a run continues
@@ -106,11 +104,11 @@ def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) ->
     Paths of data, and settings that cannot change the weights, are not compared. may_continue:
     leave out limits that are raised, because the run can continue to them, and its schedule.
     """
-    before = flat(to_dict(old))
+    before, unchecked = flat(to_dict(old)), {f"data.{name}" for name in new.data.paths()}
     return [
         f"{place} was {before[place]!r}, now {value!r}"
         for place, value in flat(to_dict(new)).items()
-        if value != before[place] and place not in UNCHECKED
+        if place in before and value != before[place] and place not in UNCHECKED | unchecked
         if not (may_continue and place in LIMITS and 0 < before[place] < (value or math.inf))
         if not (may_continue and place.removeprefix("train.") in SCHEDULE)
     ]

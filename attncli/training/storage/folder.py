@@ -22,11 +22,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.settings.toml import read_toml, to_toml
 from models.base.errors import ModelError, naming
 from models.base.files import open_append, try_lock, write_errors, write_text
-from models.base.settings import from_dict
 
 LOCK = ".lock"
 
@@ -63,7 +62,7 @@ class RunFolder:
 def read_config(folder: RunFolder) -> RunConfig:
     """Return the configuration that a run was started with."""
     with naming(folder.config):
-        return from_dict(RunConfig, read_toml(folder.config))
+        return read_run_config(read_toml(folder.config))
 
 
 def store_train(folder: RunFolder, train: TrainConfig) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from attncli.data.dev_split import LEAST, MOST, held_out
 from attncli.data.text.corpus import read_pairs
 from attncli.tasks.translate.training.data import pairs_of, sampled_lines, split_dev
-from attncli.training.settings.config import DataConfig
+from attncli.tasks.translate.training.source import TextData
 
 
 def test_a_share_of_the_distinct_sources_is_held_out() -> None:
@@ -30,7 +30,7 @@ def test_the_number_is_bounded() -> None:
 def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     rows = [f"source {number % 150}\ttarget {number}\n" for number in range(400)]
     (tmp_path / "train.tsv").write_text("".join(rows))
-    data = DataConfig(train=(str(tmp_path / "train.tsv"),))
+    data = TextData(train=(str(tmp_path / "train.tsv"),))
     named, held = split_dev(data, 1, tmp_path)
     dev = list(read_pairs(named.dev))
     assert {pair.source for pair in dev} == held and len(dev) == len(held) == 15

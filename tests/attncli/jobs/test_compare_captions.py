@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from attncli.commands.compare import run as compare_run
-from attncli.commands.compare.settings import base_config
+from attncli.commands.compare.settings import ComparedData, base_config
 from attncli.jobs import compare
 from attncli.jobs.compare import check_all
-from attncli.jobs.compared import ComparedFiles
 from attncli.jobs.variants import find
 from attncli.shell import app
 from attncli.tasks.caption.evaluation import evaluate_captions
@@ -136,7 +135,7 @@ def test_variants_start_from_the_weights_of_one_model(
 
 def test_soft_and_hard_can_be_compared_by_default() -> None:
     """Without the penalty of the soft preset, which hard attention cannot have."""
-    base = base_config(ComparedFiles(), "show-attend-tell-soft-small", [])
+    base = base_config(ComparedData(), "show-attend-tell-soft-small", [])
     check_all([find("soft", base), find("hard", base)])
     recipes = ["show-attend-tell-soft-small", "show-attend-tell-hard-small"]
     soft, hard = (find(name, base).config.train.attention for name in recipes)
@@ -181,6 +180,6 @@ def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(
     test.write_text("none.png\ta red square\n")
     assert "none.png first" in attn(*command(files, out, "soft"), "--test", test, status=1).err
     said = attn(*command(files, out, "soft"), "-s", "data.dev_share=0.1", status=1).err
-    assert "22 captioned images; expected 10 images or more" in said
+    assert "22 captioned images; expected 10 or more" in said
     assert "raise data.dev_share" in said
     assert not (out / "soft").exists()

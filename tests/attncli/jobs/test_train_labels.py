@@ -10,7 +10,7 @@ from attncli.data.text.tables import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.data import LabelSplits, learn
 from attncli.training.events import Evaluated, FinalModel, Started
-from attncli.training.run.command_line import InputFiles, settings
+from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from models import load_classifier
 from models.base.errors import ModelError
@@ -28,7 +28,7 @@ POOLINGS = {
 
 def config(folder: Path, preset: str, *changes: str, dev: Path | None = None) -> RunConfig:
     table = folder / "labels.tsv"
-    files = InputFiles(labels=table if table.exists() else write_toy(table, 120), dev_labels=dev)
+    files = {"labels": table if table.exists() else write_toy(table, 120), "dev_labels": dev}
     return settings([], preset=preset, assignments=[*TINY, *changes], inputs=files)
 
 
@@ -53,7 +53,7 @@ def test_accuracy_and_macro_f1_are_measured_and_accuracy_decides(tmp_path: Path)
 
 def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) -> None:
     run(config(tmp_path, "bilstm-attention-nano"), tmp_path / "first")
-    other = InputFiles(labels=write_toy(tmp_path / "other.tsv", 40, seed=5))
+    other = {"labels": write_toy(tmp_path / "other.tsv", 40, seed=5)}
     chosen = settings([], assignments=TINY, start=tmp_path / "first", inputs=other)
     run(chosen, tmp_path / "second")
     assert load_classifier(tmp_path / "second").labels == ("animal", "colour", "none")
@@ -130,7 +130,7 @@ def test_settings_without_effect_are_refused(
 
 
 def test_labels_choose_a_classifier_and_are_refused_by_other_models(tmp_path: Path) -> None:
-    files = InputFiles(labels=write_toy(tmp_path / "a.tsv", 10))
+    files = {"labels": write_toy(tmp_path / "a.tsv", 10)}
     assert settings([], inputs=files).preset == "bilstm-attention-small"
     for preset in ("transformer-nano", "show-attend-tell-soft-nano"):
         with pytest.raises(ModelError, match="data.labels for preset"):
@@ -143,7 +143,7 @@ def test_labels_that_cannot_be_meant_are_named(tmp_path: Path) -> None:
     path = tmp_path / "other.tsv"
     path.write_text("".join(f"the dog {n}\tanimal\n" for n in range(9)), "utf-8")
     with pytest.raises(ModelError, match="9 labels for 1 different text; expected label, tab"):
-        run(settings([], assignments=TINY, inputs=InputFiles(labels=path)), tmp_path / "run")
+        run(settings([], assignments=TINY, inputs={"labels": path}), tmp_path / "run")
     path.write_text("plant\ta tree\n")
     with pytest.raises(ModelError, match="label 'plant' in .*other.tsv"):
         run(config(tmp_path, "bilstm-attention-nano", dev=path), tmp_path / "run")

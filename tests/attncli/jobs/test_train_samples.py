@@ -9,7 +9,7 @@ import torch
 
 from attncli.data.panels import SampledEvaluation, ShownExample
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.training.run.command_line import InputFiles, settings
+from attncli.training.run.command_line import settings
 from attncli.training.run.samples import (
     KEPT,
     add_evaluation,
@@ -108,7 +108,7 @@ def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> Non
 
 
 def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
-    table = InputFiles(labels=write_toy(tmp_path / "labels.tsv", 60))
+    table = {"labels": write_toy(tmp_path / "labels.tsv", 60)}
     config = settings([], preset="bilstm-attention-nano", assignments=TINY, inputs=table)
     run(config, tmp_path / "run")
     [*_, last] = read_evaluations(tmp_path / "run" / "samples")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from PIL import Image, ImageDraw
 
-from attncli.training.run.command_line import InputFiles, settings
+from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from models.encoders.small_cnn import SmallCnn
 
@@ -77,6 +77,6 @@ def small_config(
     files: Files, *changes: str, preset: str = "show-attend-tell-soft-nano"
 ) -> RunConfig:
     """Return the settings of a minute run; its cache lies beside the images."""
-    images = InputFiles(files.images, files.train, files.dev)
+    images = {"images": files.images, "captions": files.train, "dev_captions": files.dev}
     where = f"data.features={files.train.parent / 'features'}"
     return settings([], [], preset, [*SMALL, where, *changes], inputs=images)

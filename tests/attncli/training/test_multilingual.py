@@ -12,17 +12,16 @@ from attncli.data.text.mixture import Mixture
 from attncli.embedded.grammar import generate
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
-from attncli.tasks.translate.training.source import TextTraining
+from attncli.tasks.translate.training.source import TextData, TextTraining
 from attncli.training.events import Evaluated, Interrupted, Started
 from attncli.training.run.command_line import settings, with_languages
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import RunConfig, read_run_config
 from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import read_log
 from models import load_translator
 from models.base.errors import ModelError
-from models.base.settings import from_dict
 from models.config import TokenizerConfig
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, after, assert_same, run
@@ -114,7 +113,7 @@ def test_config_toml_repeats_the_run(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     text = to_toml(config)
     assert text.count("[[data.corpora]]") == 2 and text.count("[[data.dev_corpora]]") == 1
-    assert from_dict(RunConfig, from_toml(text, "config.toml")) == config
+    assert read_run_config(from_toml(text, "config.toml")) == config
     file = tmp_path / "config.toml"
     file.write_text(text)
     assert settings([file]) == config
@@ -228,5 +227,5 @@ def test_mistakes_are_one_line(tmp_path: Path, attn: Attn) -> None:
 
 def test_an_initial_model_keeps_the_order_of_its_languages() -> None:
     stored = TokenizerConfig(languages=("en", "de", "fr"), directions=("en-de",))
-    data = DataConfig(corpora=(CorpusConfig("de-en", ("a.tsv",)),))
+    data = TextData(corpora=(CorpusConfig("de-en", ("a.tsv",)),))
     assert with_languages(stored, data, "model").languages == stored.languages

@@ -35,10 +35,11 @@ from attncli.tasks.caption.training.files import (
     write_manifest,
 )
 from attncli.tasks.caption.training.self_critical import SelfCritical
+from attncli.tasks.caption.training.source import ImageData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.configuration import start_advice
-from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources.preparation import (
     Preparation,
     learn_side,
@@ -64,7 +65,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     if not config.data.captions:
         data = image_demo.demonstration(config.data, config.train.seed, folder)
         config = replace(config, data=data)
-    stores = feature_stores(config.model, config.data, config.train, config.start_from)
+    stores = feature_stores(config.model, config.data.features, config.train, config.start_from)
     captions, prepared_folder = read_parts(config.data), folder / "data"
     if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):
         few = bool(config.start_from)
@@ -114,7 +115,7 @@ def caption_examples(
     return CaptionStages(target, last.rows, inputs, links, True, first, turn, min(sharing))
 
 
-def read_parts(data: DataConfig) -> Captions:
+def read_parts(data: ImageData) -> Captions:
     """Return the captions for training and evaluation; dev is read first, to fail early."""
     dev = read_captions(data.dev_captions, part="dev") if data.dev_captions else []
     return Captions(read_captions(data.captions, part="train"), dev)
@@ -208,7 +209,7 @@ def compute_features(
 
 
 def dev_set(
-    dev: list[Captioned], hashes: dict[str, str], store: FeatureStore, data: DataConfig
+    dev: list[Captioned], hashes: dict[str, str], store: FeatureStore, data: ImageData
 ) -> DevCaptions | None:
     """Return the dev images that were found, with all their captions."""
     found = [image for image in dev if image.image in hashes]
@@ -226,7 +227,7 @@ def dev_set(
 
 
 def evaluation_set(
-    captions: list[Captioned], store: FeatureStore, data: DataConfig, progress: Progress
+    captions: list[Captioned], store: FeatureStore, data: ImageData, progress: Progress
 ) -> DevCaptions:
     """Return captioned images to score a model of a run on; compute rows that the store lacks.
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from attncli.embedded import Splits, scenes
-from attncli.training.settings.config import DataConfig
+from attncli.tasks.caption.training.source import ImageData
 from models.base.files import write_bytes, write_text
 
 DEMO_SIZE = 2000  # scenes in train
 DEV_SCENES = 200  # in dev and in test
 
 
-def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+def demonstration(data: ImageData, seed: int, folder: Path) -> ImageData:
     """Write scenes and captions to the run folder; return settings that name the files."""
     if not (folder / "data").exists():  # data/ is written after these files
         write_scenes(data.demo_size or DEMO_SIZE, seed, folder)

@@ -17,7 +17,7 @@ from attncli.data.images.caption_examples import ImageInputs
 from attncli.data.images.features import FeatureCache, RowKind, cache_folder
 from attncli.training.interfaces import Progress
 from attncli.training.run.initial_model import load_initial_encoder
-from attncli.training.settings.config import DataConfig, TrainConfig
+from attncli.training.settings.config import TrainConfig
 from models.base.errors import ModelError
 from models.config import ImageConfig, ModelConfig
 from models.encoders.image import PREPROCESSING, ImageEncoder, identity
@@ -59,17 +59,18 @@ def first_encoder(
 
 def feature_stores(
     model: ModelConfig,
-    data: DataConfig,
+    cached: str,
     train: TrainConfig,
     start_from: str,
     name: str = "encoder",
 ) -> list[FeatureStore]:
     """Return the stores a run needs: features while its encoder is frozen, pixels when trained.
 
-    start_from, name: as for `first_encoder`. Raises ModelError if that refuses the initial model.
+    cached: folder of the cached features; empty: the user's cache. start_from, name: as for
+    `first_encoder`. Raises ModelError if that refuses the initial model.
     """
     encoder = first_encoder(model, start_from, train.seed, name)
-    folder = Path(data.features) if data.features else cache_folder() / "features"
+    folder = Path(cached) if cached else cache_folder() / "features"
     found = []
     if encoder.frozen and train.encoder_from != 1:
         found.append(features(encoder, model.image, folder))

@@ -20,7 +20,7 @@ import numpy as np
 from attncli.data.alignments.word_links import WordLinks, cell_links, read_word_links
 from attncli.data.images.captions import Captioned, read_captions, styled
 from attncli.data.text.tokens import Dropped, Side, SideWriter, id_type, read_side
-from attncli.training.settings.config import DataConfig
+from attncli.tasks.caption.training.source import ImageData
 from attncli.training.sources.preparation import read_made, reading
 from models.base.errors import ModelError
 from models.base.files import write_errors, write_text
@@ -54,7 +54,7 @@ def write_captions(
     train: list[Captioned],
     tokenizer: Tokenizer,
     folder: Path,
-    data: DataConfig,
+    data: ImageData,
     regions: Regions | None = None,
 ) -> Dropped:
     """Write token ids, image indices and links; count captions that are empty or too long."""
@@ -96,7 +96,7 @@ class Regions(NamedTuple):
     cells: int  # of an image
 
 
-def read_regions(data: DataConfig, cells: int) -> Regions | None:
+def read_regions(data: ImageData, cells: int) -> Regions | None:
     """Return the regions of the captions, or None if the settings name no file."""
     if not data.regions:
         return None

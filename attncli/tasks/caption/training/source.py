@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from attncli.data.images.captions import read_captions
 from attncli.training.run.configuration import names_shipped_network
+from attncli.training.settings.config import DataConfig
 from attncli.training.sources import TrainingSource
 from models.base.errors import ModelError
+from models.base.settings import option
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from attncli.training.settings.config import RunConfig, TrainConfig
     from models.config import ModelConfig, TokenizerConfig
+
+
+@dataclass(frozen=True)
+class ImageData(DataConfig):
+    """Images and their captions."""
+
+    images: str = option("", "a folder of images, or a TAR file of them")
+    captions: str = option("", "rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file")
+    dev_captions: str = option("", "captions for evaluation during training, as for captions")
+    regions: str = option(
+        "",
+        "a file of the cells that words name: a line of cell-word links for each caption, image by "
+        "image, counted from 0, cells row by row",
+    )
+    caption_style: str = option(
+        "words",
+        "caption text: words (lower case, no punctuation, as in the papers) or plain (unchanged)",
+        choices=("words", "plain"),
+    )
+    features: str = option(
+        "", "folder that caches the features of a frozen image encoder (empty: the user's cache)"
+    )
+
+    PARTS = MappingProxyType({"train": "captions", "dev": "dev_captions", "regions": "regions"})
+    FOLDERS = ("images",)
+    CACHES = ("features",)
+
+    @property
+    def is_given(self) -> bool:
+        """True if images or a file of captions are named."""
+        return bool(self.images or self.captions)
+
+    def absolute(self) -> ImageData:
+        """Use a file of captions with splits for evaluation too, if no other is named."""
+        from attncli.data.images.captions import parts_of
+
+        found = super().absolute()
+        if found.captions and not found.dev_captions and parts_of(found.captions):
+            return replace(found, dev_captions=found.captions)
+        return found
 
 
 class ImageTraining(TrainingSource):
@@ -27,36 +69,15 @@ class ImageTraining(TrainingSource):
     embedded = "embedded scenes"
     default_preset = "show-attend-tell-soft-small"
     example_input = "attn caption IMAGE"
-    unfit_data = (
-        *("train", "dev", "corpora", "dev_corpora", "labels", "dev_labels"),
-        *("noise", "concatenate", "replay", "links"),
-    )
-    unfit_train = ("subword_sampling", "r_drop")
+    data = ImageData
+    train = ("encoder_from", "noun_swap", "self_critical_from")
     metrics = (*TrainingSource.metrics, "cider")
 
-    def count(self, data: DataConfig, most: int) -> int:
+    def count(self, data: Any, most: int) -> int:
         """Return the number of images, of which each has several captions."""
         return len(read_captions(data.captions, part="train")) if data.captions else most
 
-    def has_data(self, data: DataConfig) -> bool:
-        """Return True if images or a file of captions are named."""
-        return bool(data.images or data.captions)
-
-    def files(self, data: DataConfig) -> tuple[str, ...]:
-        """Return the path of the captions."""
-        return (data.captions,) if data.captions else ()
-
-    def complete(self, data: DataConfig) -> DataConfig:
-        """Use a file of captions with splits for evaluation too, if no other is named."""
-        from attncli.data.images.captions import parts_of
-
-        if data.captions and not data.dev_captions and parts_of(data.captions):
-            return replace(data, dev_captions=data.captions)
-        return data
-
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Refuse texts, images without captions, and captions without images."""
         super().check(data, train, tokenizer, named)
         if bool(data.images) != bool(data.captions):
@@ -69,11 +90,6 @@ class ImageTraining(TrainingSource):
         for name in ("dev_captions", "regions"):
             if getattr(data, name) and not data.captions:
                 raise ModelError(f"data.{name} without data.captions", "both")
-
-    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
-        """Return the paths of captions; images are hashed one by one in `made.json`."""
-        found = {"train": (data.captions,), "dev": (data.dev_captions,)}
-        return found | ({"regions": (data.regions,)} if data.regions else {})
 
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""

@@ -16,8 +16,8 @@ from attncli.data.text.tokens import SideWriter, id_type
 from attncli.embedded import Splits
 from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
+from attncli.tasks.classify.training.source import LabelData
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.settings.config import DataConfig
 from attncli.training.sources.preparation import (
     MOST_LINES,
     Preparation,
@@ -60,7 +60,7 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
 
 
-def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+def demonstration(data: LabelData, seed: int, folder: Path) -> LabelData:
     """Write labelled sentences of the embedded grammar; return settings that name the files."""
     if not (folder / "data").exists():  # data/ is written after these files
         parts = demo_rows(data, seed)
@@ -69,7 +69,7 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
     return replace(data, labels=str(folder / "train.tsv"), dev_labels=str(folder / "dev.tsv"))
 
 
-def demo_rows(data: DataConfig, seed: int) -> Splits:
+def demo_rows(data: LabelData, seed: int) -> Splits:
     """Return labelled sentences of the embedded grammar."""
     return split_tenses(data.demo_size or DEMO_SIZE, DEV_SENTENCES, seed=seed)
 
@@ -84,7 +84,7 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
     return DevLabels([row.text for row in rows], [row.label for row in rows])
 
 
-def read_rows(data: DataConfig, seed: int) -> LabelSplits:
+def read_rows(data: LabelData, seed: int) -> LabelSplits:
     """Return the rows of both sets; raise ModelError for a dev label that training lacks."""
     rows = read_labelled(data.labels)
     check_order(rows, data.labels)

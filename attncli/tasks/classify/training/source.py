@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from attncli.data.text.tables import read_labelled
+from attncli.training.settings.config import DataConfig
 from attncli.training.sources import TrainingSource
 from attncli.training.sources.preparation import preparation
 from models.base.errors import ModelError
+from models.base.settings import option
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from attncli.training.settings.config import RunConfig, TrainConfig
     from models.base.types import VocabularySizes
     from models.config import TokenizerConfig
+
+
+@dataclass(frozen=True)
+class LabelData(DataConfig):
+    """Labelled texts."""
+
+    labels: str = option("", "rows of label, tab, text")
+    dev_labels: str = option("", "labelled texts for evaluation during training, as for labels")
+
+    PARTS = MappingProxyType({"train": "labels", "dev": "dev_labels"})
+
+    @property
+    def has_dev(self) -> bool:
+        """True if there are texts for evaluation, or some are held out."""
+        return bool(self.dev_labels or (self.labels and self.dev_share))
 
 
 class LabelTraining(TrainingSource):
@@ -27,34 +45,21 @@ class LabelTraining(TrainingSource):
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
     example_input = "echo {} | attn classify"
-    unfit_data = (
-        *("train", "dev", "corpora", "dev_corpora", "noise", "concatenate", "replay"),
-        *("images", "captions", "dev_captions", "regions", "links"),
-    )
-    unfit_train = ("subword_sampling", *TrainingSource.unfit_train)
+    data = LabelData
+    train = ("r_drop",)
     metrics = ("accuracy", "macro_f1")
 
-    def count(self, data: DataConfig, most: int) -> int:
+    def count(self, data: Any, most: int) -> int:
         """Return the number of labelled texts."""
         return len(read_labelled(data.labels)) if data.labels else most
 
-    def files(self, data: DataConfig) -> tuple[str, ...]:
-        """Return the path of the labelled texts."""
-        return (data.labels,) if data.labels else ()
-
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Refuse other data, and settings that have no effect on labels."""
         super().check(data, train, tokenizer, named)
         if train.attention.coverage != "none":
             raise ModelError(f"train.attention.coverage for {named}", "none")
         if data.dev_labels and not data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
-
-    def parts(self, data: DataConfig) -> Mapping[str, Sequence[str]]:
-        """Return the paths of both tables."""
-        return {"train": (data.labels,), "dev": (data.dev_labels,)}
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised texts with their labels, and the dev set."""

@@ -22,9 +22,9 @@ from attncli.tasks.translate.training.data import (
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.dev_directions import DevDirections
 from attncli.tasks.translate.training.replay import replay_corpora, with_replay_share
+from attncli.tasks.translate.training.source import TextData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.sources.preparation import (
     MOST_LINES,
@@ -106,7 +106,7 @@ def split_dev(
     return found, held
 
 
-def fingerprints(data: DataConfig) -> dict[str, str]:
+def fingerprints(data: TextData) -> dict[str, str]:
     """Return hashes of the corpora: languages, direction, tag and content."""
     return {name: _hash(getattr(data, name)) for name in ("corpora", "dev_corpora")}
 

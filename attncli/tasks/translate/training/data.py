@@ -8,17 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.embedded import Splits, grammar
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.tasks.translate.training.linked_pairs import read_linked, write_links
+from attncli.tasks.translate.training.source import TextData
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.settings.config import DataConfig
 from attncli.training.sources.preparation import (
     MOST_LINES,
     Preparation,
@@ -61,7 +58,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
     return Data(prepared._replace(remarks=remarks), dev)
 
 
-def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
+def demonstration(data: TextData, seed: int, folder: Path) -> TextData:
     """Write sentences of the embedded grammar; return settings that name the files.
 
     The files are train.tsv, dev.tsv and test.tsv, and their links in *.links.
@@ -70,7 +67,7 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
         for name, pairs in sample_grammar(data, seed)._asdict().items():
             write_text(folder / f"{name}.tsv", as_tsv(pairs))
             write_text(folder / f"{name}.links", as_links(pairs))
-    return DataConfig(
+    return TextData(
         train=(str(folder / "train.tsv"),),
         dev=(str(folder / "dev.tsv"),),
         max_length=data.max_length,
@@ -78,8 +75,8 @@ def demonstration(data: DataConfig, seed: int, folder: Path) -> DataConfig:
 
 
 def split_dev(
-    data: DataConfig, seed: int, folder: Path, *, few: bool = False
-) -> tuple[DataConfig, frozenset[str]]:
+    data: TextData, seed: int, folder: Path, *, few: bool = False
+) -> tuple[TextData, frozenset[str]]:
     """Hold out dev.tsv the first time; a run that was prepared without a dev set has none.
 
     Return settings that name the dev set, and the sources to leave out of training. The dev set has
@@ -113,7 +110,7 @@ def write_held(
     write_text(path, "".join(f"{source}\t{target}\n" for source, target in cells))
 
 
-def sample_grammar(data: DataConfig, seed: int) -> Splits:
+def sample_grammar(data: TextData, seed: int) -> Splits:
     """Sample a training set and two held-out sets from the embedded grammar."""
     return grammar.split(data.demo_size or DEMO_SIZE, DEV_PAIRS, DEV_PAIRS, seed=seed)
 
@@ -141,7 +138,7 @@ def prepare(
     """
     prepare_folder(folder, lambda part: _make(settings, part, progress, held))
     with reading(f"the tokenised corpus in {folder} is"):
-        dropped, pairs = tokens.Dropped(**read_made(folder)), read_linked(folder)
+        dropped, pairs = tokens.Dropped(**read_made(folder)), tokens.read_pairs(folder)
         forms = read_forms(folder)
     tokenizer = Tokenizer.read(folder)
     examples: Examples = pairs
@@ -151,7 +148,7 @@ def prepare(
     return Prepared(tokenizer, examples, dropped, prepare=forms)
 
 
-def read_dev(data: DataConfig) -> DevTexts | None:
+def read_dev(data: TextData) -> DevTexts | None:
     """Return the dev set, if the settings name one."""
     if not data.dev:
         return None
@@ -165,7 +162,6 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
     source, target, total = sampled_lines(pairs_of(files, held), MOST_LINES, settings.seed)
     write_forms(folder, settings.start_from, source, target)
     tokenizer = write_tokenizer(settings, source, target, folder, progress)
-    kept: list[np.ndarray] = []
     dropped = tokens.write_pairs(
         pairs_of(files, held),
         tokenizer,
@@ -173,11 +169,7 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
         name=" ".join(files),
         max_length=settings.longest,
         advance=lambda done: progress("tokenising", done, total),
-        take_kept=kept.append,
     )
-    if path := settings.data.links:
-        whole = np.concatenate(kept)
-        write_links(Path(path), pairs_of(files), held, whole, tokenizer, folder)
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
 
 

@@ -14,8 +14,9 @@ from attncli.tasks.caption.training.features import (
     add_missing,
     feature_stores,
 )
+from attncli.tasks.translate.training.source import RowData
 from attncli.training.interfaces import Progress
-from attncli.training.settings.config import DataConfig, TrainConfig
+from attncli.training.settings.config import TrainConfig
 from models.base.errors import ModelError
 from models.config import ModelConfig
 from models.sources.rows import TAB, columns_of
@@ -77,7 +78,7 @@ def image_name(row: str) -> str:
 
 
 def row_images(
-    model: ModelConfig, data: DataConfig, train: TrainConfig, start_from: str
+    model: ModelConfig, data: RowData, train: TrainConfig, start_from: str
 ) -> RowImages | None:
     """Return the store of the images of a run; None if the model reads none.
 
@@ -85,6 +86,6 @@ def row_images(
     """
     if not columns_of(model.inputs).has_image:
         return None
-    store = feature_stores(model, data, train, start_from, "encoder.image")[-1]
+    store = feature_stores(model, data.features, train, start_from, "encoder.image")[-1]
     index = open_images(data.images) if data.images else None
     return RowImages(store, index)

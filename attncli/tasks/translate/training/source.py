@@ -2,26 +2,113 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from attncli.data.text.corpus import read_pairs
-from attncli.training.settings.corpora import check_corpora, with_absolute_paths
+from attncli.training.settings.config import DataConfig
+from attncli.training.settings.corpora import CorpusConfig, check_corpora, with_absolute_paths
 from attncli.training.sources import TrainingSource
 from attncli.training.sources.output_length import fit_limits
 from attncli.training.sources.preparation import preparation
 from models.base.errors import ModelError
+from models.base.settings import option
 from models.sources.rows import columns_of
 from models.text.tokenizer import check_joint
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
-    from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+    from attncli.training.settings.config import RunConfig, TrainConfig
     from models.base.types import VocabularySizes
     from models.config import SearchConfig, TokenizerConfig
+
+
+@dataclass(frozen=True)
+class TextData(DataConfig):
+    """Sentence pairs: one corpus, or several of several languages."""
+
+    train: tuple[str, ...] = option(
+        (), "two line-aligned files, or one TSV; none: the embedded grammar"
+    )
+    dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
+    corpora: tuple[CorpusConfig, ...] = option(
+        (), "multilingual: a table [[data.corpora]] for each corpus, in place of train"
+    )
+    dev_corpora: tuple[CorpusConfig, ...] = option(
+        (), "multilingual: corpora for evaluation during training, as for corpora"
+    )
+    replay: float = option(
+        0.0,
+        "multilingual, with an initial model: share of the examples that are of its replay set, so "
+        "that it does not forget; --start-from sets a third",
+        below=1,
+    )
+    temperature: float = option(
+        1.0,
+        "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
+        "repeated (Arivazhagan et al. 2019)",
+        least=1,
+    )
+    concatenate: float = option(
+        0.0,
+        "share of the examples that consist of 2 to 4 pairs of one direction, so that texts of "
+        "several sentences are learned (Kondo et al. 2021)",
+        below=1,
+    )
+    noise: float = option(
+        0.0,
+        "share of the sources with noise: lower case, capitals, no final punctuation, typing "
+        "mistakes",
+        at_most=1,
+    )
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files to train on."""
+        return (*self.train, *(path for corpus in self.corpora for path in corpus.files))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files that a run reads."""
+        dev = (path for corpus in self.dev_corpora for path in corpus.files)
+        return (*self.files, *self.dev, *dev)
+
+    @property
+    def has_dev(self) -> bool:
+        """True if there are files for evaluation."""
+        return bool(self.dev or self.dev_corpora or (self.corpora and self.dev_share))
+
+    @property
+    def dev_option(self) -> str:
+        """The option that names dev pairs; those of corpora have languages."""
+        return "--dev-corpus" if self.corpora else "--dev"
+
+    def absolute(self) -> TextData:
+        """Return the settings with absolute paths."""
+        return replace(
+            super().absolute(),
+            corpora=with_absolute_paths(self.corpora),
+            dev_corpora=with_absolute_paths(self.dev_corpora),
+        )
+
+
+@dataclass(frozen=True)
+class RowData(DataConfig):
+    """Rows of several inputs: a table whose first line names its columns."""
+
+    train: tuple[str, ...] = option((), "a table of rows")
+    dev: tuple[str, ...] = option((), "a table for evaluation during training")
+    target: str = option("target", "column of the target; model.inputs names the other columns")
+    images: str = option("", "a folder of the images of the rows, or a TAR file of them")
+    features: str = option(
+        "", "folder that caches the features of a frozen image encoder (empty: the user's cache)"
+    )
+
+    FOLDERS = ("images",)
+    CACHES = ("features",)
 
 
 class TextTraining(TrainingSource):
@@ -33,40 +120,16 @@ class TextTraining(TrainingSource):
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
     example_input = "echo {} | attn translate"
-    unfit_data: ClassVar[tuple[str, ...]] = (
-        "images",
-        "captions",
-        "dev_captions",
-        "regions",
-        "labels",
-        "dev_labels",
-    )
+    data = TextData
+    train = ("subword_sampling", "r_drop")
 
-    def dev_option(self, data: DataConfig) -> str:
-        """Return the option that names dev pairs; those of corpora have languages."""
-        return "--dev-corpus" if data.corpora else "--dev"
-
-    def files(self, data: DataConfig) -> tuple[str, ...]:
-        """Return the paths of the training files."""
-        return (*data.train, *(path for corpus in data.corpora for path in corpus.files))
-
-    def count(self, data: DataConfig, most: int) -> int:
+    def count(self, data: Any, most: int) -> int:
         """Return the number of sentence pairs of all files, at most `most`."""
         every = [data.train, *(corpus.files for corpus in data.corpora)]
         pairs = chain.from_iterable(read_pairs(files) for files in every if files)
         return sum(1 for _ in islice(pairs, most))
 
-    def complete(self, data: DataConfig) -> DataConfig:
-        """Return the settings with absolute paths of the corpora."""
-        return replace(
-            data,
-            corpora=with_absolute_paths(data.corpora),
-            dev_corpora=with_absolute_paths(data.dev_corpora),
-        )
-
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Refuse settings of other kinds, and incomplete sets of files."""
         super().check(data, train, tokenizer, named)
         check_files(data)
@@ -74,7 +137,7 @@ class TextTraining(TrainingSource):
         check_corpora(data.dev_corpora, name="data.dev_corpora", most=100)
         check_examples(data, train, tokenizer)
 
-    def fingerprints(self, data: DataConfig) -> dict[str, str]:
+    def fingerprints(self, data: Any) -> dict[str, str]:
         """Return a hash of training and dev files, or of the corpora."""
         if not data.corpora:
             return super().fingerprints(data)
@@ -112,7 +175,7 @@ class TextTraining(TrainingSource):
         return f"{sizes.source:,} source and {sizes.target:,} target tokens"
 
 
-def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig) -> None:
+def check_examples(data: TextData, train: TrainConfig, tokenizer: TokenizerConfig) -> None:
     """Raise ModelError for corpora, or variations of examples, that do not fit the run."""
     if data.corpora and (data.train or data.dev):
         raise ModelError(
@@ -126,13 +189,6 @@ def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerCon
         raise ModelError(
             "tokenizer.joint = false for several languages", "true: one vocabulary for all"
         )
-    varied = data.corpora or data.noise or data.concatenate or data.replay
-    varied = varied or train.subword_sampling
-    if data.links and (varied or not data.train):
-        raise ModelError(
-            "data.links with several languages, examples that vary, or no pairs",
-            "pairs of one direction, each as it is",
-        )
     check_joint(tokenizer)
     kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}
     if train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
@@ -142,7 +198,7 @@ def check_examples(data: DataConfig, train: TrainConfig, tokenizer: TokenizerCon
         )
 
 
-def check_files(data: DataConfig) -> None:
+def check_files(data: TextData | RowData) -> None:
     """Raise ModelError if the named files do not belong together."""
     if len(data.train) > 2:
         names = " ".join(Path(path).name for path in data.train)
@@ -157,31 +213,39 @@ def check_files(data: DataConfig) -> None:
         )
 
 
-class RowTraining(TextTraining):
+class RowTraining(TrainingSource):
     """Rows of several inputs: a table whose first line names its columns."""
 
     unit = "rows"
+    length_limits = TextTraining.length_limits
     demo_name = "rows"
     embedded = "no data"
     default_preset = "multi-source-small"
     example_input = "attn translate -i TABLE"
-    unfit_data = (
-        *("corpora", "dev_corpora", "noise", "concatenate", "replay"),
-        *("captions", "dev_captions", "regions", "links", "labels", "dev_labels"),
-    )
-    unfit_train = ("subword_sampling", *TextTraining.unfit_train)
+    data = RowData
+    by_preset = True  # the option that names a table of rows also names sentence pairs
+    train = ("r_drop",)
 
-    def has_data(self, data: DataConfig) -> bool:
-        """Return False, because the option that names a table of rows also names sentence pairs."""
-        return False
+    def count(self, data: Any, most: int) -> int:
+        """Return the number of rows, at most `most`."""
+        pairs = chain.from_iterable(read_pairs([path]) for path in data.train)
+        return sum(1 for _ in islice(pairs, most))
 
-    def check(
-        self, data: DataConfig, train: TrainConfig, tokenizer: TokenizerConfig, named: str
-    ) -> None:
+    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Refuse settings of texts with one source, and several tables."""
         super().check(data, train, tokenizer, named)
+        check_files(data)
+        check_joint(tokenizer)
         if (files := len(data.train)) > 1:
             raise ModelError(f"{files} training files for {named}", "one table of rows")
+
+    def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
+        """Return the search settings with an output length limit that fits the training rows."""
+        return fit_limits(search, *examples.lengths)
+
+    def describe_vocabulary(self, sizes: VocabularySizes) -> str:
+        """Return the sizes of both vocabularies, or of the joint one."""
+        return TextTraining().describe_vocabulary(sizes)
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised rows and the dev set."""
@@ -190,6 +254,3 @@ class RowTraining(TextTraining):
         columns = columns_of(config.model.inputs)
         images = row_images.row_images(config.model, config.data, config.train, config.start_from)
         return rows.load(preparation(config), columns, images, folder, progress)
-
-    def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
-        """Keep the mean of all heads: rows have no gold alignment of one source."""

@@ -15,7 +15,7 @@ import torch
 
 from attncli import load
 from attncli.tasks.translate.training.row_images import row_images
-from attncli.training.run.command_line import InputFiles, settings
+from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from models import load_ensemble, load_translator
 from models.base.errors import ModelError
@@ -72,7 +72,7 @@ def text_config(folder: Path, *changes: str) -> RunConfig:
 def image_config(folder: Path, *changes: str, preset: str = "multi-source-nano") -> RunConfig:
     train, dev = write_images(folder)
     more = ("model.inputs=source,picture:image", f"data.features={folder / 'features'}")
-    images = InputFiles(folder / "images")
+    images = {"images": folder / "images"}
     return settings([train], [dev], preset, [*SMALL, *more, *changes], inputs=images)
 
 

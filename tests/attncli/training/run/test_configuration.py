@@ -9,7 +9,7 @@ import torch
 
 from attncli.jobs.train import train
 from attncli.tasks.caption.training import data as image_data
-from attncli.training.run.command_line import InputFiles, settings
+from attncli.training.run.command_line import settings
 from attncli.training.run.configuration import start_advice
 from attncli.training.run.initial_model import check_buildable
 from attncli.training.settings.config import RunConfig
@@ -26,7 +26,7 @@ with_photos = pytest.mark.skipif(not SHIPPED.exists(), reason="photos is not in 
 
 
 def chosen(files: Files, preset: str, encoder: str = "", *changes: str) -> RunConfig:
-    images = InputFiles(files.images, files.train)
+    images = {"images": files.images, "captions": files.train}
     network = [f"model.image.encoder={encoder}"] if encoder else []
     return settings([], [], preset, [*network, *changes], inputs=images)
 
