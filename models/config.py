@@ -341,9 +341,13 @@ class PrepareConfig:
     copies: bool = option(True, "numbers and addresses alone are only copied")
     capitals: bool = option(True, "texts in capitals that the model does not know are lowered")
     ends: bool = option(True, "an output ends without a full stop if its text has none")
+    parts: bool = option(
+        True,
+        "numbers, codes and placeholders are taken out of a text and put back; outputs are checked",
+    )
 
 
-VERBATIM = PrepareConfig("", *(False,) * 5)
+VERBATIM = PrepareConfig("", *(False,) * 6)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from attncli.data.compression import decompressed, is_compressed
 from attncli.data.encodings import WESTERN, western
@@ -31,6 +31,10 @@ from attncli.terminal import console
 from models.base.errors import InputError
 from models.base.limits import LINE_BYTES
 from models.base.types import Classification, Hypothesis, Translation
+
+if TYPE_CHECKING:
+    from attncli.tags.checks import Check
+    from attncli.tags.protect import MarkedTranslation
 
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
@@ -58,6 +62,8 @@ class TranslatedLine(NamedTuple):
     parts: tuple[Translation, ...] = ()  # what was translated: one for each part of the line
     alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
     lost: str = ""  # characters that the model has no token for and that the output lacks
+    checks: tuple[Check, ...] = ()  # that the best output fails
+    marked: tuple[MarkedTranslation, ...] = ()  # `parts` with marks in place of stand-ins
     foreign: bool = False  # copied, because the model has no token for any of its letters
 
     @property

@@ -20,6 +20,11 @@ NO_END = re.compile(
     r"(?:^|[\s(])(?:\w|\d+|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nr|vs|etc|e\.g|i\.e|z\.\s?B|bzw|ca|M|Mme)\.$"
 )  # a period that ends no sentence
 CLAUSE_END = re.compile(rf"[,;:]{CLOSING}\s+|[，；：、]{CLOSING}\s*")
+CONJUNCTION = re.compile(
+    r"\s+(?=(?:and|but|because|so|then|when|while|which|or|if|after|before|und|aber|weil|dass|denn|dann"
+    r"|wenn|oder|während|nachdem|bevor|et|mais|parce|car|puis|quand|ou|si|donc|y|pero|porque|entonces"
+    r"|cuando|o|así)\s)"
+)
 SPACE = re.compile(r"\s+")
 
 
@@ -58,14 +63,22 @@ def _halved(text: str, fits: Fits, fits_cut: Fits) -> list[str]:
     return [part for half in halves for part in _halved(half, fits, fits_cut)]
 
 
+def halves(text: str) -> list[str]:
+    """Return the two parts of a text, divided at the strongest boundary near its middle."""
+    middle = _boundary(text)
+    return _strip_each([text[:middle], text[middle:]]) if middle else [text]
+
+
 def _boundary(text: str) -> int:
     """Return the end of the strongest kind of boundary, the one nearest to the middle; 0 if none.
 
-    The stronger kind is a clause mark, the weaker a space.
+    The strongest kind is a clause mark, then a conjunction in the middle half, then a space.
     """
     half = len(text) // 2
-    for boundary in (CLAUSE_END, SPACE):
+    for boundary in (CLAUSE_END, CONJUNCTION, SPACE):
         ends = [match.end() for match in boundary.finditer(text) if match.end() < len(text)]
+        if boundary is CONJUNCTION:
+            ends = [end for end in ends if half / 2 < end < half * 3 / 2]
         if ends:
             return min(ends, key=lambda end: abs(end - half))
     return 0

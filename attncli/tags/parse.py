@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
-from attncli.tags.placeholders import widen_placeholders
+from attncli.tags.protect import FIRST, MARK, UNKNOWN, Languages, Part, protect
 from attncli.tags.scan import Kind, Segment, scan
 from attncli.tags.words import has_word
 
-CLOSING = tuple(".,;:!?…)]}»”’。，、！？；：")
 OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
 NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
@@ -38,6 +37,7 @@ class TaggedLine(NamedTuple):
     text: str
     tags: tuple[Tag, ...]
     escaped: bool  # True if characters of the text were written as entities
+    parts: tuple[Part, ...] = ()  # protected ones, which have marks in the text
 
     @property
     def blocks(self) -> list[str]:
@@ -59,13 +59,35 @@ class TaggedLine(NamedTuple):
         return self._replace(text=text, tags=tags)
 
 
-def parse(line: str) -> TaggedLine:
-    """Remove the tags from a line."""
-    parts = list(scan(line))
-    escaped = any(part.kind == "text" and part.raw != part.text for part in parts)
-    whole = list(_folded(*_paired(_merged(parts))))
-    text, tags = _taken_out(widen_placeholders(whole, escaped=escaped))
-    return TaggedLine(line, text, tags, escaped)
+def parse(
+    line: str,
+    unknown: Callable[[str], str] = lambda text: "",
+    languages: Languages = UNKNOWN,
+) -> TaggedLine:
+    """Remove the tags from a line, and put marks in place of its protected parts.
+
+    unknown: see `attncli.tags.protect.protect`.
+    """
+    segments = list(scan(line))
+    escaped = any(part.kind == "text" and part.raw != part.text for part in segments)
+    whole = list(_folded(*_paired(_merged(segments)), unknown))
+    parts: tuple[Part, ...] = ()
+    found: list[Segment] = []
+    for inner, run in groupby(whole, lambda part: part.kind in ("text", "placeholder")):
+        if not inner:
+            found += run
+            continue
+        text = ""
+        for part in run:
+            if part.kind == "placeholder" and not MARK.search(line):
+                text += chr(FIRST + len(parts))
+                parts += (Part(part.raw, part.raw),)
+            else:
+                text += part.text or part.raw
+        text, parts = protect(text, unknown, languages, more=parts, escaped=escaped)
+        found.append(Segment("text", text, text))
+    text, tags = _taken_out(found)
+    return TaggedLine(line, text, tags, escaped, parts)
 
 
 def _merged(parts: list[Segment]) -> list[Segment]:
@@ -105,9 +127,12 @@ def _paired(parts: list[Segment]) -> tuple[list[Segment], dict[int, int]]:
     return found, ends
 
 
-def _folded(parts: list[Segment], ends: dict[int, int]) -> Iterator[Segment]:
+def _folded(
+    parts: list[Segment], ends: dict[int, int], unknown: Callable[[str], str]
+) -> Iterator[Segment]:
     """Yield the segments of `_paired`; an element without text to translate is one segment."""
-    worded = [0, *accumulate(has_word(part.text) for part in parts)]  # number of segments before
+    texts = (protect(part.text, unknown).text for part in parts)
+    worded = [0, *accumulate(map(has_word, texts))]  # number of segments before
     at = 0
     while at < len(parts):
         part, end = parts[at], at + 1
@@ -131,29 +156,21 @@ def _pairs(parts: list[Segment]) -> dict[int, int]:
     return pairs
 
 
-def _taken_out(parts: list[Segment]) -> tuple[str, tuple[Tag, ...]]:
+def _taken_out(segments: list[Segment]) -> tuple[str, tuple[Tag, ...]]:
     text = ""
     tags: list[Tag] = []
     waiting: list[Tag] = []  # those since the last text
-    gone = False  # whether a placeholder is among these
-    for part in [*parts, Segment("text", "", "")]:
+    for part in [*segments, Segment("text", "", "")]:
         if part.kind != "text":
-            before = _is_space(text[-1:]) and not gone
+            before = _is_space(text[-1:])
             sorts = part.breaking, part.block
             waiting.append(Tag(part.kind, part.raw, len(text), before, True, *sorts))
-            gone |= part.kind == "placeholder"
             continue
-        ends = gone and (not part.text or part.text.startswith(CLOSING))
-        kept = text.rstrip() if ends else text  # without the spaces before a removed placeholder
-        last = max((n for n, tag in enumerate(waiting) if tag.kind == "placeholder"), default=0)
         after = _is_space(part.text[:1])
-        tags += [
-            tag._replace(at=min(tag.at, len(kept)), after=after and number >= last)
-            for number, tag in enumerate(waiting)
-        ]
-        text = kept + _joint(kept, part.text, waiting)
-        waiting, gone = [], False
-    return text, tuple(_ascending(tags, len(text)))
+        tags += [tag._replace(after=after) for tag in waiting]
+        text += _joint(text, part.text, waiting)
+        waiting = []
+    return text, tuple(tags)
 
 
 def _joint(text: str, then: str, between: list[Tag]) -> str:
@@ -164,15 +181,6 @@ def _joint(text: str, then: str, between: list[Tag]) -> str:
         return then.lstrip()
     parted = any(tag.breaking for tag in between)
     return " " + then if parted and not _is_space(then[:1]) else then
-
-
-def _ascending(tags: list[Tag], most: int) -> list[Tag]:
-    """Return the tags with ascending positions; removed spaces may have shifted a later one."""
-    found = []
-    for tag in reversed(tags):
-        most = min(most, tag.at)
-        found.append(tag._replace(at=most))
-    return found[::-1]
 
 
 def _is_space(character: str) -> bool:

@@ -1,8 +1,8 @@
 """Positions of the tags in a translation, as character offsets.
 
 An element covers the translations of its words, with the punctuation at its edges if the source
-element had some. A placeholder is placed next to the translation of its neighbouring word. Any
-other tag is placed between two words. Tags inside an element stay inside, all others outside.
+element had some. Any other tag is placed between two words. Tags inside an element stay inside, all
+others outside.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from attncli.tags.spans import WeightIndex, WordWeights
 from attncli.tags.words import words
 from models.base.types import Span
 
-# placeholders that a noun follows, as in "{n} files"
-NUMBER = re.compile(r"%[^%]*[diu]$|count|num|total|\{n\}", re.IGNORECASE)
 ROOT = -1  # parent of the tags that no element contains
 
 
@@ -111,40 +109,9 @@ class _Placing:
     def _position(self, item: PlacedTag) -> int:
         """Return the position of a tag without words."""
         tag = item.opening
-        if tag.kind == "placeholder":
-            beside = self._beside(tag, item.parent)
-            if beside is not None:
-                return beside
         before = bisect_left(self.words, tag.at, key=lambda word: word[0])
         word = self.seen.cut(before, self.own[item.parent], self.covered[item.parent])
         return self._gap(word, item.parent, next_to_it=tag.before and not tag.after)
-
-    def _beside(self, tag: Tag, parent: int) -> int | None:
-        """Return the position after the word before a placeholder, or before the word after it."""
-        low, high = self.own[parent]
-        left = bisect_left(self.words, tag.at, key=lambda word: word[0]) - 1
-        right = bisect_right(self.words, tag.at, key=lambda word: word[1])
-        if right == low and not tag.raw[-1].isalnum() and tag.raw[-1] in ":,;.!?-–—":
-            return None  # a label such as "{file}:" stays at the beginning
-        sides = [(left, True), (right, False)]
-        if NUMBER.search(tag.raw):
-            sides.reverse()
-        sides.sort(key=lambda side: not self._touches(side[0], tag.at))
-        for word, is_left in sides:
-            if low <= word < high:
-                found = self.seen.strongest(word, self.covered[parent])
-                if found is not None and self._touches(word, tag.at):
-                    return self.target_words[found][1 if is_left else 0]
-                if found is not None:  # a side of its punctuation
-                    return self._end(found) if is_left else self._start(found)
-        return None
-
-    def _touches(self, word: int, at: int) -> bool:
-        """Return True if only spaces are between a source word and a character."""
-        if not 0 <= word < len(self.words):
-            return False
-        start, end = self.words[word]
-        return not self.source[end:at].strip() and not self.source[at:start].strip()
 
     def _gap(self, word: int, parent: int, *, next_to_it: bool = False) -> int:
         """Return the position before a target word and after the previous word's punctuation."""

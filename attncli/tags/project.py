@@ -2,14 +2,14 @@
 
 Spaces follow the source: none between a word and a tag that touched it, one space otherwise.
 Entities are used if the source used them. The output has exactly the tags of the source. If the
-model writes text that would be read as a tag, such as a placeholder of its own, the braces and
-percent signs of this text become spaces.
+model writes text that would be read as a tag, the signs of this text become spaces.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from attncli.tags.parse import Tag, TaggedLine
@@ -17,7 +17,7 @@ from attncli.tags.place import ROOT, PlacedTag, place_tags
 from attncli.tags.scan import count
 from attncli.tags.spans import WordWeights
 
-SIGNS = re.compile(r"[{}%$#&<>]|(?<=http)s?:")  # characters that tags consist of
+SIGNS = re.compile(r"[&<>]")  # characters that tags consist of
 
 
 def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
@@ -31,7 +31,7 @@ def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
     if target == tagged.text:
         return tagged.line
     placed = place_tags(tagged, target, weights)
-    wanted = count(tagged.line)
+    wanted = Counter(tag.raw for tag in tagged.tags)
     for escaped in (tagged.escaped, True):
         written = _written(placed, target, escaped=escaped)
         if count(written) == wanted:
@@ -76,7 +76,7 @@ class _Writer:
         if tag.breaking and not (tag.before or tag.after or self.loose):
             self.written[-1:] = [text.rstrip() for text in self.written[-1:]]
             self.joined, self.spaced = True, False  # the line break replaces the space next to it
-        elif tag.kind in ("void", "placeholder"):
+        elif tag.kind == "void":
             if self.last and not self.last.isspace() and (tag.before or self.loose or self.spaced):
                 self.written.append(" ")
             self.last, self.spaced = tag.raw[-1], tag.after or self.loose

@@ -1,4 +1,4 @@
-"""Recognition of tags: element tags, comments, placeholders, addresses, and entities.
+"""Recognition of tags: element tags, comments, and entities.
 
 Everything else is text, including a lone ``<`` ("3 < 4") and a percent sign ("100% sure").
 An entity that stands for a visible character is text as well, and is read as that character.
@@ -24,26 +24,12 @@ COMMENT = r"<!--(?:(?!<!--|-->).)*-->|<[!?][A-Za-z][^<>]*>"
 TAG = rf"""{COMMENT}|</?{NAME}(?:\s(?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>"""
 ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);"
 
-DEEP = r"[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*"  # braces in braces in braces
-MESSAGE = rf"\{{\s*\w+\s*,\s*(?:plural|select(?:ordinal)?|number|date|time)\b{DEEP}\}}"  # ICU
-BRACES = (
-    rf"\{{\{{[^{{}}]*\}}\}}|\{{%[^{{}}]*%\}}|\$\{{[^{{}}]*\}}|{MESSAGE}|[$\#%]?\{{[^{{}}\s]*\}}"
-)
-PRINTF = (
-    r"%%|%\([^()\s]+\)[-+\#0]{0,9}[\d*]{0,9}(?:\.[\d*]{1,9})?[diouxXeEfFgGcrsa]"
-    r"|(?<!\d)%(?:\d{1,9}\$)?[-+\#0]{0,9}(?:\d{1,9}|\*)?(?:\.(?:\d{1,9}|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcrsSpn@]"
-    r"|(?<!\d)%L?\d{1,2}(?![\w%$])"  # Qt
-)
-ADDRESS = (
-    r"""https?://[!\#-;=?-\[\]_a-z~]*[\#-&*-\-/-9=@-Z_a-z~]"""
-    r"|(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"
-)
-CODED = r"\[[A-Z]+[0-9]+[A-Z]*\]"  # [X7X], by which clients of translation services hide text
 MARK = re.compile(
-    rf"(?P<tag>{TAG})|(?P<placeholder>{BRACES}|{CODED}|{PRINTF}|{ADDRESS})|(?P<entity>{ENTITY})",
+    rf"(?P<tag>{TAG})|(?P<opaque><%.*?%>)|(?P<entity>{ENTITY})",
     re.DOTALL,
 )
 
+OPAQUE_TAG = re.compile(r"<x\d+/>")  # of a document, for what is not translated
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
 
@@ -102,7 +88,7 @@ def _part(found: re.Match[str]) -> Segment:
         text = _decoded(raw)
         visible = any(unicodedata.category(c)[0] not in "CZ" for c in text)
         return Segment("text", raw, text) if visible else Segment("void", raw)
-    if found["placeholder"]:
+    if found["opaque"] or OPAQUE_TAG.fullmatch(raw):
         return Segment("placeholder", raw)
     tag = Segment("close" if raw[1] == "/" else "open", raw)
     is_void = raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(tag.name)

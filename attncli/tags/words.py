@@ -11,8 +11,8 @@ import unicodedata
 
 from models.base.types import Span
 
-UNSPACED = re.compile(  # Thai to Khmer, kana, Han
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+UNSPACED = re.compile(  # Thai to Khmer, kana, Han, marks
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\ue000-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003ffff]"
 )
 
@@ -34,8 +34,13 @@ def words(text: str) -> list[Span]:
 
 def has_word(text: str) -> bool:
     """Return True if a text has a word, that is, anything to translate."""
-    return any(_in_word(character) for character in text)
+    return any(_in_word(character) and not is_mark(character) for character in text)
+
+
+def is_mark(character: str) -> bool:
+    """Return True for a character of the private area, such as the mark of a protected part."""
+    return "\ue000" <= character <= "\uf8ff"
 
 
 def _in_word(character: str) -> bool:
-    return character.isalnum() or unicodedata.category(character)[0] == "M"
+    return character.isalnum() or unicodedata.category(character)[0] == "M" or is_mark(character)

@@ -24,7 +24,18 @@ ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]
 # joiners and skin tones
 EMOJI_PARTS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
-MARKS = re.compile(r"(?:[#>*+-]+[ \t]+)+")  # of a heading, an item or a quotation in plain text
+# of a heading, an item, a quotation or an enumeration (I. a) (2) iv.) in plain text
+MARKS = re.compile(
+    r"(?:[#>*+-]+[ \t]+)*"
+    r"(?:(?:[IVX]{1,5}|[ivx]{2,5})\.[ \t]+|\(?(?:[A-Za-z]|[IVXivx]{1,5}|\d{1,3})\)[ \t]+)?"
+)
+# what a model reads in place of characters that it does not know
+PLAIN_SIGNS = {
+    **dict.fromkeys("‘‚‛‹›", "'"),
+    **dict.fromkeys("‐‑−", "-"),
+    **dict.fromkeys("\u00ad\u200b\u2060\ufeff", ""),
+    "…": "...",
+}
 SPACED_WORD = re.compile("[!-\u058f]+")  # ASCII to Armenian: alphabets of words between spaces
 
 
@@ -72,7 +83,7 @@ def outer_symbols(text: str) -> tuple[str, str]:
     """
     start = next(n for n, sign in enumerate(text) if not is_outer(sign))
     end = len(text) - next(n for n, sign in enumerate(reversed(text)) if not is_outer(sign))
-    if (marks := MARKS.match(text, start)) and marks.end() < end:
+    if (marks := MARKS.match(text, start)) and start < marks.end() < end:
         start = marks.end()
     return text[:start], text[end:]
 

@@ -1,18 +1,28 @@
-"""Alignment of outputs with their sources, by the attention at each output token."""
+"""Alignment of outputs with their sources, by the attention at each output token.
+
+It places the tags of a line in its outputs, and is drawn or written with them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair, Panel
+from attncli.tags.parse import TaggedLine
+from attncli.tags.project import project_tags
+from attncli.tags.protect import MarkedTranslation, shifted
+from attncli.tags.spans import PartWeights, TokenWeights, word_weights
+from attncli.tags.words import words
 from attncli.tasks.align.pairs import Aligner, every_head, side_by_side
-from attncli.tasks.translate.tags import by_rank
-from models.base.types import Translation
+from models.base.types import EMPTY, Translation
+from models.text.tokenizer import END
 
 if TYPE_CHECKING:
     from models.alignment import Alignment
+    from models.inference.translator import Translator
 
 
 def with_alignments(
@@ -60,7 +70,8 @@ def _aligned(
 
 def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: str) -> AlignedPair:
     """Return the alignment of a hypothesis. parts: with the weights of every head, or None."""
-    whole = joined([alignment for alignment, _ in parts])
+    found = zip([alignment for alignment, _ in parts], outcome.marked, strict=True)
+    whole = joined([with_parts(*each) for each in found])
     heads = parts[0][1] if len(parts) == 1 else None
     return AlignedPair(
         outcome.line.number,
@@ -95,3 +106,117 @@ def joined(parts: Sequence[Alignment]) -> Alignment:
         null=torch.cat([part.null for part in parts]),
         note="; ".join(part.note for part in parts if part.note),
     )
+
+
+def with_parts(alignment: Alignment, marked: MarkedTranslation) -> Alignment:
+    """Return an alignment whose words have the protected parts in place of the stand-ins."""
+    source, target = alignment.source, alignment.target
+    for stand_in, raw, shown in marked.stand_ins:
+        source = tuple(word.replace(stand_in, raw) for word in source)
+        target = tuple(word.replace(stand_in, shown) for word in target)
+    return alignment._replace(source=source, target=target)
+
+
+AlignTranslations = Callable[[list[Translation]], list[TokenWeights]]  # of the best output of each
+
+
+def with_tags(
+    outcomes: Sequence[TranslatedLine],
+    lines: Sequence[TaggedLine | None],
+    align: AlignTranslations,
+) -> list[TranslatedLine]:
+    """Return the outcomes with the tags of their lines in all outputs.
+
+    lines: the tags of each line; None: the line has no translation, or is its own output. Only
+    lines with tags are aligned, all at once. A line without words is returned unchanged.
+    """
+    aligned = (one.parts for one, line in zip(outcomes, lines, strict=True) if line and line.tags)
+    flat = [part for parts in aligned for rank in by_rank(parts) for part in rank]
+    found = iter(align(flat) if flat else [])
+    return [
+        one._replace(translation=_carried(line, one, one.translation, found))
+        if line and one.translation
+        else one
+        for one, line in zip(outcomes, lines, strict=True)
+    ]
+
+
+def by_rank(parts: Sequence[Translation]) -> list[tuple[Translation, ...]]:
+    """Return the parts with one output each: the best ones, the second ones, and so on."""
+    ranks = zip(*(part.hypotheses for part in parts), strict=False)
+    return [
+        tuple(part._replace(hypotheses=(one,)) for part, one in zip(parts, rank, strict=True))
+        for rank in ranks
+    ]
+
+
+def token_weights(translator: Translator, translations: list[Translation]) -> list[TokenWeights]:
+    """Return the attention weights between the tokens of each best output and of its source.
+
+    For a model without attention, use the diagonal between the words.
+    """
+    from models.alignment import align_translations
+    from models.text.units import units
+
+    if not translator.read_mode:
+        return [_in_order(text, best.text) for text, (best, *_), _ in translations]
+    config = dataclasses.replace(translator.alignment, units="piece")
+    aligned = align_translations(translator, translations, config=config, scored=False)
+    tokenizer = translator.tokenizer
+    weights = []
+    for (text, (best, *_), to), found in zip(translations, aligned, strict=True):
+        ids = translator.encode(text, to)
+        source = units(tokenizer.source, ids, text, kind="piece", marks=True)
+        said = [*best.ids, END]
+        target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
+        weights.append(TokenWeights(source.spans, target.spans, found.weights.tolist()))
+    return weights
+
+
+def _in_order(source: str, target: str) -> TokenWeights:
+    from models.alignment import diagonal
+
+    spans, target_spans = words(source), words(target)
+    rows = [[0.0] * len(spans) for _ in target_spans]
+    for i, j in diagonal(len(spans), len(target_spans)):
+        rows[j][i] = 1.0
+    return TokenWeights(spans, target_spans, rows)
+
+
+def _carried(
+    tagged: TaggedLine,
+    outcome: TranslatedLine,
+    joined: Translation,
+    found: Iterator[TokenWeights],
+) -> Translation:
+    """Return the joined translation of the parts of a line, with its tags."""
+    if not outcome.parts:
+        return Translation(joined.source, (EMPTY._replace(text=tagged.line),))
+    source_words = words(tagged.text)
+    hypotheses = []
+    for rank, whole in enumerate(joined.hypotheses):
+        weights = [next(found) for _ in outcome.parts] if tagged.tags else []
+        placed = _placed(tagged.text, whole.text, outcome.marked, rank, weights)
+        of_words = word_weights(placed, source_words, words(whole.text))
+        hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, of_words)))
+    return Translation(joined.source, tuple(hypotheses))
+
+
+def _placed(
+    text: str,
+    target: str,
+    parts: Sequence[MarkedTranslation],
+    rank: int,
+    weights: Sequence[TokenWeights],
+) -> list[PartWeights]:
+    """Return the weights of each part, with its start in the source and in the translation."""
+    placed = []
+    start = target_start = 0
+    for part, (spans, target_spans, rows) in zip(parts, weights, strict=False):
+        start = max(start, text.find(part.text, start))
+        target_start = max(target_start, target.find(part.outputs[rank], target_start))
+        moved = shifted(spans, part.source_edits), shifted(target_spans, part.edits[rank])
+        placed.append(PartWeights(start, target_start, TokenWeights(*moved, rows)))
+        start += len(part.text)
+        target_start += len(part.outputs[rank])
+    return placed

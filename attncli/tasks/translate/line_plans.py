@@ -5,16 +5,25 @@ Splitting and tags are imported for the lines that need them, so that one line s
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import combining
 
 from attncli.data.lines import Line
 from attncli.data.split import sentences, split
+from attncli.tags.protect import MARK, QUICK, Languages, Part, protect, stand_ins
 from models.base.limits import LINE_TAGS
 from models.base.settings import option
 from models.config import VERBATIM, PrepareConfig
 from models.text.normalise import (
+    APOSTROPHE_SIGNS as APOSTROPHES,
+)
+from models.text.normalise import (
+    PLAIN_SIGNS,
+    STOPS,
     composed,
     is_all_capitals,
     is_outer,
@@ -29,6 +38,8 @@ if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine
     from models.inference.text_translator import TextTranslator
 
+SEPARATOR = re.compile(r"(\s*\t\s*|\s+\|\s+)")  # between texts of one line
+LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop that is divided
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 
 
@@ -54,6 +65,7 @@ class LineOptions:
     everyday: bool = False
     # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
     split_above: int | None = 0
+    cut_above: int = 0  # tokens; a longer sentence is divided at clause marks; 0: LONG
 
 
 EVERYDAY = LineOptions(everyday=True, split_above=None)
@@ -64,15 +76,16 @@ class LinePlan(NamedTuple):
     """The texts to translate for a line, and how the output is made from their translations."""
 
     line: Line
-    parts: list[str]  # none for an empty line
+    parts: list[str]  # with marks for the protected parts; none for an empty line
+    gaps: Sequence[str] = ("", "")  # what is before each of them, and after the last
     note: str = ""
     refused: bool = False
     tagged: TaggedLine | None = None  # if tags are projected: the tags and the text between them
     copied: bool = False  # the line is its own output
     foreign: bool = False  # copied, because the model has no token for any of its letters
     capitals: bool = False  # the output is written in capitals
-    before: str = ""  # white space and emoji of the line that the output keeps
-    after: str = ""
+    protected: tuple[Part, ...] = ()
+    language: str = ""  # of the line; "" if it is unknown
 
 
 def plan_line(
@@ -87,11 +100,12 @@ def plan_line(
 
     language: of the line, "" if it is unknown; a line in the target language passes unchanged.
     """
+    language = language or model.source_language
     if language and language == model.to:
         return LinePlan(line, [], copied=True)
     if line.fault:
         note = f"line {line.number} is {line.fault}; not translated"
-        return LinePlan(line, [], note, refused=True)
+        return LinePlan(line, [], note=note, refused=True)
     if not line.text.strip():
         return LinePlan(line, [])
     form = _form(model, options)
@@ -100,23 +114,12 @@ def plan_line(
     if options.everyday and _is_foreign(line.text, model):
         return LinePlan(line, [], copied=True, foreign=True)
     if tags:
-        return _plan_tagged(line, model, options)
-    return _plan_text(line, line.text, model, options)
+        return _plan_tagged(line, model, options, language)
+    return _plan_text(line, line.text, model, options, language)
 
 
 def _form(model: TextTranslator, options: LineOptions) -> PrepareConfig:
     return model.prepare if options.everyday else VERBATIM
-
-
-def _plan_text(line: Line, text: str, model: TextTranslator, options: LineOptions) -> LinePlan:
-    form = _form(model, options)
-    before, after = _outer(text, form)
-    text = prepared(text[len(before) : len(text) - len(after)], form)
-    text = composed(text, model.source_length) if options.everyday else text
-    capitals = form.capitals and _has_unknown_capitals(text, model)
-    texts = [sentence_case(text) if capitals else text]
-    plan = LinePlan(line, texts, capitals=capitals, before=before, after=after)
-    return _shortened(plan, model, options)
 
 
 def _outer(text: str, form: PrepareConfig) -> tuple[str, str]:
@@ -130,26 +133,89 @@ def _outer(text: str, form: PrepareConfig) -> tuple[str, str]:
     return before, after
 
 
-def _plan_tagged(line: Line, model: TextTranslator, options: LineOptions) -> LinePlan:
+def _plan_text(
+    line: Line, text: str, model: TextTranslator, options: LineOptions, language: str = ""
+) -> LinePlan:
+    form = _form(model, options)
+    before, after = _outer(text, form)
+    inner = text[len(before) : len(text) - len(after)]
+    parts: tuple[Part, ...] = ()
+    texts, gaps, gap = [], [], before
+    separated = SEPARATOR.split(inner) if form.parts else [inner]
+    for number, segment in enumerate(separated):
+        each = segment
+        if form.parts:
+            each, parts = _protected(segment, model, language, parts)
+        if number % 2 or (form.copies and is_untranslatable(each)) or not each.strip():
+            gap += each
+            continue
+        each = prepared(_plain(each, model) if form.parts else each, form)
+        texts.append(composed(each, model.source_length) if options.everyday else each)
+        gaps.append(gap)
+        gap = ""
+    if not texts:
+        return LinePlan(line, [], copied=True)
+    capitals = form.capitals and _has_unknown_capitals(" ".join(texts), model)
+    texts = [sentence_case(each) for each in texts] if capitals else texts
+    plan = LinePlan(line, texts, [*gaps, gap + after], language=language, capitals=capitals)
+    return _shortened(plan._replace(protected=parts), model, options)
+
+
+def unknown_signs(model: TextTranslator, text: str) -> str:
+    """Return the characters that a model has no token for, and nothing plain to read instead."""
+    return "".join(
+        sign
+        for sign in model.unknown_characters(text)
+        if not (sign in PLAIN_SIGNS or sign in APOSTROPHES or sign.isspace() or combining(sign))
+    )
+
+
+def _plain(text: str, model: TextTranslator) -> str:
+    """Return a text with plain signs, such as ... for …, for those that a model does not know."""
+    if text.isascii():
+        return text
+    unknown = model.unknown_characters(text)
+    return text.translate({ord(sign): PLAIN_SIGNS.get(sign, sign) for sign in unknown})
+
+
+def _protected(
+    text: str, model: TextTranslator, language: str, parts: tuple[Part, ...]
+) -> tuple[str, tuple[Part, ...]]:
+    if text.isascii() and not QUICK.search(text):
+        return text, parts
+    if MARK.search(text):
+        return text, parts
+    found = protect(text, partial(unknown_signs, model), Languages(language, model.to))
+    moved = MARK.sub(lambda mark: chr(ord(mark[0]) + len(parts)), found.text)
+    return moved, (*parts, *found.parts)
+
+
+def _plan_tagged(
+    line: Line, model: TextTranslator, options: LineOptions, language: str
+) -> LinePlan:
     from attncli.tags.parse import parse
     from attncli.tags.scan import too_many_tags
     from attncli.tags.words import has_word
 
     if too_many_tags(line.text):
         note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
-        return LinePlan(line, [], note, refused=True)
-    tagged = parse(line.text)
-    if not tagged.tags:
-        return _plan_text(line, tagged.text, model, options)._replace(tagged=tagged)
+        return LinePlan(line, [], note=note, refused=True)
+    unknown = partial(unknown_signs, model) if options.everyday else lambda text: ""
+    tagged = parse(line.text, unknown, Languages(language, model.to))
+    if not tagged.tags and options.everyday and not tagged.escaped:
+        return _plan_text(line, line.text, model, options, language)
     if not has_word(tagged.text):
         return LinePlan(line, [], tagged=tagged)
     form = _form(model, options)
     if form.copies and is_untranslatable(tagged.text):
         return LinePlan(line, [], copied=True)
     if options.everyday:
-        tagged = tagged.changed(lambda text: composed(text, model.source_length))
+        tagged = tagged.changed(lambda text: composed(_plain(text, model), model.source_length))
         tagged = tagged._replace(text=prepared_in_place(tagged.text, form))
-    return _shortened(LinePlan(line, tagged.blocks, tagged=tagged), model, options)
+    blocks = [block for block in tagged.blocks if has_word(block)]
+    gaps = ["", *[" "] * (len(blocks) - 1), ""]
+    plan = LinePlan(line, blocks, gaps, tagged=tagged, language=language)
+    return _shortened(plan._replace(protected=tagged.parts), model, options)
 
 
 def _is_foreign(text: str, model: TextTranslator) -> bool:
@@ -179,24 +245,43 @@ def _has_unknown_capitals(text: str, model: TextTranslator) -> bool:
 def _shortened(plan: LinePlan, model: TextTranslator, options: LineOptions) -> LinePlan:
     """Split the texts of a plan at sentence ends, and further where the model needs it."""
     most, note = model.max_source_length, ""
-    length = max(map(model.source_length, plan.parts))
+
+    def length(text: str) -> int:
+        return model.source_length(stand_ins(text, plan.protected, 0).text)
+
+    longest = max(map(length, plan.parts))
     above = model.search.split_above if options.split_above is None else options.split_above
-    if length > most:
-        note = f"line {plan.line.number} has {length} tokens and the model takes {most}"
+    if longest > most:
+        note = f"line {plan.line.number} has {longest} tokens and the model takes {most}"
         if options.long_lines == "refuse":
-            return LinePlan(plan.line, [], f"{note}; not translated", refused=True)
+            return LinePlan(plan.line, [], note=f"{note}; not translated", refused=True)
         if options.everyday and _has_long_word(plan.line.text, model):
-            return LinePlan(plan.line, [], f"{note}; a word without spaces, copied", copied=True)
-    elif not 0 < above < length:
+            note += "; a word without spaces, copied"
+            return LinePlan(plan.line, [], note=note, copied=True)
+    elif not 0 < above < longest:
         return plan
-
-    def fits(text: str, longest: int = most) -> bool:
-        return model.source_length(text) <= longest
-
-    fits_cut = partial(fits, longest=min(above or most, most))
-    parts = []
-    for text in plan.parts:
-        cut = 0 < above < model.source_length(text)
+    parts: list[str] = []
+    gaps = [plan.gaps[0]]
+    for text, gap in zip(plan.parts, plan.gaps[1:], strict=True):
+        cut = 0 < above < length(text)
         for sentence in sentences(text) if cut else [text]:
-            parts += split(sentence, fits, fits_cut)
-    return plan._replace(parts=parts, note=note and f"{note}; translated in {len(parts)} parts")
+            found = split(sentence, *_fits(sentence, length, above, options, most))
+            parts += found
+            gaps += [" "] * len(found)
+        gaps[-1] = gap
+    note = note and f"{note}; translated in {len(parts)} parts"
+    return plan._replace(parts=parts, gaps=gaps, note=note)
+
+
+def _fits(
+    sentence: str, length: Callable[[str], int], above: int, options: LineOptions, most: int
+) -> tuple[Callable[[str], bool], Callable[[str], bool]]:
+    """Return the conditions for the parts of a sentence; the second for those cut within a word.
+
+    A text without a stop, such as a transcript, is divided from a smaller length on.
+    """
+    if options.everyday and above:
+        cut = options.cut_above or (LONG if sentence[-1:] in STOPS else LONG_WITHOUT_STOP)
+        most = min(cut, most)
+    shorter = min(above or most, most)
+    return (lambda text: length(text) <= most), (lambda text: length(text) <= shorter)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line, TranslatedLine
+from attncli.tags.protect import MarkedTranslation, restore
+from attncli.tasks.translate.faithful import (
+    Faithful,
+    MarkedText,
+    Run,
+    Translating,
+    joined,
+    translate_faithfully,
+)
 from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
 from models.base.types import EMPTY, Hypothesis, Translation
-from models.config import MAX_BATCH_TOKENS
+from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.text.normalise import without_added_stop
 
 if TYPE_CHECKING:
-    from attncli.tasks.translate.tags import AlignTranslations
+    from attncli.tasks.translate.alignment import AlignTranslations
     from models.inference.text_translator import TextTranslator
 
 
@@ -41,20 +50,42 @@ def translate_lines(
             plan_line(line, translator, options, language=source, tags=bool(aligner))
             for line, source in zip(chunk, sources, strict=True)
         ]
-        texts = [part for plan in plans for part in plan.parts]
-        starts = [each for each, plan in zip(sources, plans, strict=True) for _ in plan.parts]
-        results = translator.stream(
-            texts,
-            source=starts if languages else "",
-            max_batch_tokens=max_batch_tokens,
-            window=max(1, len(texts)),
-            on_batch=partial(_report, on_batch, len(texts)),
-        )
+        texts = [
+            MarkedText(part, plan.protected, source if languages else "")
+            for plan, source in zip(plans, sources, strict=True)
+            for part in plan.parts
+        ]
+        run = _run(translator, max_batch_tokens, partial(_report, on_batch, len(texts)))
+        unknown, to = translator.unknown_characters, translator.to
+        model = Translating(run, translator.search, unknown, to)
+        again = options.everyday and translator.prepare.parts
+        results = iter(translate_faithfully(texts, model, again=again))
         outcomes = [
             _outcome(plan, [next(results) for _ in plan.parts], translator, options)
             for plan in plans
         ]
-        yield _with_tags(plans, outcomes, aligner) if aligner else outcomes
+        if aligner:
+            outcomes = _with_tags(plans, outcomes, aligner)
+        yield [_restored(*each) for each in zip(outcomes, plans, strict=True)]
+
+
+def _run(translator: TextTranslator, max_batch_tokens: int, on_batch: Callable[[int], None]) -> Run:
+    """Return the function that translates texts; only its first call reports its batches."""
+    report = [on_batch]
+
+    def run(
+        texts: list[str], starts: list[str], search: SearchConfig | None
+    ) -> Iterator[Translation]:
+        return translator.stream(
+            texts,
+            source=starts if any(starts) else "",
+            search=search,
+            max_batch_tokens=max_batch_tokens,
+            window=max(1, len(texts)),
+            on_batch=report.pop() if report else lambda done: None,
+        )
+
+    return run
 
 
 def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None:
@@ -62,51 +93,90 @@ def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None
 
 
 def _outcome(
-    plan: LinePlan, results: list[Translation], translator: TextTranslator, options: LineOptions
+    plan: LinePlan, results: list[Faithful], translator: TextTranslator, options: LineOptions
 ) -> TranslatedLine:
+    """Return the outcome of a line; the protected parts are still marks."""
     if plan.refused:
         return TranslatedLine(plan.line, None, plan.note)
     if plan.copied:
         copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
         return TranslatedLine(plan.line, copied, plan.note, foreign=plan.foreign)
-    joined = _joined(plan.line.text, results)
+    marked = tuple(piece for result in results for piece in result.pieces)
+    parts = tuple(piece.translation for piece in marked)
+    joined = _joined(plan, [*_gaps(plan, results)], marked)
     same_end = options.everyday and translator.prepare.ends
     hypotheses = tuple(_in_form(plan, one, same_end) for one in joined.hypotheses)
     joined = joined._replace(hypotheses=hypotheses)
     best = joined.hypotheses[0].text
-    unknown = translator.unknown_characters("".join(plan.parts))
+    unknown = translator.unknown_characters("".join(part.source for part in parts))
     lost = "".join(character for character in unknown if character not in best)
-    return TranslatedLine(plan.line, joined, plan.note, tuple(results), lost=lost)
+    checks = tuple(check for result in results for check in result.checks)
+    return TranslatedLine(
+        plan.line, joined, plan.note, parts, lost=lost, checks=checks, marked=marked
+    )
+
+
+def _gaps(plan: LinePlan, results: Sequence[Faithful]) -> Iterator[str]:
+    """Yield what is before each piece of a line, and after the last."""
+    gap = plan.gaps[0]
+    for result, after in zip(results, plan.gaps[1:], strict=bool(results)):
+        first, *others = result.gaps
+        gap += first
+        for other in others:
+            yield gap
+            gap = other
+        gap += after
+    yield gap
+
+
+def _restored(outcome: TranslatedLine, plan: LinePlan) -> TranslatedLine:
+    """Return the outcome with the protected parts in place of their marks."""
+    if not plan.protected or not outcome.translation or plan.copied:
+        return outcome
+    hypotheses = tuple(
+        one._replace(text=restore(one.text, plan.protected))
+        for one in outcome.translation.hypotheses
+    )
+    return outcome._replace(translation=outcome.translation._replace(hypotheses=hypotheses))
 
 
 def _in_form(plan: LinePlan, hypothesis: Hypothesis, same_end: bool) -> Hypothesis:
-    """Return the output with the capitals, the end and the outer white space of its line."""
-    text = hypothesis.text.upper() if plan.capitals else hypothesis.text
+    """Return the output with the end of its line."""
+    text = hypothesis.text
+    if "…" in plan.line.text and "..." not in plan.line.text:
+        text = text.replace("...", "…")
     if same_end:
-        text = without_added_stop(text, plan.tagged.text if plan.tagged else plan.line.text)
-    return hypothesis._replace(text=f"{plan.before}{text}{plan.after}")
+        source, after = plan.tagged.text if plan.tagged else plan.line.text, plan.gaps[-1]
+        text = without_added_stop(text.removesuffix(after), source) + after
+    return hypothesis._replace(text=text)
 
 
 def _with_tags(
     plans: list[LinePlan], outcomes: list[TranslatedLine], aligner: AlignTranslations
 ) -> list[TranslatedLine]:
-    from attncli.tasks.translate.tags import with_tags
+    from attncli.tasks.translate.alignment import with_tags
 
     return with_tags(outcomes, [plan.tagged for plan in plans], aligner)
 
 
-def _joined(source: str, parts: list[Translation]) -> Translation:
+def _joined(plan: LinePlan, gaps: Sequence[str], parts: Sequence[MarkedTranslation]) -> Translation:
     """Join the translations of parts: the best of each, the second best of each, and so on."""
     if not parts:
-        return Translation(source, (EMPTY,))
-    if len(parts) == 1:
-        return Translation(source, parts[0].hypotheses)
-    ranks = zip(*(part.hypotheses for part in parts), strict=False)
-    return Translation(source, tuple(_concatenated(rank) for rank in ranks))
+        return Translation(plan.line.text, (EMPTY._replace(text="".join(gaps)),))
+    form = str.upper if plan.capitals else str
+    ranks = zip(*(part.translation.hypotheses for part in parts), strict=False)
+    outputs = zip(*(part.outputs for part in parts), strict=False)
+    hypotheses = (
+        _concatenated(rank)._replace(text=joined(gaps, [*map(form, texts)]))
+        for rank, texts in zip(ranks, outputs, strict=True)
+    )
+    return Translation(plan.line.text, tuple(hypotheses))
 
 
 def _concatenated(parts: tuple[Hypothesis, ...]) -> Hypothesis:
-    """Join outputs with spaces; add up their log-probabilities, average their scores."""
+    """Join outputs; add up their log-probabilities, average their scores."""
+    if len(parts) == 1:
+        return parts[0]
     return Hypothesis(
         text=" ".join(part.text for part in parts if part.text),
         score=sum(part.score for part in parts) / len(parts),

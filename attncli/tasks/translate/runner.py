@@ -151,7 +151,7 @@ class TranslateRunner:
         ]
 
     def _token_weights(self, translations: list[Translation]) -> list[TokenWeights]:
-        from attncli.tasks.translate.tags import token_weights
+        from attncli.tasks.translate.alignment import token_weights
 
         return token_weights(self.in_torch[0], translations)
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attncli.tags.checks import are_faithful
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_folder, write_text
@@ -142,7 +143,8 @@ def write_forms(
     if start_from:
         stored = read_settings(Path(start_from)).get("prepare", {})
     else:
-        stored = to_dict(preparation_for(sources, targets))
+        form = preparation_for(sources, targets)
+        stored = to_dict(replace(form, parts=are_faithful(sources, targets)))
     write_text(folder / FORMS, json.dumps(stored))
 
 

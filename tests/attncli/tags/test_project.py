@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
 
 from attncli.tags.parse import parse
 from attncli.tags.project import project_tags
+from attncli.tags.protect import Part, restore
 from attncli.tags.scan import count, scan
 from attncli.tags.spans import PartWeights, TokenWeights, word_weights
 from attncli.tags.words import words
@@ -19,9 +21,11 @@ def carried(source: str, target: str, *links: tuple[int, int]) -> str:
     table: list[dict[int, float]] = [{} for _ in words(target)]
     for i, j in links:
         table[j][i] = 1.0
-    return project_tags(parse(source), target, table)
+    tagged = parse(source)
+    return restore(project_tags(tagged, target, table), tagged.parts)
 
 
+MOVED = [(0, 1), (1, 2), (2, 0)]
 ORDER, TURNED = [(0, 0), (1, 1), (2, 2), (3, 3)], [(0, 0), (1, 2), (2, 1)]
 
 
@@ -49,11 +53,8 @@ ORDER, TURNED = [(0, 0), (1, 1), (2, 2), (3, 3)], [(0, 0), (1, 2), (2, 1)]
         ("<li>one</li><li>two</li>", "eins. zwei.", ORDER[:2], "<li>eins.</li><li>zwei.</li>"),
         ("one <br/> two", "eins zwei", ORDER[:2], "eins <br/> zwei"),
         ("<i>one two", "zwei eins", [(0, 1), (1, 0)], "<i>zwei eins"),
-        ("Hello, {name}!", "Hallo!", [(0, 0)], "Hallo, {name}!"),
-        ("has %d files", "hat Dateien", ORDER[:2], "hat %d Dateien"),
-        ("has %d files", "Dateien hat", [(0, 1), (1, 0)], "%d Dateien hat"),
-        ("see {x} now", "jetzt siehe", [(0, 1), (1, 0)], "jetzt siehe {x}"),
-        ("<b>{n} files</b> left", "übrig: Dateien", [(0, 1), (1, 0)], "übrig: <b>{n} Dateien</b>"),
+        ("Hello, <b>{x}</b> b", "Hallo, \ue000 c", ORDER[:3], "Hallo, <b>{x}</b> c"),
+        ("<b>{n} files</b> left", "übrig: \ue000 Dateien", MOVED, "übrig: <b>{n} Dateien</b>"),
         ("a <b>b</b>", "日本", ORDER[:2], "日<b>本</b>"),
     ],
 )
@@ -65,7 +66,7 @@ def test_markup_is_where_its_words_are(
 
 def test_where_nothing_is_aligned_relative_position_decides() -> None:
     assert carried("a b <b>c</b> d", "w x y z") == "w x <b>y</b> z"
-    assert carried("a b {c} d e", "w x") == "w {c} x"
+    assert carried("a b <br/> d e", "w x") == "w <br/> x"
     assert carried("a <b>b</b>", "") == "<b></b>"
 
 
@@ -85,7 +86,6 @@ def test_text_is_escaped_as_the_source_was() -> None:
 
 def test_the_model_cannot_make_up_markup() -> None:
     assert carried("<b>a</b>", "x <i> y", (0, 0)) == "<b>x</b> &lt;i&gt; y"
-    assert carried("{0} a", "x {0} %s", (0, 0)).split() == ["{0}", "x", "0", "s"]
 
 
 def test_as_much_markup_comes_out_as_went_in() -> None:
@@ -93,9 +93,10 @@ def test_as_much_markup_comes_out_as_went_in() -> None:
     for _ in range(400):
         source = line(random)
         tagged = parse(source)
-        target = random.choice([tagged.text.upper(), line(random), "x y. (z)", ""])
+        target = random.choice([tagged.text.upper() + " x", line(random), "x y. (z)", ""])
         table = looks(random, tagged.text, target)
-        assert count(project_tags(tagged, target, table)) == count(source), (source, target)
+        wanted = Counter(tag.raw for tag in tagged.tags)
+        assert count(project_tags(tagged, target, table)) == wanted, (source, target)
 
 
 def test_what_was_nested_is_nested_in_the_same_way() -> None:
@@ -105,7 +106,8 @@ def test_what_was_nested_is_nested_in_the_same_way() -> None:
         tagged = parse(source)
         target = random.choice([tagged.text.upper(), line(random), "x y. (z) w", ""])
         written = project_tags(tagged, target, looks(random, tagged.text, target))
-        assert around(written) == around(source), (source, target)
+        gone = [part for part in tagged.parts if part.raw not in "{0} %d"]
+        assert around(written, *gone) == around(source, *gone), (source, target)
 
 
 def test_pieces_are_summed_and_shared_by_the_characters_in_each_word() -> None:
@@ -124,8 +126,10 @@ def test_parts_of_a_text_look_at_their_own_words_alone() -> None:
     assert found == [{0: 1.0}, {1: 1.0}]
 
 
-def around(text: str) -> dict[str, tuple[str, ...]]:
+def around(text: str, *parts: Part) -> dict[str, tuple[str, ...]]:
     """Which elements are around each element of a rightly nested text."""
+    for each in parts:  # an element without words is one part
+        text = text.replace(each.raw, "")
     inside: list[str] = []
     found = {}
     for part in scan(text):

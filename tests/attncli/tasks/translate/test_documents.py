@@ -29,7 +29,7 @@ def test_a_document_is_recognised_by_its_name(tmp_path: Path) -> None:
     assert translate(path) == 0
     assert (tmp_path / "a.srt.out").read_bytes() == SRT.replace(b"a dog", b"A DOG")
     assert translate(path, "-s", "input.format=text") == 0
-    assert b"<I>A DOG</I>\r\n" in (tmp_path / "a.srt.out").read_bytes()
+    assert b"<i>A DOG</i>\r\n" in (tmp_path / "a.srt.out").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])

@@ -56,7 +56,9 @@ def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
     tiny_translator: Translator,
 ) -> None:
     texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
-    assert [found.lost for found in outcomes(texts, tiny_translator)] == ["", "", "東京"]
+    plain = LineOptions()
+    assert [found.lost for found in outcomes(texts, tiny_translator, plain)] == ["", "😀", "東京"]
+    assert not any(found.lost for found in outcomes(texts, tiny_translator))
     assert [found.lost for found in outcomes(["東"], Copying(tiny_translator))] == [""]
 
 

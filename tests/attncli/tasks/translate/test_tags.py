@@ -8,9 +8,9 @@ from random import Random
 from attncli.data.lines import Line, TranslatedLine
 from attncli.tags.scan import count
 from attncli.tags.spans import TokenWeights
+from attncli.tasks.translate.alignment import AlignTranslations, token_weights
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.tags import AlignTranslations, token_weights
 from models.base.types import Translation
 from models.config import SearchConfig
 from models.inference.text_translator import TextTranslator
@@ -40,7 +40,7 @@ def outputs(outcome: TranslatedLine) -> list[str]:
 def test_the_model_sees_no_markup_and_the_output_has_it() -> None:
     model = Upper()
     found = outcomes("the <b>dog</b> {x}", "3 < 4", "a &amp; b", "", model=model)
-    assert list(model.asked) == ["the dog", "3 < 4", "a & b"]
+    assert list(model.asked) == ["the dog {1}", "3 < 4", "a & b"]
     assert [outputs(outcome) for outcome in found] == [
         ["THE <b>DOG</b> {x}"],
         ["3 < 4"],
@@ -64,7 +64,7 @@ def test_every_output_has_the_markup() -> None:
 def test_a_long_line_has_its_markup_after_it_was_split() -> None:
     text = "<i>" + "word " * 17 + "<b>end.</b></i> " + "word {x} " * 12 + "<br/><b>word</b>."
     [found] = outcomes(text)
-    assert "in 2 parts" in found.note
+    assert "in 3 parts" in found.note
     assert outputs(found) == [text.replace("word", "WORD").replace("end", "END")]
     assert len(outputs(outcomes(text, nbest=2)[0])) == 2
 
@@ -72,7 +72,7 @@ def test_a_long_line_has_its_markup_after_it_was_split() -> None:
 def test_blocks_are_translated_one_by_one() -> None:
     model = Upper()
     [found] = outcomes("<p>A <b>dog</b>.</p><p>{n} cats</p>", model=model)
-    assert list(model.asked) == ["A dog.", "cats"]
+    assert list(model.asked) == ["A dog.", "{1} cats"]
     assert outputs(found) == ["<p>A <b>DOG</b>.</p><p>{n} CATS</p>"]
 
 

@@ -1,0 +1,148 @@
+"""The last check of a translation: what must be in it, and what must not.
+
+    check("12 euros", "21 Euro") == (Check("digits", "12 is missing, 21 is new"),)
+
+The texts may be anybody's: `attn evaluate --checks` reports the same for a given translation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from attncli.tags.numbers import digits_of
+from attncli.tags.protect import FIRST, MARK, Part, protect, restore
+from attncli.tags.words import UNSPACED, has_word
+from models.inference.search.repetition import repetition
+
+LOOP = 3  # times that a phrase occurs in a row, at least
+LONGEST, SHORTEST = 3.0, 0.25  # times as many characters as the source,
+LEEWAY = 60  # more or less
+HALVES = re.compile(r"\d\s?[ap]\.?\s?m\b|\d\s?(?:Uhr|h\b)|\b[ap]\.\s?m\.", re.IGNORECASE)
+SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
+NAMES = {
+    "digits": "other numbers",
+    "parts": "a part that must not change",
+    "tags": "other tags",
+    "empty": "nothing where the source has words",
+    "repetition": "a repetition loop",
+    "length": "an unusual length",
+    "characters": "a damaged character",
+}
+
+
+class Check(NamedTuple):
+    """A check that a translation failed."""
+
+    name: str  # of NAMES
+    found: str  # what is wrong, for messages
+
+
+def check(source: str, output: str) -> tuple[Check, ...]:
+    """Return the checks that a translation of a text fails; both texts may have tags."""
+    from attncli.tags.scan import count, scan
+
+    wanted, found = count(source), count(output)
+    source, output = ("".join(one.text or " " for one in scan(text)) for text in (source, output))
+    checks = [Check("tags", _difference(wanted, found))] if wanted != found else []
+    shown = [part.raw for part in protect(source).parts if not part.is_number]
+    missing = Counter(shown)
+    for raw in missing:
+        missing[raw] -= output.count(raw)
+    if lost := +missing:
+        checks.append(Check("parts", f"{_listed(lost)} is missing"))
+    return (*checks, *check_plain(_without(source, shown), _without(output, shown)))
+
+
+def are_faithful(sources: Sequence[str], targets: Sequence[str]) -> bool:
+    """Return True if most targets pass the checks, as those of translations do.
+
+    Phones of words, or dates in another form, do not.
+    """
+    pairs = [pair for pair in zip(sources, targets, strict=True) if pair[0].strip()]
+    pairs = pairs[:: max(1, len(pairs) // SAMPLE)]
+    failed = sum(bool(check_plain(*pair)) for pair in pairs)
+    return failed <= UNFAITHFUL * len(pairs)
+
+
+def check_marked(source: str, output: str, parts: tuple[Part, ...]) -> tuple[Check, ...]:
+    """Return the checks that an output fails; both texts have marks for the protected parts."""
+    wanted, found = MARK.findall(source), MARK.findall(output)
+    checks = []
+    if Counter(wanted) != Counter(found):
+        lost, new = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
+        told = f"{_raws(lost or new, parts)} is {'missing' if lost else 'repeated'}"
+        checks.append(Check("parts", told))
+    elif _in_order(wanted, parts) != _in_order(found, parts):
+        checks.append(Check("parts", "another order of placeholders without numbers"))
+    return (*checks, *check_plain(source, output))
+
+
+def check_plain(source: str, output: str) -> tuple[Check, ...]:
+    """Return the checks on digits, length, loops and characters that an output fails."""
+    checks = []
+    if difference := changed_digits(source, output):
+        checks.append(Check("digits", difference))
+    if not has_word(output) and has_word(MARK.sub("", source)):
+        checks.append(Check("empty", "the output has no words"))
+    if loop := repetition(output, source, times=LOOP):
+        checks.append(Check("repetition", f"{loop.phrase!r} {loop.times:,} times in a row"))
+    if not UNSPACED.search(source + output):
+        ratio = f"{len(output):,} characters for {len(source):,}"
+        if not len(source) * SHORTEST - LEEWAY / 4 <= len(output) <= len(source) * LONGEST + LEEWAY:
+            checks.append(Check("length", ratio))
+    if output.count("\ufffd") > source.count("\ufffd"):
+        checks.append(Check("characters", "U+FFFD in the output"))
+    return tuple(checks)
+
+
+def changed_digits(source: str, output: str) -> str:
+    """Return how the numbers of an output differ from those of its source; "" if they do not.
+
+    Separators do not count, nor does the 24-hour form of a time with a.m. or p.m.
+    """
+    if source.isascii() and output.isascii() and not re.search(r"\d", source + output):
+        return ""
+    wanted, found = Counter(digits_of(source)), Counter(digits_of(output))
+    lost, new = wanted - found, found - wanted
+    if not lost and not new:
+        return ""
+    joined = re.sub(r"(?<=\d) (?=\d{3}\b)", "", output)  # thousands, divided by a space
+    if joined != output and not changed_digits(source, joined):
+        return ""
+    if HALVES.search(source) and HALVES.search(output):
+        for number in [*lost]:
+            other = str((int(number) + 12) % 24)
+            if len(number) < 3 and new[other]:
+                lost[number] -= 1
+                new[other] -= 1
+    told = [f"{_listed(+lost)} is missing"] if +lost else []
+    return ", ".join([*told, f"{_listed(+new)} is new"] if +new else told)
+
+
+def _in_order(marks: list[str], parts: tuple[Part, ...]) -> list[str]:
+    """Return the raw texts of the marks whose order is fixed."""
+    found = [parts[ord(mark) - FIRST] for mark in marks]
+    return [part.raw for part in found if part.in_order]
+
+
+def _raws(marks: Counter[str], parts: tuple[Part, ...]) -> str:
+    return _listed(Counter(restore(mark, parts, source=True) for mark in marks.elements()))
+
+
+def _listed(found: Counter[str]) -> str:
+    return ", ".join(found)
+
+
+def _difference(wanted: Counter[str], found: Counter[str]) -> str:
+    lost, new = wanted - found, found - wanted
+    told = [f"{_listed(lost)} is missing"] if lost else []
+    return ", ".join([*told, f"{_listed(new)} is new"] if new else told)
+
+
+def _without(text: str, raws: list[str]) -> str:
+    for raw in raws:
+        text = text.replace(raw, " ")
+    return text

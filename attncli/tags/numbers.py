@@ -1,0 +1,79 @@
+"""Numbers as each language writes them: the same digits, its own separators and currency sign.
+
+localised("€1,234.56", "en", "de") == "1.234,56 €"
+localised("1.234,5", "de", "en") == "1,234.5"
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+HARD_SPACE = "\u00a0"
+SIGN = "[€£¥₹$]"
+DIGITS = r"\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
+LARGE = (
+    r"(?:millions?|billions?|trillions?|thousand|bn|[mk]|Mio|Mrd|Millionen|Milliarden?|milliards?"
+    r"|mil(?:lones)?)\b"
+)
+WRITTEN = rf"(?P<before>{SIGN}\s?)?(?P<digits>{DIGITS})(?P<after>\s?{SIGN})?(?P<unit>\s?°\s?[CF]?)?"
+NUMBER = (
+    rf"(?<![\w.,])(?:{SIGN}\s?)?(?:{DIGITS})(?:\s?{SIGN}|\s?°\s?[CF]?(?!\w))?(?!\w|[.,:/-]\d|\s?{LARGE})"
+    rf"|(?<![\w.,])(?:{DIGITS})(?!\w|[.,:/-]\d)"
+)
+
+
+class Style(NamedTuple):
+    """How a language writes numbers."""
+
+    group: str
+    decimal: str
+    sign_first: bool
+
+
+STYLES = {
+    "en": Style(",", ".", True),
+    "de": Style(".", ",", False),
+    "es": Style(".", ",", False),
+    "fr": Style(HARD_SPACE, ",", False),
+}
+
+
+def localised(number: str, source: str, target: str) -> str:
+    """Return a number as a language writes it; unchanged for a language without a style.
+
+    source: language of the text; if it is unknown, English is assumed, or German for English texts.
+    """
+    found = re.fullmatch(WRITTEN, number)
+    if target not in STYLES or not found:
+        return number
+    source = source if source in STYLES else "de" if target == "en" else "en"
+    if STYLES[source] == STYLES[target]:
+        return number
+    whole, fraction = _parts(found["digits"], STYLES[source])
+    style = STYLES[target]
+    text = style.group.join(whole) + (style.decimal + fraction if fraction else "")
+    sign = ((found["before"] or "") + (found["after"] or "")).strip()
+    if sign:
+        text = sign + text if style.sign_first else f"{text}{HARD_SPACE}{sign}"
+    return text + (found["unit"] or "")
+
+
+def _parts(digits: str, style: Style) -> tuple[list[str], str]:
+    """Return the groups of the integer, and the decimals."""
+    *groups, last = re.split(r"[.,'’\u00a0\u202f]", digits)
+    marks = re.findall(r"[.,'’\u00a0\u202f]", digits)
+    if not groups:
+        return [last], ""
+    thousands = len(last) == 3 and len(groups[0]) <= 3 and groups[0][0] != "0"
+    if len(marks) == 1:
+        grouped = thousands and marks[0] not in (style.decimal,)
+    else:
+        grouped = thousands and len({*marks}) == 1
+    return ([*groups, last], "") if grouped else (groups, last)
+
+
+def digits_of(text: str) -> list[str]:
+    """Return the numbers of a text without their separators, sorted."""
+    found = re.findall(r"\d+(?:[.,'’\u00a0\u202f]\d+)*", text)
+    return sorted(re.sub(r"\D", "", number) for number in found)

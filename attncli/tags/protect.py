@@ -1,0 +1,423 @@
+r"""Protected parts: what must not be translated is taken out of a text and put back after it.
+
+    text, parts = protect("You have %'d files in C:\tmp.")   # "You have ⟨0⟩ files in ⟨1⟩."
+    read = stand_ins(text, parts, 0)                         # "You have {1} files in {2}."
+    read.marked("Sie haben {1} Dateien in {2}.").text        # "Sie haben ⟨0⟩ Dateien in ⟨1⟩."
+    restore("Sie haben ⟨0⟩ Dateien in ⟨1⟩.", parts)          # "Sie haben %'d Dateien in C:\tmp."
+
+A mark ⟨n⟩ is one character of a private area of Unicode. The model reads a stand-in for it, which
+it has learned to copy. Measured on 404 sentences with one to three parts, the model `everyday`
+copies {1}, {2} in 96.5 %, numbers in 95.8 %; one of both in 99.3 %.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import count
+from typing import NamedTuple
+
+from attncli.tags.numbers import NUMBER, localised
+from models.base.types import Span, Translation
+
+FIRST = 0xE000  # the first mark
+MOST = 6400  # marks of a line
+MARK = re.compile("[\ue000-\uf8ff]")
+DEEP = r"[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*"  # braces in braces in braces
+MESSAGE = rf"\{{\s*\w+\s*,\s*(?:plural|select(?:ordinal)?|number|date|time)\b{DEEP}\}}"  # ICU
+BRACES = (
+    rf"<%.*?%>|\{{\{{[^{{}}]*\}}\}}|\{{%[^{{}}]*%\}}|\$\{{[^{{}}]*\}}|{MESSAGE}"
+    r"|[$\#%@]?\{[^{}\s]*\}"
+)
+PRINTF = (
+    r"%%|(?<![\w%])%[A-Za-z_]\w*%(?!\w)|%\([^()\s]+\)[-+\#0']{0,9}[\d*]{0,9}(?:\.[\d*]{1,9})?[diouxXeEfFgGcrsa]"
+    r"|%[A-Za-z](?:[-:/.,]? ?%[A-Za-z])+(?![\w%])"  # of dates and times
+    r"|(?<!\d)%(?:\d{1,9}\$)?[-+\#0']{0,9}(?:\d{1,9}|\*)?(?:\.(?:\d{1,9}|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcrsSpn@]"
+    r"|(?<![\d\s])(?<!\d )% [dis](?!\w)|(?<!\d)%L?\d{1,2}(?![\w%$])"  # Qt
+)
+ADDRESS = (
+    r"""(?:https?|ftp|file|mailto|ssh|git)://?[!\#-;=?-\[\]_a-z~]*[\#-&*+\-/-9=@-Z_a-z~]"""
+    r"|(?<![\w.])www\.[\w-]+\.[\w./-]*[\w/]"
+    r"|(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"
+)
+CODED = r"\[[A-Z]+[0-9]+[A-Z]*\]"  # [X7X], by which clients of translation services hide text
+NAMED = (
+    r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|`+[^`\n]+`+|\[/?[a-z][\w-]*\]|(?<!\w)__\w+?__(?!\w)|(?<![\w:]):[a-z_]{2,}(?!\w|:\w)"
+    r"|(?<![\w@.])@[A-Za-z_][\w-]*|(?<![\w\#&])\#[A-Za-z_]\w+|\$[A-Za-z_]\w*|(?<![\w-])--[a-z][\w-]*"
+)
+FILES = (
+    r"[A-Za-z]:\\[^\s\"'<>|]*[^\s\"'<>|.,;:!?)]|\\\\[\w.-]+\\[^\s\"'<>|]*[\w\\]"
+    r"|(?<![\w/<])(?:~|\.{1,2}|\$\w+)?/[\w.~*-]*(?:/[\w.~*-]*)*[\w/*]|(?<![\w/])~/"
+    r"|(?<![\w/.-])[\w.-]*\w(?:/[\w.-]*\w)+\.[a-z]\w{0,4}(?![\w/])"
+    r"|(?<![\w/.-])(?:[\w-]+\.)+(?:[jt]sx?|json|py|html?|css|csv|tsv|txt|md|pdf|png|jpe?g|gif|svg|xml|ya?ml|toml|ini"
+    r"|cfg|conf|sh|exe|dll|zip|gz|tar|docx?|xlsx?|pptx?|od[tsp]|po|mo|srt|vtt|mp[34]|php|rb|rs|java|cpp?|log|bak|lock)(?!\w)"
+)
+DATED = r"(?<![\w.-])\d{4}-\d\d-\d\d(?:[T ][\d:]+(?:[.,]\d+)?Z?(?:[+-]\d\d:?\d\d)?)?(?!\w|-\d)"
+VERSION = (
+    r"(?<![\w.])v?\d+(?:\.\d+){2,}(?:[-+.]?(?:[A-Za-z]+[-.]?\d(?:[\w.-]*\w)?|[a-z]+))?(?![\w])"
+)
+CODES = (
+    r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9_]+(?:[-.:][A-Za-z0-9_]+)*(?![\w-])"
+    r"|(?<![\w.,/:-])\d{1,4}(?:[/:-]\d{1,4}){1,2}(?![\w/:-])|(?<![\w-])[a-z]{2}[-_][A-Z]{2}(?![\w-])|(?<!\w)\w*[A-Za-z0-9]_\w+"
+)
+RUNS = r"_{2,}|\.{4,}|(?:\. ?){5,}|…{2,}"
+SYMBOL = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf"
+    "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+TONED = f"[{SYMBOL}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
+EMOJI = rf"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9\#*]\ufe0f?\u20e3|{TONED}(?:\u200d{TONED})*"
+PROTECTED = (
+    rf"(?P<own>[\ue000-\uf8ff])|(?P<code>{ADDRESS}|{BRACES}|{CODED}|{PRINTF}|{NAMED}|{FILES}|{DATED})"
+    rf"|(?P<version>{VERSION})|(?P<id>{CODES})|(?P<number>{NUMBER})|(?P<run>{RUNS})"
+)
+# most texts have none of what these find
+QUICK = re.compile(
+    r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|[^\s:]?:[a-z_]|\w\.\w|[a-z]-[A-Z]|\. \. \."
+)
+# words with digits that are translated: ordinals, measures, compounds
+WORDED = (
+    r"\d+(?:[.,]\d+)?(?:st|nd|rd|th|s|am|pm|[kcm]?[mglb]|k[gmb]|[KMGT]B|[kMG]?Hz|h|x|D|er|ers?|ère|e|ème|%|º|ª|min|sec|ms)"
+    r"|\d+-[A-Za-zÀ-ɏ]{2,}(?:-[A-Za-zÀ-ɏ]+)*"
+)
+INDEX = r"%\d|\d\$|[{(:@\#$_\[]\w"  # of a placeholder that is numbered or named
+DOLLAR = r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)"
+SIGNS = frozenset("=^#&~<>°²³¹™®©+*")  # unknown signs that belong to the word they touch
+
+
+class Part(NamedTuple):
+    """A protected part of a text."""
+
+    raw: str  # as in the source
+    shown: str  # as in the output
+    is_number: bool = False
+    in_order: bool = False  # it has no number or name, so its order must not change
+    before: bool = False  # True if a word touches it on this side
+    after: bool = False
+    by_digits: bool = False  # True if a digit touches it, so no number may stand for it
+
+
+class Protected(NamedTuple):
+    """A text with a mark for each protected part, and the parts."""
+
+    text: str
+    parts: tuple[Part, ...]
+
+
+class Languages(NamedTuple):
+    """Languages of the source ("" if it is unknown) and of the output."""
+
+    source: str = ""
+    target: str = ""
+
+
+UNKNOWN = Languages()
+
+
+def protect(
+    text: str,
+    unknown: Callable[[str], str] = lambda text: "",
+    languages: Languages = UNKNOWN,
+    *,
+    more: Sequence[Part] = (),
+    lazy: bool = False,
+    escaped: bool = False,
+) -> Protected:
+    """Take the protected parts out of a text.
+
+    unknown: returns the characters of a text for which the model has no token. more: parts that
+    have marks in the text. lazy: True also takes out what a model usually copies by itself: short
+    numbers and short codes. escaped: True writes the characters of a part as entities.
+    """
+    strange = set(unknown(text)) if not text.isascii() or QUICK.search(text) else set()
+    if (not strange and not QUICK.search(text)) or (MARK.search(text) and not more):
+        return Protected(text, tuple(more))  # the text's own characters of the private area stay
+    found = [*_found(text, strange, lazy=lazy)]
+    parts, written, at = list(more), "", 0
+    for start, end, kind in _merged(text, found):
+        if len(parts) >= MOST:
+            break
+        raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
+        raw = restore(raw, more, source=True)
+        is_number = kind == "number"
+        shown = localised(raw, *languages) if is_number else raw
+        if kind == "mark":
+            written += text[at:end]
+            at = end
+            continue
+        written += text[at:start] + chr(FIRST + len(parts))
+        sides = _is_word(text[start - 1 : start]), _is_word(text[end : end + 1])
+        by_digits = re.search(r"\d[.,:/]?$", text[max(0, start - 2) : start])
+        by_digits = by_digits or re.match(r"[.,:/]?\d", text[end : end + 2])
+        parts.append(Part(raw, shown, is_number, _is_ordered(raw), *sides, bool(by_digits)))
+        at = end
+    return Protected(written + text[at:], tuple(parts))
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def restore(text: str, parts: Sequence[Part], *, source: bool = False, first: int = 0) -> str:
+    """Return a text with its parts in the places of their marks.
+
+    source: True writes them as the source does. first: index of the first part to restore.
+    """
+    if not parts:
+        return text
+
+    def written(mark: re.Match[str]) -> str:
+        number = ord(mark[0]) - FIRST
+        if not first <= number < len(parts):
+            return mark[0]
+        return parts[number].raw if source else parts[number].shown
+
+    return MARK.sub(written, text)
+
+
+def _with_word(text: str, at: int) -> tuple[int, int, str]:
+    """Return the span and kind of a mark; with its word if it is inside one, such as H2O or m2."""
+    start, end = at, at + 1
+    while start and text[start - 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    inside = start < at and end > at + 1
+    return (start, end, "code") if inside or 0 < end - start - 1 < 3 else (at, at + 1, "mark")
+
+
+def _found(text: str, strange: set[str], *, lazy: bool) -> Iterator[tuple[int, int, str]]:
+    """Yield the start, end and kind of each protected part, in any order."""
+    dollars = {found.start() for found in _dollars(text)}
+    for found in _compiled(PROTECTED).finditer(text):
+        kind, raw = str(found.lastgroup), found[0]
+        if kind == "own":
+            yield _with_word(text, found.start())
+        elif kind == "number" and found.start() in dollars:
+            yield (*found.span(), "code")
+        elif kind in ("number", "id"):
+            eager = _is_long_number(raw, strange) if kind == "number" else _is_code(raw)
+            if lazy and re.fullmatch(WORDED, raw):  # of "20th" and "20-year-old" the number
+                digits = len(raw) - len(raw.lstrip("0123456789"))
+                yield found.start(), found.start() + digits, "number"
+            elif eager or lazy:
+                yield (*found.span(), kind)
+        else:
+            yield (*found.span(), "code")
+    if strange:
+        yield from _signs(text, strange)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern, compiled when it is needed, because most lines need none."""
+    return re.compile(pattern)
+
+
+def _dollars(text: str) -> list[re.Match[str]]:
+    """Return the placeholders $1, $2, ... of a text: all from 1 on. Others are prices."""
+    found = [*re.finditer(DOLLAR, text)]
+    numbers = {int(one[0][1:]) for one in found}
+    return found if numbers == set(range(1, len(numbers) + 1)) else []
+
+
+def _is_long_number(raw: str, strange: set[str]) -> bool:
+    digits = sum(map(str.isdigit, raw))
+    grouped = re.search(r"\d[.,'’\u00a0\u202f]\d{3}(?!\d)", raw)
+    return digits > 4 or bool(grouped) or not strange.isdisjoint(raw)
+
+
+def _is_code(raw: str) -> bool:
+    """Return True for a word with digits and letters that a model may not copy."""
+    if re.fullmatch(WORDED, raw):
+        return False
+    if "_" in raw or not any(map(str.isdigit, raw)):
+        return True
+    if not any(map(str.isalpha, raw)):
+        return len(raw) > 6
+    changes = len(re.findall(r"(?<=\d)[A-Za-z]|(?<=[A-Za-z])\d", raw))
+    return changes > 1 or len(raw) > 7 or sum(map(str.isdigit, raw)) > 4
+
+
+def _signs(text: str, strange: set[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield the emoji of a text, and its other characters without a token, with their words."""
+    at = 0
+    while at < len(text):
+        if text[at] not in strange:
+            at += 1
+            continue
+        start, end = at, at + 1
+        if text[at] in "\u20e3\ufe0f" and at:
+            start = at - 1
+        emoji = _compiled(EMOJI).match(text, start)
+        if emoji and (text[at] not in SIGNS or emoji.end() > end):
+            end = emoji.end()
+        elif text[at] in SIGNS or unicodedata.category(text[at])[0] in "LMN":
+            while start and _in_word(text[start - 1], strange):
+                start -= 1
+            while end < len(text) and _in_word(text[end], strange):
+                end += 1
+        yield start, end, "sign"
+        at = end
+
+
+def _in_word(character: str, strange: set[str]) -> bool:
+    category = unicodedata.category(character)[0]
+    return category in "LMN" or (character in strange and category != "Z" and character in SIGNS)
+
+
+def _merged(text: str, found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Return the parts in order; those that overlap, or have only signs between them, as one."""
+    merged: list[tuple[int, int, str]] = []
+    for start, end, kind in sorted(found):
+        if merged:
+            first, last, other = merged[-1]
+            between = text[last:start]
+            near = start <= last or re.fullmatch(r"\.|[^\S\n]?[-/|:;,=+]?[^\S\n]?", between)
+            if start < last:
+                covers = kind if start == first and end >= last else "code"
+                merged[-1] = (first, max(last, end), covers if end > last else other)
+                continue
+            if near and "mark" not in (kind, other):
+                merged[-1] = (first, end, "code")
+                continue
+        merged.append((start, end, kind))
+    return merged
+
+
+def _is_ordered(raw: str) -> bool:
+    """Return True for a placeholder without number or name: its order tells which one it is."""
+    return raw[0] in "[<" or (raw[0] == "%" and len(raw) > 1 and not re.match(INDEX, raw))
+
+
+# ---- stand-ins -----------------------------------------------------------------------------------
+
+PLAIN_NUMBERS = ("27", "28", "31", "32", "24", "26", "29", "64", "86", "47")
+FAMILIES = (1, 0, 2)  # ways to write stand-ins, in the order of further attempts
+
+
+class Edit(NamedTuple):
+    """A span of a text as the model reads or writes it, which a mark stands for."""
+
+    start: int
+    end: int
+    mark: str
+    size: int = 1  # characters that stand there instead
+
+
+def shifted(spans: Sequence[Span], edits: Sequence[Edit]) -> list[Span]:
+    """Return spans of a text as the model has it as spans of the text with marks."""
+    if not edits:
+        return [*spans]
+    return [(_shifted(start, edits), _shifted(end, edits, is_end=True)) for start, end in spans]
+
+
+def _shifted(position: int, edits: Sequence[Edit], *, is_end: bool = False) -> int:
+    removed = 0
+    for start, end, _, size in edits:
+        if position <= start:
+            break
+        if position < end:
+            return start - removed + size * is_end
+        removed += end - start - size
+    return position - removed
+
+
+class MarkedTranslation(NamedTuple):
+    """A translation of a text with marks."""
+
+    text: str  # with marks
+    translation: Translation  # of the text with stand-ins
+    outputs: tuple[str, ...]  # with marks, one for each hypothesis
+    stand_ins: tuple[tuple[str, str, str], ...] = ()  # each with its part, as in source and output
+    source_edits: tuple[Edit, ...] = ()  # where the stand-ins are in the source,
+    edits: tuple[tuple[Edit, ...], ...] = ()  # and in each hypothesis
+
+    def without_marks(self, parts: Sequence[Part], first: int) -> MarkedTranslation:
+        """Return the translation with the parts from `first` on in place of their marks."""
+        return self._replace(
+            text=restore(self.text, parts, source=True, first=first),
+            outputs=tuple(restore(output, parts, first=first) for output in self.outputs),
+            source_edits=_sized(self.source_edits, parts, first, source=True),
+            edits=tuple(_sized(edits, parts, first) for edits in self.edits),
+        )
+
+
+def _sized(
+    edits: Sequence[Edit], parts: Sequence[Part], first: int, *, source: bool = False
+) -> tuple[Edit, ...]:
+    sizes = (len(restore(edit.mark, parts, source=source, first=first)) for edit in edits)
+    return tuple(edit._replace(size=size) for edit, size in zip(edits, sizes, strict=True))
+
+
+class Reading(NamedTuple):
+    """A text as the model reads it: with stand-ins."""
+
+    text: str
+    marks: dict[str, str]  # mark: its stand-in
+    edits: tuple[Edit, ...]  # spans of the stand-ins
+
+    def marked(self, output: str, parts: Sequence[Part]) -> tuple[str, tuple[Edit, ...]]:
+        """Return an output with marks in place of its stand-ins, and their spans in the output."""
+        if not self.marks:
+            return output, ()
+        by_text = {stand_in: mark for mark, stand_in in self.marks.items()}
+        text, edits, at = "", [], 0
+        for found in _finder(tuple(by_text)).finditer(output):
+            mark = by_text[re.sub(r"\s", "", found[0])]
+            part, start, end = parts[ord(mark) - FIRST], *found.span()
+            if part.before and re.search(r"\w $", output[max(0, start - 2) : start]):
+                start -= 1
+            if part.after and re.match(r" \w", output[end : end + 2]):
+                end += 1
+            edits.append(Edit(start, end, mark))
+            text += output[at:start] + mark
+            at = end
+        return text + output[at:], tuple(edits)
+
+
+def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:
+    """Return a text with stand-ins in place of its marks. family: of the stand-ins, from 0."""
+    if not parts or not MARK.search(text):
+        return Reading(text, {}, ())
+    numbers = count(1)
+    plain = (number for number in PLAIN_NUMBERS if number not in text)
+    marks: dict[str, str] = {}
+    edits, written, at = [], "", 0
+    for found in MARK.finditer(text):
+        mark, start = found[0], found.start()
+        if mark not in marks and ord(mark) - FIRST < len(parts):
+            part = parts[ord(mark) - FIRST]
+            marks[mark] = _stand_in(part, family, plain, numbers)
+        part = parts[ord(mark) - FIRST]
+        spaced = not marks[mark].isdigit()
+        written += text[at:start]
+        written_as = " " * (part.before and spaced) + marks[mark] + " " * (part.after and spaced)
+        edits.append(Edit(len(written), len(written) + len(written_as), mark))
+        written += written_as
+        at = found.end()
+    return Reading(written + text[at:], marks, tuple(edits))
+
+
+def _stand_in(part: Part, family: int, plain: Iterator[str], numbers: Iterator[int]) -> str:
+    number = next(numbers)
+    fits = part.is_number == (family == 0) and family < 2 and not part.by_digits
+    if fits and (found := next(plain, "")):
+        return found
+    return f"Q{number}" if family == 2 else f"{{{number}}}"
+
+
+@cache
+def _finder(stand_ins: tuple[str, ...]) -> re.Pattern[str]:
+    patterns = []
+    for one in sorted(stand_ins, key=len, reverse=True):
+        if one[0] == "{":
+            patterns.append(rf"\{{ ?{one[1:-1]} ?\}}")
+        elif one.isdigit():
+            patterns.append(rf"(?<!\d)(?<!\d[.,:/]){one}(?!\d|[.,:/]\d)")
+        else:
+            patterns.append(rf"(?<!\w){one}(?!\w)")
+    return re.compile("|".join(patterns))

@@ -1,0 +1,300 @@
+"""Translation of texts with marks: stand-ins for the model, the last check, and further attempts.
+
+What fails a check is translated again: with other stand-ins (also for what the model copied by
+itself before), with the other hypotheses, in pieces around the protected parts, in halves. Of all
+attempts the one that fails the fewest checks is returned, the first of equals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from attncli.data.split import halves
+from attncli.tags.checks import Check, check_marked
+from attncli.tags.protect import (
+    FAMILIES,
+    FIRST,
+    MARK,
+    Languages,
+    MarkedTranslation,
+    Part,
+    Reading,
+    protect,
+    restore,
+    stand_ins,
+)
+from attncli.tags.words import has_word
+from models.base.types import Hypothesis, Translation
+from models.config import SearchConfig
+from models.text.normalise import without_added_stop
+
+HYPOTHESES = 4  # outputs among which one that passes is searched
+DEEPEST = 3  # times that a text is halved
+IN_PARTS = frozenset(("repetition", "length", "empty", "characters"))  # what halves may mend
+OUTER = re.compile(r"^(\W*)(.*?)([^\w)\]\"'»”%]*)$", re.DOTALL)
+
+
+class MarkedText(NamedTuple):
+    """A text to translate, with marks for its protected parts."""
+
+    text: str
+    parts: tuple[Part, ...] = ()
+    language: str = ""  # of the text; "" if it is unknown
+
+
+class Faithful(NamedTuple):
+    """The translation of a text in one or more pieces."""
+
+    gaps: tuple[str, ...]  # what is before each piece, and after the last
+    pieces: tuple[MarkedTranslation, ...]
+    checks: tuple[Check, ...]  # that the best output fails
+    parts: tuple[Part, ...]
+
+    @property
+    def output(self) -> str:
+        """The best output, with marks."""
+        return joined(self.gaps, [piece.outputs[0] for piece in self.pieces])
+
+    def settled(self, first: int) -> Faithful:
+        """Return the translation with the parts from `first` on in place of their marks."""
+        if len(self.parts) <= first:
+            return self
+        gaps = tuple(restore(gap, self.parts, first=first) for gap in self.gaps)
+        pieces = tuple(piece.without_marks(self.parts, first) for piece in self.pieces)
+        return self._replace(gaps=gaps, pieces=pieces)
+
+
+# texts, the language of each, the search (None: of the model)
+Run = Callable[[list[str], list[str], SearchConfig | None], Iterator[Translation]]
+
+
+class Translating(NamedTuple):
+    """A model as the attempts need it."""
+
+    run: Run
+    search: SearchConfig
+    unknown: Callable[[str], str] = lambda text: ""
+    to: str = ""
+
+
+def joined(gaps: Sequence[str], texts: Sequence[str]) -> str:
+    """Join texts and what is between them; the space before an empty text is left out."""
+    whole = ""
+    for gap, text in zip(gaps, texts, strict=False):
+        whole += (gap if text or gap.strip() else "") + text if whole or gap.strip() else gap + text
+    return whole + gaps[-1]
+
+
+def translate_faithfully(
+    texts: Sequence[MarkedText], model: Translating, *, again: bool = True
+) -> list[Faithful]:
+    """Translate texts; see above. again: False makes one attempt alone."""
+    readings = [stand_ins(each.text, each.parts, 0) for each in texts]
+    found = _attempt(texts, readings, model)
+    if again and any(one.checks for one in found):
+        _retry(texts, readings, found, model)
+    return [one.settled(len(text.parts)) for one, text in zip(found, texts, strict=True)]
+
+
+def _retry(
+    texts: Sequence[MarkedText],
+    readings: list[Reading],
+    found: list[Faithful],
+    model: Translating,
+) -> None:
+    """Replace the translations that fail a check by better ones."""
+    lazy = [
+        _with_all_parts(each, model) if one.checks else each
+        for each, one in zip(texts, found, strict=True)
+    ]
+    tried = [{reading.text} for reading in readings]
+    for family in FAMILIES:
+        chosen = [n for n, one in enumerate(found) if _lacks_parts(one)]
+        read = {n: stand_ins(lazy[n].text, lazy[n].parts, family) for n in chosen}
+        new = {n: one for n, one in read.items() if one.text not in tried[n]}
+        new = {n: one for n, one in new.items() if _is_known(one, model)}
+        for n, one in new.items():
+            tried[n].add(one.text)
+        _improve(found, [*new], _attempt([lazy[n] for n in new], [*new.values()], model))
+    chosen = [n for n, one in enumerate(found) if one.checks]
+    wide = replace(model.search, nbest=HYPOTHESES, beam=max(HYPOTHESES, model.search.beam))
+    if chosen and model.search.method == "beam" and model.search.nbest < HYPOTHESES:
+        others = _attempt([texts[n] for n in chosen], [readings[n] for n in chosen], model, wide)
+        _improve(found, chosen, others)
+    chosen = [n for n, one in enumerate(found) if one.checks]
+    failed = [found[n] for n in chosen]
+    _improve(found, chosen, _in_pieces([lazy[n] for n in chosen], failed, model))
+
+
+def _attempt(
+    texts: Sequence[MarkedText],
+    readings: Sequence[Reading],
+    model: Translating,
+    search: SearchConfig | None = None,
+) -> list[Faithful]:
+    """Translate texts once. search: one with several hypotheses, of which the best is chosen."""
+    results = model.run([one.text for one in readings], [one.language for one in texts], search)
+    return [
+        _checked(text, reading, result, nbest=1 if search else 0)
+        for text, reading, result in zip(texts, readings, results, strict=True)
+    ]
+
+
+def _checked(text: MarkedText, reading: Reading, result: Translation, *, nbest: int) -> Faithful:
+    """Return a translation with its checks. nbest: number of hypotheses to keep; 0: all."""
+    rows = []
+    for rank, hypothesis in enumerate(result.hypotheses):
+        output, edits = reading.marked(hypothesis.text, text.parts)
+        checks = (
+            check_marked(text.text, output, text.parts)
+            if rank == 0 or nbest or reading.marks
+            else ()
+        )
+        if hypothesis.truncated and not any(one.name == "length" for one in checks):
+            checks = (*checks, Check("length", "the output was cut at its length limit"))
+        rows.append((len(checks), rank, hypothesis, output, edits, checks))
+    if nbest:
+        rows = sorted(rows)[:nbest]
+    elif reading.marks:  # an alternative that lacks a part is none
+        rows = [row for row in rows if row is rows[0] or not _lacks_marks(row[5])]
+    parts = {mark: text.parts[ord(mark) - FIRST][:2] for mark in reading.marks}
+    hypotheses: list[Hypothesis] = [row[2] for row in rows]
+    piece = MarkedTranslation(
+        text.text,
+        result._replace(hypotheses=tuple(hypotheses)),
+        tuple(row[3] for row in rows),
+        tuple((stand_in, *parts[mark]) for mark, stand_in in reading.marks.items()),
+        reading.edits,
+        tuple(row[4] for row in rows),
+    )
+    return Faithful(("", ""), (piece,), rows[0][5], text.parts)
+
+
+def _improve(found: list[Faithful], numbers: Sequence[int], others: Sequence[Faithful]) -> None:
+    for number, other in zip(numbers, others, strict=True):
+        if _badness(other) < _badness(found[number]):
+            found[number] = other
+
+
+def _badness(one: Faithful) -> tuple[int, int]:
+    return len(one.checks), int(_lacks_marks(one.checks))
+
+
+def _lacks_parts(one: Faithful) -> bool:
+    return any(check.name in ("parts", "digits", "characters") for check in one.checks)
+
+
+def _lacks_marks(checks: Sequence[Check]) -> bool:
+    return any(check.name == "parts" for check in checks)
+
+
+def _is_known(reading: Reading, model: Translating) -> bool:
+    return not model.unknown("".join(reading.marks.values()))
+
+
+def _with_all_parts(text: MarkedText, model: Translating) -> MarkedText:
+    """Return a text with marks also for the parts that the model should copy by itself."""
+    languages = Languages(text.language, model.to)
+    found = protect(text.text, model.unknown, languages, more=text.parts, lazy=True)
+    return text._replace(text=found.text, parts=found.parts)
+
+
+def _in_pieces(
+    texts: Sequence[MarkedText], found: Sequence[Faithful], model: Translating
+) -> list[Faithful]:
+    """Translate texts in pieces: around their marks if one was lost, otherwise in halves."""
+    divided = [
+        _around_marks(text.text) if _lacks_parts(one) else _in_halves(text.text)
+        for text, one in zip(texts, found, strict=True)
+    ]
+    flat = [
+        MarkedText(piece, text.parts, text.language)
+        for text, (_, pieces) in zip(texts, divided, strict=True)
+        for piece in pieces
+    ]
+    results = iter(_deeper(flat, model))
+    whole = []
+    for text, (gaps, pieces) in zip(texts, divided, strict=True):
+        inner = [next(results) for _ in pieces]
+        whole.append(_assembled(text, gaps, inner) if pieces else _unchanged(text))
+    return whole
+
+
+def _deeper(texts: Sequence[MarkedText], model: Translating, depth: int = 1) -> list[Faithful]:
+    """Translate pieces once; one that still loops is halved again, a few times at most."""
+    found = _attempt(texts, [stand_ins(each.text, each.parts, 0) for each in texts], model)
+    chosen = [
+        n
+        for n, one in enumerate(found)
+        if any(check.name in IN_PARTS for check in one.checks) and len(texts[n].text.split()) > 3
+    ]
+    if depth < DEEPEST and chosen:
+        divided = [_in_halves(texts[n].text) for n in chosen]
+        flat = [
+            texts[n]._replace(text=piece)
+            for n, (_, pieces) in zip(chosen, divided, strict=True)
+            for piece in pieces
+        ]
+        results = iter(_deeper(flat, model, depth + 1))
+        again = [
+            _assembled(texts[n], gaps, [next(results) for _ in pieces])
+            for n, (gaps, pieces) in zip(chosen, divided, strict=True)
+        ]
+        _improve(found, chosen, again)
+    return found
+
+
+def _around_marks(text: str) -> tuple[list[str], list[str]]:
+    """Return the texts around the marks of a text, and what is before each and after the last."""
+    spans = [*MARK.finditer(text)]
+    cuts = [0, *(end for found in spans for end in found.span()), len(text)]
+    gaps, pieces, gap = [], [], ""
+    for number, (start, end) in enumerate(pairwise(cuts)):
+        piece = text[start:end]
+        if number % 2 or not has_word(piece):
+            gap += piece
+            continue
+        before, inner, after = OUTER.fullmatch(piece).groups()  # type: ignore[union-attr]
+        gaps.append(gap + before)
+        pieces.append(inner)
+        gap = after
+    return [*gaps, gap], pieces
+
+
+def _in_halves(text: str) -> tuple[list[str], list[str]]:
+    pieces = halves(text)
+    return ["", *[" "] * (len(pieces) - 1), ""], pieces
+
+
+def _assembled(text: MarkedText, gaps: Sequence[str], inner: Sequence[Faithful]) -> Faithful:
+    """Return the translation of a text from those of its pieces."""
+    whole_gaps = [gaps[0]]
+    pieces: list[MarkedTranslation] = []
+    for one, gap in zip(inner, gaps[1:], strict=True):
+        whole_gaps[-1] += one.gaps[0]
+        for piece, after in zip(one.pieces, one.gaps[1:], strict=True):
+            pieces.append(_plain_end(piece))
+            whole_gaps.append(after)
+        whole_gaps[-1] += gap
+    output = joined(whole_gaps, [piece.outputs[0] for piece in pieces])
+    checks = check_marked(text.text, output, text.parts)
+    return Faithful(tuple(whole_gaps), tuple(pieces), checks, text.parts)
+
+
+def _plain_end(piece: MarkedTranslation) -> MarkedTranslation:
+    """Return the best output of a piece without a full stop that its source does not have."""
+    best = without_added_stop(piece.outputs[0], piece.text)
+    hypotheses = piece.translation.hypotheses[:1]
+    return piece._replace(
+        translation=piece.translation._replace(hypotheses=hypotheses),
+        outputs=(best,),
+        edits=piece.edits[:1],
+    )
+
+
+def _unchanged(text: MarkedText) -> Faithful:
+    return Faithful((text.text,), (), (), text.parts)

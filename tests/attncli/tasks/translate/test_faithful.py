@@ -1,0 +1,151 @@
+"""What the model loses is found and translated again; what it keeps is asked for once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from attncli.data.lines import Line, TranslatedLine
+from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions
+from attncli.tasks.translate.lines import translate_lines
+from models.base.types import Hypothesis, Translation
+from models.config import SearchConfig
+from tests.attncli.tags.small import one_to_one
+from tests.upper_model import Upper
+
+
+class Faulty(Upper):
+    """A model of capitals whose best outputs are changed, and whose second best are not."""
+
+    max_source_length = 400
+
+    def __init__(self, fault: Callable[[str], str], *, unknown: str = "") -> None:
+        super().__init__()
+        self.changed, self.unknown = fault, unknown
+
+    def unknown_characters(self, text: str) -> str:
+        """Return the characters that this model is said not to know."""
+        return "".join(sign for sign in dict.fromkeys(text) if sign in self.unknown)
+
+    def _translation(self, text: str, search: SearchConfig) -> Translation:
+        found = super()._translation(text, search)
+        best = found.hypotheses[0]._replace(text=self.changed(text.upper()))
+        return found._replace(hypotheses=(best, *found.hypotheses[1:]))
+
+
+def outcome(
+    text: str, model: Upper, options: LineOptions = EVERYDAY, *, tags: bool = False
+) -> TranslatedLine:
+    aligner = one_to_one if tags else None
+    [[found]] = translate_lines([[Line(1, text)]], model, options=options, aligner=aligner)
+    return found
+
+
+def output(text: str, model: Upper, options: LineOptions = EVERYDAY, *, tags: bool = False) -> str:
+    found = outcome(text, model, options, tags=tags)
+    assert found.translation and not found.checks
+    return found.translation.text
+
+
+LINES = [
+    ("see %s and {x} now", "SEE %s AND {x} NOW"),
+    ("it is 86988827 here", "IT IS 86988827 HERE"),
+    ("the code 8f3K-22Lq-PPa9 is new", "THE CODE 8f3K-22Lq-PPa9 IS NEW"),
+    ("from %s to %d", "FROM %s TO %d"),
+    ("a | b", "A | B"),
+    ("name:\tJohn", "NAME:\tJOHN"),
+    ("I. the end", "I. THE END"),
+    ("a) the end", "a) THE END"),
+    ("a) THE END", "a) THE END"),
+    ("the box of 😀😀 is here", "THE BOX OF 😀😀 IS HERE"),
+    ("wait…", "WAIT…"),
+    ("‘it’ is", "'IT' IS"),
+    ("H₂O is water", "H₂O IS WATER"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), LINES)
+@pytest.mark.parametrize("tags", [False, True])
+def test_protected_parts_are_in_the_output_as_they_were(
+    text: str, expected: str, tags: bool
+) -> None:
+    model = Faulty(str, unknown="😀…‘₂|")
+    assert output(text, model, tags=tags) == expected
+    assert len(model.asked) == (2 if "|" in text or "\t" in text else 1)
+
+
+FAULTS: list[Callable[[str], str]] = [
+    lambda text: text.replace("{1}", ""),
+    lambda text: text.replace("{1}", "{1} {1}"),
+    lambda text: text.replace("27", "72"),
+    lambda text: text.replace("{1}", "").replace("27", "").replace("Q1", ""),
+    lambda text: "",
+    lambda text: "A B " * 9,
+    lambda text: text + "\ufffd",
+    lambda text: text * 9,
+]
+
+
+@pytest.mark.parametrize("number", range(len(FAULTS)))
+@pytest.mark.parametrize(
+    "text", ["see %s now", "it is 12345 here", "see %s and 12345 for 12 days", "the 19th of 2024"]
+)
+def test_an_output_that_fails_a_check_is_translated_again(number: int, text: str) -> None:
+    expected = text.upper().replace("%S", "%s")
+    assert output(text, Faulty(FAULTS[number])).rstrip("!") == expected
+
+
+def test_placeholders_without_numbers_keep_their_order() -> None:
+    def turned(text: str) -> str:
+        return " ".join(reversed(text.split()))
+
+    found = outcome("from %s to %d", Faulty(turned)).translation
+    assert found and found.text.index("%s") < found.text.index("%d")
+    found = outcome("from %1$s to %2$d", Faulty(turned)).translation
+    assert found and found.text.index("%1$s") > found.text.index("%2$d")
+
+
+def test_what_still_fails_is_told_once_as_data() -> None:
+    class Broken(Faulty):
+        def _translation(self, text: str, search: SearchConfig) -> Translation:
+            wrong = tuple(Hypothesis("7", -1.0, -1.0, (), ()) for _ in range(search.nbest))
+            return Translation(text, wrong)
+
+    found = outcome("the dog sees it", Broken(str))
+    assert [check.name for check in found.checks] == ["digits"]
+
+
+def test_a_text_without_stops_is_divided_where_it_can_be() -> None:
+    words = ["so", "today", "we", "talk", "about", "bread", "and", "then", "we", "bake", "it"] * 20
+    model = Faulty(str)
+    assert output(" ".join(words), model) == " ".join(words).upper()
+    assert max(map(model.source_length, model.asked)) <= 60 and len(model.asked) < 9
+    starts = [text.split()[0] for text in model.asked]
+    assert starts.count("and") + starts.count("then") + starts.count("so") == len(starts)
+    model.asked.clear()
+    output(" ".join(words), model, LineOptions(everyday=True, split_above=None, cut_above=20))
+    assert max(map(model.source_length, model.asked)) <= 20
+
+
+def test_a_loop_in_a_long_text_is_mended_in_halves() -> None:
+    def looping(text: str) -> str:
+        return text if len(text.split()) < 12 else "GO ON " * 9
+
+    class Looping(Faulty):
+        def _translation(self, text: str, search: SearchConfig) -> Translation:
+            found = super()._translation(text, search)
+            return found._replace(hypotheses=found.hypotheses[:1] * search.nbest)
+
+    text = " ".join(f"word{'abcdefghijklmnopqrstuvwxyz'[n]}" for n in range(26))
+    assert output(text, Looping(looping)) == text.upper()
+
+
+def test_plain_lines_are_asked_for_once_and_as_they_are() -> None:
+    def texts() -> Iterator[str]:
+        yield from ("the dog sees it", "it's 5 o'clock: 3 dogs, 2 cats", 'a-b (c) "d" 100%')
+
+    for text in texts():
+        model = Faulty(str)
+        assert output(text, model) == text.upper()
+        assert [*model.asked] == [text]
