@@ -116,11 +116,11 @@ class Captioner(ImageModel):
         if isinstance(image, Image.Image):
             return image
         if isinstance(image, (str, Path)):
-            return open_image(Path(image))
+            return open_image(Path(image), least=self.config.image.size)
         if hasattr(image, "read"):
             image = image.read()
         if isinstance(image, (bytes, bytearray)):
-            return open_image(bytes(image))
+            return open_image(bytes(image), least=self.config.image.size)
         if isinstance(image, Tensor):
             features = (self.encoder.grid[0] * self.encoder.grid[1], self.encoder.value_size)
             if tuple(image.shape) == features and image.is_floating_point():

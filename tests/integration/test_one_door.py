@@ -12,9 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
+from PIL import Image
 
 import attncli
+from attncli.serve.models import CaptionJob, ClassifyJob, ServedModel
 from attncli.tasks.translate.training.dev import DevTexts
 from models.bundle import read
 from models.catalogue.installed import BOX, is_bundle
@@ -163,3 +166,79 @@ def test_html_has_the_outputs_of_the_lines(ask: Serve, plain: list[str]) -> None
     for text in (TEXTS[0], TEXTS[6], TEXTS[11]):
         answer = ask(q=f"<p>{text}</p>", source="en", format="html", alternatives=2)
         assert answer["translatedText"] == f"<p>{plain[TEXTS.index(text)]}</p>"
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> list[Path]:
+    """Return images of several formats; a JPEG that is rotated, and one that is much too large."""
+    paths = [tmp_path / "images" / name for name in ("a.png", "b.jpg", "large.jpg", "grey.gif")]
+    paths[0].parent.mkdir()
+    rng = numpy.random.default_rng(1)
+    for path, size in zip(paths, (40, 60, 700, 33), strict=True):
+        squares = Image.fromarray(rng.integers(0, 255, (5, 7, 3), numpy.uint8))
+        picture = squares.resize((size * 4 // 3, size), Image.Resampling.BICUBIC)
+        exif = Image.Exif()
+        exif[0x0112] = 6 if path.name == "b.jpg" else 1  # the camera was turned
+        picture.convert("L" if path.suffix == ".gif" else "RGB").save(path, exif=exif)
+    return paths
+
+
+@pytest.mark.usefixtures("no_workers")
+def test_an_image_has_one_caption(
+    attn: Attn, pictures: list[Path], soft_captioner: Path, tmp_path: Path
+) -> None:
+    folder = pictures[0].parent
+    options = ("--device", "cpu", "-m", soft_captioner)
+    expected = [attn("caption", *options, path).out for path in pictures]
+    assert len({*expected}) > 1
+    table = lines(attn("caption", *options, *pictures).out)
+    assert [row.partition("\t")[2] + "\n" for row in table] == expected
+    out = attn("caption", *options, "--format", "jsonl", "-n", "7", *pictures)
+    assert [json.loads(row)["caption"] + "\n" for row in lines(out.out)] == expected
+    model: Any = attncli.load(soft_captioner)
+    for given in (pictures, [*map(str, pictures)], [path.read_bytes() for path in pictures]):
+        assert [found.text + "\n" for found in model.caption(given)] == expected
+    pil = [Image.open(path) for path in pictures if path.stem != "large"]
+    assert [found.text + "\n" for found in model.caption(pil)] == [expected[n] for n in (0, 1, 3)]
+    served = CaptionJob(nbest=7).run(
+        ServedModel(soft_captioner), [p.read_bytes() for p in pictures]
+    )
+    assert [found.caption + "\n" for found in served] == expected
+    (tmp_path / "gold.tsv").write_text("".join(f"{p.name}\ta dog\n" for p in pictures))
+    save = ("--images", folder, "--save", tmp_path / "saved", tmp_path / "gold.tsv")
+    attn("evaluate", "captions", *options, *save)
+    saved = lines((tmp_path / "saved").read_text("utf-8"))
+    assert [row.partition("\t")[2] + "\n" for row in saved] == expected
+    explained = attn("explain", *options, "--method", "attention", *pictures).out
+    assert [
+        line.split("  ")[2] + "\n" for line in lines(explained) if line[:1].isdigit()
+    ] == expected
+    attn("bulk", folder, tmp_path / "bulk.tsv", "--", "caption", "-m", soft_captioner)
+    rows = dict(row.split("\t") for row in lines((tmp_path / "bulk.tsv").read_text("utf-8")))
+    assert [rows[str(path)] + "\n" for path in pictures] == expected
+
+
+@pytest.mark.usefixtures("no_workers")
+def test_a_text_has_one_label(
+    attn: Attn, texts: Path, toy_classifier: Path, tmp_path: Path
+) -> None:
+    options = ("--device", "cpu", "-m", toy_classifier)
+    expected = lines(attn("classify", *options, "-i", texts).out)
+    for more in (("--format", "jsonl"), ("--format", "jsonl", "-n", "2")):
+        rows = lines(attn("classify", *options, "-i", texts, *more).out)
+        assert [_label(json.loads(row)) for row in rows] == expected
+    model: Any = attncli.load(toy_classifier)
+    assert [found.label for found in model.classify(TEXTS)] == expected
+    assert [model.classify(text, attention=False).label for text in TEXTS] == expected
+    served = ClassifyJob(nbest=2, attention=True).run(ServedModel(toy_classifier), TEXTS)
+    assert [found.result.label if found.result else "" for found in served] == expected
+    (tmp_path / "gold.tsv").write_text("".join(f"colour\t{t}\n" for t in TEXTS if t), "utf-8")
+    saved = tmp_path / "saved"
+    attn("evaluate", "labels", *options, "--save", saved, tmp_path / "gold.tsv")
+    assert lines(saved.read_text("utf-8")) == list(filter(None, expected))
+    attn("bulk", texts, tmp_path / "out.txt", "--", "classify", "-m", toy_classifier)
+    assert lines((tmp_path / "out.txt").read_text("utf-8")) == expected
+
+
+def _label(record: dict[str, Any]) -> str:
+    return record["labels"][0]["label"] if record["labels"] else ""
