@@ -25,7 +25,7 @@ from attncli.serve.service import Call, call_of
 
 MOST_ALTERNATIVES = 20
 FORMATS = ("text", "html")
-LONG = 1000  # characters of a line from which on its sentences are separate inputs
+LONG = 10_000  # characters of a line from which on its sentences are separate inputs
 
 
 class Wanted(NamedTuple):
