@@ -107,19 +107,10 @@ def check_new(config: RunConfig, path: Path) -> None:
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
 
 
-def dry_run(
-    config: RunConfig,
-    *,
-    device: str,
-    progress: Progress,
-    processes: int = 1,
-) -> estimate.Estimate:
-    """Return parameters, vocabulary, batches of an epoch and memory; nothing is kept.
-
-    processes: number of processes that the run would have.
-    """
+def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.Estimate:
+    """Return parameters, vocabulary and batches of an epoch; nothing is kept."""
     check_buildable(config)
-    return estimate.estimate(config, torch.device(device), progress, processes)
+    return estimate.estimate(config, torch.device(device), progress)
 
 
 def fingerprints(data: DataConfig, model: ModelConfig, start_from: str) -> dict[str, str]:

@@ -111,7 +111,7 @@ def train(
         raise typer.Exit(launch(processes, ["train", *context.meta[ARGUMENTS]]))
     where = open_device(rank, OpenOptions(device, threads))
     if dry_run:
-        _dry_run(config, where, max(processes, rank.size))
+        _dry_run(config, where)
         return
     kind, languages = training_source(config.model.family), config.tokenizer.languages
     folder = output or own or default_folder(kind, config.data, languages, config.preset)
@@ -123,18 +123,16 @@ def train(
 train.command_class = TrainCommand  # type: ignore[attr-defined]
 
 
-def _dry_run(config: RunConfig, device: str, processes: int) -> None:
+def _dry_run(config: RunConfig, device: str) -> None:
     from attncli.jobs import train as job  # imports torch
 
     with Display(config.train) as display, memory_advice(config.train):
-        found = job.dry_run(config, device=device, progress=display.progress, processes=processes)
-    each = " per process" if found.processes > 1 else ""
+        found = job.dry_run(config, device=device, progress=display.progress)
     print(f"parameters        {found.parameters:,}")
     print(f"vocabulary        {found.vocabulary}")
     print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
     unit = "batch" if found.batches == 1 else "batches"
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
-    print(f"estimated memory  {found.memory_bytes / 2**20:,.0f} MiB{each}")
     for warning in found.warnings:
         console.warn(warning)
 

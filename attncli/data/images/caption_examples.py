@@ -108,7 +108,7 @@ class CaptionExamples(Examples):
 class CaptionStages(CaptionExamples):
     """Captions whose inputs or grouping change at given epochs, counted from 0.
 
-    Their own fields are those of the last stage, which needs the most memory.
+    Their own fields are those of the last stage.
     """
 
     first: CaptionExamples | None = None  # the images before the epoch `turn`, if others

@@ -80,11 +80,7 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
     texts.train.write_text("".join(lines), "utf-8")
     changes = ("train.epochs=1", "train.steps=0", "train.batch_tokens=600")
     config = small_config(texts, *changes)
-    found, of_four = (
-        dry_run(config, device="cpu", progress=lambda *progress: None, processes=count)
-        for count in (1, 4)
-    )
-    assert (found.batches, found.target_tokens) == (of_four.batches, of_four.target_tokens)
+    found = dry_run(config, device="cpu", progress=lambda *progress: None)
     events = run(config, tmp_path / "run")
     started = events[0]
     assert isinstance(started, Started)
@@ -93,7 +89,6 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
     steps = [event for event in events if isinstance(event, Stepped)]
     assert found.batches == len(steps)
     assert found.target_tokens == sum(event.tokens for event in steps)
-    assert found.memory_bytes > 16 * found.parameters
 
 
 def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_stages_say_what_is_shown_and_from_when_an_image_is_shared(
         stages = CaptionStages(*last, first, turn, together_from)
         shown = [(part.inputs.are_pixels, part.together) for part in map(stages.at, range(5))]
         assert shown == [(epoch >= turn, epoch >= together_from) for epoch in range(5)]
-        batch = stages.batch(np.arange(10))  # of the last stage, by which memory is estimated
+        batch = stages.batch(np.arange(10))  # of the last stage
         assert batch.source.ndim == 4 and batch.rows is not None and stages.shared is not None
 
 
