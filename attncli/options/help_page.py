@@ -1,4 +1,4 @@
-"""The help page of a command: options in sections, plain names of values, no broken words."""
+"""The help page of a command: options in sections, plain names of values."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ SECTIONS = {  # section: names of options
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}
 ONCE = ("input", "output", "model")
-HYPHEN, SPACE = "\ue000", "\ue001"  # where a line must not end
-LONGEST_CODE = 24  # letters of code in backticks that stays on one line
 
 
 class HelpPage(TyperCommand):
@@ -42,16 +40,6 @@ class HelpPage(TyperCommand):
                 found = f"{param.opts[0]} is given {given.count(param)} times, and takes one"
                 ctx.fail(found)
         return super().parse_args(ctx, args)
-
-    def get_help(self, ctx: Any) -> str:
-        """Return the page."""
-        return super().get_help(ctx).replace(HYPHEN, "-").replace(SPACE, " ")
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write the description."""
-        text, self.help = self.help, unbroken(self.help or "")
-        super().format_help_text(ctx, formatter)
-        self.help = text
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by section."""
@@ -83,13 +71,7 @@ def row(names: str, text: str, *, is_argument: bool) -> tuple[str, str]:
         names = found[1]
     elif found:
         names = f"{found[1]} {VALUES.get(found[2], found[2])}"
-    text = re.sub(r"\bx>=([\d.]+)", rf"at least{SPACE}\1", text)
-    text = re.sub(rf"([\d.]+)<=x<={2**63 - 1}", rf"at least{SPACE}\1", text)
-    text = re.sub(r"([\d.]+)<=x<=([\d.]+)", rf"\1{SPACE}to{SPACE}\2", text)
-    return unbroken(names), unbroken(text)
-
-
-def unbroken(text: str) -> str:
-    """Return the text with hyphens, and spaces in short code, at which no line ends."""
-    code = rf"`[^`\n]{{1,{LONGEST_CODE}}}`"
-    return re.sub(code, lambda found: found[0].replace(" ", SPACE), text).replace("-", HYPHEN)
+    text = re.sub(r"\bx>=([\d.]+)", r"at least \1", text)
+    text = re.sub(rf"([\d.]+)<=x<={2**63 - 1}", r"at least \1", text)
+    text = re.sub(r"([\d.]+)<=x<=([\d.]+)", r"\1 to \2", text)
+    return names, text
