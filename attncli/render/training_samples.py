@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attncli.data.panels import AlignedPair, Panel, SampledEvaluation
-from attncli.render.alignment.svg import svg
 from attncli.render.image_attention.page import escaped
 from models.base.types import Link
 
@@ -83,4 +82,7 @@ def heat_map(
     if not (0 < len(source) <= LONGEST and 0 < len(target) <= LONGEST):
         return ""
     pair = AlignedPair(1, tuple(source), tuple(target), (Panel("", links, weights),))
-    return svg([pair]).decode()
+    from attncli.render.alignment.figures import draw_alignments
+
+    drawn = draw_alignments([pair], kind="svg").decode()
+    return drawn[drawn.index("<svg") :]  # without the head of a file

@@ -1,4 +1,7 @@
-"""Alignments and coloured words as PNG or PDF, by matplotlib, in any script."""
+"""Alignments and coloured words as SVG, PNG or PDF, by matplotlib, in any script.
+
+The text of an SVG can be selected, and is drawn in the fonts of the reader.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font, get_font
 from matplotlib.patches import Rectangle
 
 from attncli.data.panels import AlignedPair, Panel, WeightedText
-from attncli.render.alignment.svg import LINK, shade
+from attncli.render.alignment.shades import LINK, shade
 from attncli.render.alignment.weighted_text import Measures, laid_out
 from attncli.terminal.text import is_right_to_left, without_controls
 
@@ -46,12 +49,14 @@ FONTS = (  # each letter uses the first font that has it
     "Noto Sans Devanagari",
 )
 CELL = 0.32  # inches: of an alignment
+FACTS = ("Creator", "Date", "Format", "Type")  # that an SVG would state about itself
+FORBIDDEN = dict.fromkeys([0xFFFE, 0xFFFF])  # in XML
 SIZE, INCH = 11, 72  # points: letters of coloured words, an inch
 SIZES = Measures(line=20.0, room=560.0, gap=6.0, margin=12.0, name=48.0)  # points
 
 
 def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
-    """Draw all pairs, one under another, their panels side by side. kind: png or pdf."""
+    """Draw all pairs, one under another, their panels side by side. kind: svg, png or pdf."""
     drawn = [pair for pair in pairs if pair.source and pair.target]
     panels = max((len(pair.panels) for pair in drawn), default=1)
     across = max((CELL * (len(pair.source) + 6) for pair in drawn), default=4.0)
@@ -91,7 +96,7 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
 
 
 def draw_words(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
-    """Draw coloured words, one text under another. kind: png or pdf."""
+    """Draw coloured words, one text under another. kind: svg, png or pdf."""
     with matplotlib.rc_context({"font.family": fonts(), "font.size": SIZE}):
         placed, end = laid_out(texts, [_widths(text.words) for text in texts], SIZES)
         height = end + SIZES.margin
@@ -125,8 +130,12 @@ def fonts() -> list[str]:
 
 
 def label_of(word: str) -> str:
-    """Return a word as matplotlib draws it unchanged: a dollar sign would begin a formula."""
-    return without_controls(word).replace("$", r"\$")
+    """Return a word as matplotlib draws it unchanged: a dollar sign would begin a formula.
+
+    Letters that XML forbids are left out.
+    """
+    allowed = without_controls(word).encode("utf-8", "ignore").decode()
+    return allowed.translate(FORBIDDEN).replace("$", r"\$")
 
 
 def undrawable(words: Sequence[str]) -> str:
@@ -144,8 +153,11 @@ def undrawable(words: Sequence[str]) -> str:
 def saved(figure: Figure, kind: str) -> bytes:
     """Return a figure as a PNG, SVG or PDF file; equal figures give equal files."""
     buffer = io.BytesIO()
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with without_glyph_warnings(), matplotlib.rc_context({"svg.hashsalt": "attn"}):
+    undated = {"svg": dict.fromkeys(FACTS), "pdf": {"CreationDate": None}}.get(kind)
+    with (
+        without_glyph_warnings(),
+        matplotlib.rc_context({"svg.hashsalt": "attn", "svg.fonttype": "none"}),
+    ):
         figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
     return buffer.getvalue()
 

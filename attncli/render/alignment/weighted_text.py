@@ -1,23 +1,18 @@
-"""Words coloured by their weight, as running text: SVG, HTML, terminal; see `figures` for PNG.
-
-An SVG has letters of equal widths, so that the colours fit the words whatever font the reader has.
-"""
+"""Words coloured by their weight, as running text: HTML, terminal; see `figures` for pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
 from attncli.data.lines import ClassifiedLine
 from attncli.data.panels import WeightedText, WeightRow
-from attncli.render.alignment.svg import safe, shade, svg_file
+from attncli.render.alignment.shades import shade
 from attncli.render.alignment.terminal import coloured
 from attncli.terminal.screen import Screen
-from attncli.terminal.text import width, without_controls
+from attncli.terminal.text import without_controls
 
-LETTER = 8.4  # pixels: width of a letter of an SVG
-FONT = 'font-family="\'DejaVu Sans Mono\', Menlo, Consolas, monospace" font-size="14"'
 SMALLEST = 0.01  # of a weight that is written as a number in a terminal without colours
 HEAD = """<!doctype html>
 <html lang="en">
@@ -51,17 +46,12 @@ class Measures(NamedTuple):
         return self.room + self.name + 2 * self.margin
 
 
-SIZES = Measures(line=24, room=760, gap=LETTER, margin=16, name=72)  # pixels, of an SVG
-
-
 class PlacedText(NamedTuple):
     """A title, the name of a head, or a word on its colour."""
 
     text: str
     x: float
     top: float  # of its line
-    width: float = 0.0  # of a word
-    weight: float = 0.0  # of a word
     shade: float | None = None  # of a word; None: a title or a name
 
 
@@ -97,36 +87,14 @@ def laid_out(
                 found.append(PlacedText(row.name, left, top))
                 left += sizes.name
             x = 0.0
-            for word, size, *colour in zip(text.words, own, row.weights, row.shades, strict=True):
+            for word, size, colour in zip(text.words, own, row.shades, strict=True):
                 if x and x + size > sizes.room:
                     top, x = top + sizes.line, 0.0
-                found.append(PlacedText(word, left + x, top, size, *colour))
+                found.append(PlacedText(word, left + x, top, colour))
                 x += size + sizes.gap
             top += sizes.line if text.words else 0
         top += sizes.line / 2
     return found, top
-
-
-def svg(texts: Sequence[WeightedText]) -> bytes:
-    """Draw texts, one under another; the tooltip of a word is its weight."""
-    widths = [[LETTER * width(without_controls(word)) for word in text.words] for text in texts]
-    placed, height = laid_out(texts, widths, SIZES)
-    return svg_file([*map(_element, placed)], SIZES.width, height, FONT)
-
-
-def _element(one: PlacedText) -> str:
-    """Return a title or name, or a word on the colour of its weight."""
-    text, bottom = safe(one.text), one.top + 0.7 * SIZES.line
-    if one.shade is None:
-        return f'<text x="{one.x:.1f}" y="{bottom:.1f}" fill="#777">{text}</text>'
-    colour = shade(one.shade)
-    return (
-        f'<g><title>{text}: {one.weight:.3f}</title><rect x="{one.x - 2:.1f}" '
-        f'y="{one.top + 2:.1f}" width="{one.width + 4:.1f}" height="{SIZES.line - 4}" rx="3" '
-        f'fill="{colour.code}"/><text x="{one.x:.1f}" y="{bottom:.1f}" '
-        f'textLength="{one.width:.1f}" lengthAdjust="spacingAndGlyphs" '
-        f'fill="{"white" if colour.dark else "black"}">{text}</text></g>'
-    )
 
 
 def html(texts: Sequence[WeightedText]) -> bytes:
@@ -173,11 +141,8 @@ def _line(text: WeightedText, row: WeightRow, screen: Screen) -> str:
 
 def written(texts: Sequence[WeightedText], name: str) -> bytes:
     """Return a picture of texts in a format, whose name and limits are those of alignments."""
-    if name in WRITERS:
-        return WRITERS[name](texts)
+    if name == "html":
+        return html(texts)
     from attncli.render.alignment.figures import draw_words
 
     return draw_words(texts, kind=name)
-
-
-WRITERS: dict[str, Callable[[Sequence[WeightedText]], bytes]] = {"svg": svg, "html": html}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attncli.data.panels import AlignedPair
 from attncli.render.alignment import data
-from attncli.render.alignment.svg import svg
 from attncli.render.alignment.terminal import SCREEN, heat_maps
 from attncli.terminal.screen import Screen
 from models.base.errors import ModelError, unknown_name
@@ -55,7 +54,7 @@ FORMATS: dict[str, Format] = {
     "jsonl": Format((".jsonl", ".json"), lambda pair, style: data.jsonl(pair), scores=True),
     "npz": Format((".npz",), document=data.npz, heads=True, scores=True),
     "terminal": Format(line=lambda pair, style: heat_maps(pair, style.screen)),
-    "svg": Format((".svg",), document=svg, picture=True, most=20),
+    "svg": Format((".svg",), None, partial(_drawn, kind="svg"), True, 20),
     "png": Format((".png",), None, partial(_drawn, kind="png"), True, 20),
     "pdf": Format((".pdf",), None, partial(_drawn, kind="pdf"), True, 20),
     "html": Format(

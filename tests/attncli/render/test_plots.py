@@ -25,7 +25,7 @@ def test_curves_show_loss_score_and_the_best(tmp_path: Path) -> None:
     drawn = (tmp_path / "x.svg").read_text("utf-8")
     axis = "negative log-likelihood (nats per token)"
     texts = (axis, "training", "dev BLEU", "12.50")
-    assert all(f"<!-- {text} -->" in drawn for text in texts)
+    assert all(f">{text}</text>" in drawn for text in texts)
 
 
 @pytest.mark.parametrize("kinds", [(), ("train",), ("dev",)])
