@@ -123,7 +123,7 @@ def add(
         str, typer.Option(help="Name of the installed model. Default: that of the file.")
     ] = "",
 ) -> None:
-    """Install a model into the user folder: a packed one, or a public one.
+    """Install a packed or public model into the user folder.
 
     The folder is $XDG_DATA_HOME/attn/models (default ~/.local/share/attn/models). SOURCE is a file
     of `attn models pack`, the folder of a run or bundle, which is copied, or the folder or archive
