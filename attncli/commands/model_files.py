@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -21,7 +21,6 @@ from models.inference.ctranslate2.engines import ComputePrecision
 from models.storage.about import About
 from models.storage.settings import WeightPrecision
 
-Program = Literal["ctranslate2"]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
 Target = Annotated[
     Path,
@@ -94,21 +93,20 @@ def export(
     model: Model,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder to write.")],
     *,
-    to: Annotated[Program, typer.Option(help="Program that will run the model.")] = "ctranslate2",
     precision: Annotated[ComputePrecision, typer.Option(help="Precision of the weights.")] = "fp32",
 ) -> None:
-    """Write a model for another program.
+    """Write a text Transformer for CTranslate2.
 
-    CTranslate2 runs text Transformers. The folder has the model, the SentencePiece model of its
+    The folder has the model, the SentencePiece model of its
     tokens, and the model card. See docs/export.md.
 
     Example:
-      attn models export everyday everyday-ct2 --to ctranslate2 --precision int8
+      attn models export everyday everyday-ct2 --precision int8
     """
     from models.inference.ctranslate2.export import export as write  # imports torch
 
     write(find_model(model), folder, precision)
-    console.say(f"wrote {folder}, a model for {to}")
+    console.say(f"wrote {folder}, a model for CTranslate2")
 
 
 def add(

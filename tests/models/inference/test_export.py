@@ -24,7 +24,7 @@ SENTENCES = [pair.source for pair in generate(40, seed=9)]
 
 def test_plain_ctranslate2_gives_the_same_outputs(tmp_path: Path) -> None:
     folder, model = tmp_path / "out", BOX / "grammar-en-de"
-    assert run(["models", "export", str(model), str(folder), "--to", "ctranslate2"]) == 0
+    assert run(["models", "export", str(model), str(folder)]) == 0
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
     engine = ctranslate2.Translator(str(folder), intra_threads=1)
     pieces = [processor.encode(text, out_type=str) for text in SENTENCES]
