@@ -116,7 +116,8 @@ class AttentionLossConfig:
     )
     regions: float = option(
         0.0,
-        "captioner: weight of the term that draws attention to the cells of data.regions (0: none)",
+        "weight of the term that draws attention to the cells of data.regions (captioners) or to "
+        "the words of data.links (sentence pairs; then 0.05 if it is not given); 0: none",
     )
     redundancy: float = option(
         0.0,
@@ -185,6 +186,12 @@ class ModelConfig:
     )
     embedding: int = option(
         128, "size of a token's embedding; of the Transformer's model", least=1, at_most=MAX_SIZE
+    )
+    vectors: tuple[str, ...] = option(
+        (),
+        "training: files of word vectors as first embeddings (word2vec, GloVe, fastText; text or "
+        "binary), one for both sides, or one of the source and one of the target; of as many "
+        "numbers as model.embedding",
     )
     hidden: int = option(
         256,

@@ -65,7 +65,11 @@ def divide(pieces: Sequence[Piece], *, tabs: bool) -> list[list[Piece]]:
 def _separated(piece: Piece, tabs: bool) -> Iterator[Piece]:
     """Yield a piece, or a text and the separators in it as breaks."""
     at = 0
-    if piece.kind == "text" and len(piece.raw) == piece.end - piece.start:
+    if (
+        piece.kind == "text"
+        and piece.text == piece.raw
+        and len(piece.raw) == piece.end - piece.start
+    ):
         for found in (BETWEEN_OR_TAB if tabs else BETWEEN).finditer(piece.raw):
             yield _part(piece, at, found.start())
             name = TAB if "\t" in found[0] else BAR

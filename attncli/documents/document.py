@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ class DocumentSegment(NamedTuple):
     end: int  # after the last character
     texts: Texts  # to translate, one line each; markup as tags of `attncli.tags`
     write: Callable[[Texts], str]  # from the translations to what replaces the span
+    key: str = ""  # of a value, by which the same one is found in another file
 
 
 class Kept(NamedTuple):
@@ -58,20 +60,58 @@ class DocumentOptions:
     fields: tuple[str, ...] = ()  # names; inner fields with a dot: meta.title
     keep: tuple[str, ...] = ()  # fields that are not translated, where all others are
     delimiter: str = ""  # of a table; empty: found in its first line
+    to: str = ""  # the target language, which the document then names; empty: not named
 
 
 def reassemble(document: Document, translations: Sequence[Texts | None]) -> str:
     """Return the content with its segments translated.
 
     translations: one entry per segment; None leaves the segment unchanged. A segment whose
-    translation equals its texts is left unchanged as well.
+    translation equals its texts is left unchanged as well. One without texts is always written.
     """
     parts, at = [], 0
     for segment, translated in zip(document.segments, translations, strict=True):
-        if translated is not None and translated != segment.texts:
+        if translated is not None and (not translated or translated != segment.texts):
             parts += [document.content[at : segment.start], segment.write(translated)]
             at = segment.end
     return "".join([*parts, document.content[at:]])
+
+
+def with_existing(document: Document, existing: Document) -> Document:
+    """Return a document with the values that another one has for the same keys.
+
+    Only the segments that it lacks, or in which it has no words, remain to be translated.
+    """
+    known = {key: one for key, one in _keyed(existing)}
+    found = [
+        (segment, known.get(key) if segment.key else None) for key, segment in _keyed(document)
+    ]
+    parts, at, moved = [], 0, 0
+    segments = []
+    for segment, other in found:
+        if other is None:
+            shifted = segment._replace(start=segment.start + moved, end=segment.end + moved)
+            segments.append(shifted)
+            continue
+        value = existing.content[other.start : other.end]
+        parts += [document.content[at : segment.start], value]
+        at = segment.end
+        moved += len(value) - (segment.end - segment.start)
+    content = "".join([*parts, document.content[at:]])
+    return replace(document, content=content, segments=tuple(segments), kept=(), faults=())
+
+
+def _keyed(document: Document) -> Iterator[tuple[tuple[str, int], DocumentSegment]]:
+    """Yield the segments with their keys and how often a key occurred before, as in a list."""
+    seen: Counter[str] = Counter()
+    for segment in document.segments:
+        yield (segment.key, seen[segment.key]), segment
+        seen[segment.key] += 1
+
+
+def language_segment(start: int, end: int, to: str, form: str = "{}") -> DocumentSegment:
+    """Return the segment of the name of the document's language. form: what is written."""
+    return DocumentSegment(start, end, (), lambda _: form.format(to))
 
 
 def has_letters(text: str) -> bool:
@@ -85,7 +125,7 @@ WRAPPED = 40  # characters of a line that was probably divided for its width
 
 
 def string_segment(
-    start: int, end: int, text: str, quote: Callable[[str], str]
+    start: int, end: int, text: str, quote: Callable[[str], str], key: str = ""
 ) -> DocumentSegment | None:
     """Return the segment of a string; None if it has no letters.
 
@@ -106,7 +146,7 @@ def string_segment(
             ends += [between, ""]
     joined = tuple(" ".join(map(str.strip, one)) if len(one) > 1 else one[0] for one in texts)
     layout = partial(_written, lines=[*map(len, texts)], ends=ends, quote=quote)
-    return DocumentSegment(start, end, joined, layout)
+    return DocumentSegment(start, end, joined, layout, key)
 
 
 def _written(

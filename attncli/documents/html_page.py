@@ -1,8 +1,8 @@
 """HTML: the text of paragraphs, headings, cells and other blocks, with its inline elements.
 
 Python's parser gives the position of each tag. The text between two block tags is a segment.
-Scripts, styles, `pre`, `code` and what is marked ``translate="no"`` are not translated, nor are
-attributes.
+Scripts, styles, `pre`, `code` and what is marked ``translate="no"`` are not translated; attributes
+that people read are: `alt`, `title`, `placeholder`, `aria-label`, descriptions in `meta`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,21 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from functools import partial
 from html.parser import HTMLParser
 from itertools import accumulate
 from typing import NamedTuple
 
 from attncli.documents.divide import inline_segments
-from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
+from attncli.documents.document import (
+    Document,
+    DocumentOptions,
+    DocumentSegment,
+    Kept,
+    Texts,
+    language_segment,
+    string_segment,
+)
 from attncli.documents.inline import Piece, PieceKind, escaped
 from models.base.errors import InputError
 from models.base.limits import HTML_UNENDED
@@ -43,8 +52,14 @@ UNENDED = (
     (re.compile(re.escape(CDATA)), "]]>"),
 )
 UNTRANSLATED = "elements marked as not to be translated"
-ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
-
+ATTRIBUTES = re.compile(
+    r"\s(?P<name>alt|title|placeholder|aria-label|content|value)\s*=\s*(?P<quote>[\"'])"
+    r"(?P<value>.*?)(?P=quote)",
+    re.DOTALL | re.IGNORECASE,
+)
+LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*=\s*[\"']?(?P<value>[\w-]+)")
+DESCRIPTION = re.compile(r"(?:og:|twitter:)?(?:description|title)|keywords|og:image:alt")
+BUTTON = re.compile("submit|button|reset")
 
 Attributes = Sequence[tuple[str, str | None]]
 
@@ -61,14 +76,16 @@ class PageEvent(NamedTuple):
 
 def read(content: str, options: DocumentOptions) -> Document:
     """Return the text of a page."""
-    segments, kept = read_span(content, 0, len(content))
+    segments, kept = read_span(content, 0, len(content), options.to)
     return Document(content, tuple(segments), tuple(kept))
 
 
-def read_span(content: str, start: int, end: int) -> tuple[list[DocumentSegment], list[Kept]]:
+def read_span(
+    content: str, start: int, end: int, to: str = ""
+) -> tuple[list[DocumentSegment], list[Kept]]:
     """Return the segments of a part of the content, and what is left as it is."""
-    reader = _Reader(content, start, end)
-    return reader.segments, reader.kept
+    reader = _Reader(content, start, end, to)
+    return sorted(reader.segments, key=lambda one: one.start), reader.kept
 
 
 class _Reader(HTMLParser):
@@ -77,9 +94,10 @@ class _Reader(HTMLParser):
     An event begins where the parser reports it, and ends where the next one begins.
     """
 
-    def __init__(self, content: str, start: int, end: int) -> None:
+    def __init__(self, content: str, start: int, end: int, to: str) -> None:
         super().__init__(convert_charrefs=False)
-        self.content = content
+        self.content, self.to = content, to
+        self.inner: list[DocumentSegment] = []  # attributes of the inline elements of `run`
         self.segments: list[DocumentSegment] = []
         self.kept: list[Kept] = []
         self.run: list[Piece] = []
@@ -119,8 +137,12 @@ class _Reader(HTMLParser):
             self.run.append(_piece(self.content, event))
         else:
             self._flush()
-        if any(name in ATTRIBUTES and has_letters(value or "") for name, value in event.attributes):
-            self.kept.append(Kept(event.start, "texts of attributes"))
+        found = attribute_segments(self.content, event)
+        if INLINE.fullmatch(event.name):
+            self.inner += found
+        else:
+            self.segments += found
+            self.segments += self._language(event) if event.name == "html" and self.to else []
 
     def _skip(self, event: PageEvent, skipped: PageEvent) -> None:
         """Skip an event; a skipped inline element becomes a placeholder in its text."""
@@ -137,8 +159,16 @@ class _Reader(HTMLParser):
         self.skipped = None
 
     def _flush(self) -> None:
-        self.segments += inline_segments(self.run, encode=escaped)
-        self.run = []
+        for segment in inline_segments(self.run, encode=escaped):
+            inside = [one for one in self.inner if segment.start <= one.start < segment.end]
+            self.segments.append(_with_inner(self.content, segment, inside) if inside else segment)
+            self.inner = [one for one in self.inner if one not in inside]
+        self.segments += self.inner
+        self.run, self.inner = [], []
+
+    def _language(self, event: PageEvent) -> list[DocumentSegment]:
+        spans = (found.span("value") for found in LANGUAGE.finditer(self.content, *event[1:3]))
+        return [language_segment(*span, self.to) for span in spans]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._add("empty" if EMPTY.fullmatch(tag) else "open", tag, attrs)
@@ -176,6 +206,47 @@ class _Reader(HTMLParser):
         if self.rawdata.startswith(CDATA, i):
             return super().parse_marked_section(i, report)
         return self.parse_bogus_comment(i, report)
+
+
+def attribute_segments(content: str, event: PageEvent) -> list[DocumentSegment]:
+    """Return the texts in the attributes of a tag that people read."""
+    values = {name: (value or "").lower() for name, value in event.attributes}
+    named = DESCRIPTION.fullmatch(values.get("name", "") or values.get("property", ""))
+    read = {"content": bool(named), "value": bool(BUTTON.fullmatch(values.get("type", "")))}
+    found = [
+        string_segment(
+            *one.span("value"),
+            html.unescape(one["value"]),
+            partial(_quoted, quote=one["quote"]),
+        )
+        for one in ATTRIBUTES.finditer(content, event.start, event.end)
+        if values and read.get(one["name"].lower(), True)
+    ]
+    return [segment for segment in found if segment]
+
+
+def _quoted(text: str, quote: str) -> str:
+    return escaped(text).replace(quote, f"&#{ord(quote)};")
+
+
+def _with_inner(
+    content: str, segment: DocumentSegment, inner: list[DocumentSegment]
+) -> DocumentSegment:
+    """Return the segment of a text with the attributes of the tags in it."""
+
+    def write(texts: Texts) -> str:
+        rest = iter(texts[len(segment.texts) :])
+        whole = segment.write(texts[: len(segment.texts)])
+        for one in inner:
+            begin = max(content.rfind(space, 0, one.start) for space in " \t\r\n")
+            end = one.end + 1
+            new = one.write(tuple(next(rest) for _ in one.texts))
+            old = content[begin:end]
+            whole = whole.replace(old, content[begin : one.start] + new + content[one.end : end], 1)
+        return whole
+
+    texts = (*segment.texts, *(text for one in inner for text in one.texts))
+    return segment._replace(texts=texts, write=write)
 
 
 def _skipped(event: PageEvent) -> str:

@@ -1,10 +1,11 @@
-"""JSON: the string values of a file, or the chosen ones of the object on each line."""
+"""JSON: the string values of a file, or the chosen ones of the object on each line; ARB."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -13,11 +14,15 @@ from attncli.documents.document import (
     DocumentOptions,
     DocumentSegment,
     Fault,
+    language_segment,
     string_segment,
 )
 from models.base.errors import ConfigurationError, InputError, unknown_name
 
 TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>[ \t\r]*:)?|[{}\[\]]')
+
+
+LOCALE = re.compile(r'"@@locale"\s*:\s*"(?P<code>[^"\\]*)"')  # of an ARB file
 
 
 class Value(NamedTuple):
@@ -36,6 +41,15 @@ def read(content: str, options: DocumentOptions) -> Document:
     if not _is_json(text):
         raise InputError("a document that is not JSON", "a JSON file", "mend it")
     return _document(content, [(len(content) - len(text), text)], (), options)
+
+
+def read_arb(content: str, options: DocumentOptions) -> Document:
+    """Return the messages of an Application Resource Bundle, without their descriptions."""
+    found = read(content, options)
+    segments = [one for one in found.segments if not one.key.startswith("@")]
+    if options.to and (code := LOCALE.search(content)):
+        segments.append(language_segment(*code.span("code"), options.to))
+    return replace(found, segments=tuple(sorted(segments, key=lambda one: one.start)))
 
 
 def read_lines(content: str, options: DocumentOptions) -> Document:
@@ -79,10 +93,10 @@ def _document(
         for path, start, end, text, is_name in strings_of(part):
             if is_name:
                 seen.add(path)
-            elif _leads_to(path, options.fields or options.keep) == bool(options.fields):
-                segments.append(string_segment(at + start, at + end, text, quote))
+            elif leads_to(path, options.fields or options.keep) == bool(options.fields):
+                segments.append(string_segment(at + start, at + end, text, quote, path))
     for name in (*options.fields, *options.keep):
-        if seen and not any(_leads_to(path, [name]) for path in seen):
+        if seen and not any(leads_to(path, [name]) for path in seen):
             raise unknown_name("field", name, seen)
     return Document(content, tuple(filter(None, segments)), (), faults)
 
@@ -102,6 +116,6 @@ def strings_of(line: str) -> Iterator[Value]:
             path = outer.pop()
 
 
-def _leads_to(path: str, names: Iterable[str]) -> bool:
+def leads_to(path: str, names: Iterable[str]) -> bool:
     """Return True for one of some fields, and for a field inside of one."""
     return any(path == name or path.startswith(f"{name}.") for name in names)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from attncli.documents import html_page
 from attncli.documents.divide import inline_segments
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept, has_letters
-from attncli.documents.inline import LineLayout, Piece, on_one_line
+from attncli.documents.inline import LineLayout, Piece, on_one_line, text_piece
+from attncli.documents.markdown_blocks import as_common_mark
 from attncli.documents.markdown_inline import Unmatched, keep_rule, marks
+from attncli.documents.strings.yaml_values import segments_of
 from attncli.documents.subtitles import TextLine, lines_of
 from attncli.documents.wrap import filled
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 FRONT_MATTER = re.compile(
-    r"\ufeff?(---|\+\+\+)[ \t]*(?:\r\n|\n|\r).*?^(?:\1|\.\.\.)[ \t]*$", re.S | re.M
+    r"\ufeff?(?P<mark>---|\+\+\+)[ \t]*(?:\r\n|\n|\r)(?P<fields>.*?)"
+    r"^(?:(?P=mark)|\.\.\.)[ \t]*$",
+    re.S | re.M,
 )
 SPECIAL = re.compile(
     r"[`*$~|\[\]]|\\(?=[!-/:-@\[-`{-~])|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)|&(?=#?\w+;)"
@@ -36,7 +40,7 @@ KEPT = {"fence": "code blocks", "code_block": "code blocks", "front": "front mat
 
 def read(content: str, options: DocumentOptions) -> Document:
     """Return the text of a page."""
-    return _Reader(content).document()
+    return _Reader(content, options).document()
 
 
 @cache
@@ -51,8 +55,8 @@ def _parser() -> MarkdownIt:
 class _Reader:
     """Collector of the segments of a page, block by block."""
 
-    def __init__(self, content: str) -> None:
-        self.content = content
+    def __init__(self, content: str, options: DocumentOptions) -> None:
+        self.content, self.options = content, options
         self.lines = lines_of(content)
         self.segments: list[DocumentSegment] = []
         self.kept: list[Kept] = []
@@ -60,13 +64,21 @@ class _Reader:
 
     def document(self) -> Document:
         """Return the document with its segments."""
-        text = self.content
+        text, at = self.content, 0
         if found := FRONT_MATTER.match(text):
-            self.kept.append(Kept(0, KEPT["front"]))
-            text = re.sub(r"[^\r\n]", " ", found[0]) + text[found.end() :]
-        for token in _parser().parse(text):
+            at = found.end()
+            if self.options.fields and found["mark"] == "---":
+                inner = found.span("fields")
+                self.segments += segments_of(text[slice(*inner)], self.options, inner[0])
+            else:
+                self.kept.append(Kept(0, KEPT["front"]))
+        body, titles = as_common_mark(text[at:])
+        for token in _parser().parse(re.sub(r"[^\r\n]", " ", text[:at]) + body):
             self._take(token)
-        return Document(self.content, tuple(self.segments), tuple(self.kept))
+        for start, end in titles:
+            self.segments += inline_segments([text_piece(text, at + start, at + end)])
+        segments = sorted(self.segments, key=lambda one: one.start)
+        return Document(self.content, tuple(segments), tuple(self.kept))
 
     def _take(self, token: Token) -> None:
         if token.map is None:

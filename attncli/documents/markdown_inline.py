@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-KEPT = re.compile(  # formulas, footnote marks, notes of GitHub, emoji
+KEPT = re.compile(  # formulas, attributes, keys, highlights, footnotes, notes of GitHub, emoji
     r"\$\$.+?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]"
     r"|\\begin\{(?P<name>\w+\*?)\}.*?\\end\{(?P=name)\}"
+    r"|\{(?::|[ \t]*[#.])[^{}\n]*\}|\+\+[\w+-]+\+\+|==(?!=)(?<!===)"
     r"|\[\^[^\]\s]+\]:?|\[![A-Z]+\]|:[a-z0-9_+-]*[a-z][a-z0-9_+-]*:",
     re.DOTALL,
 )
@@ -64,6 +65,7 @@ class _Matching:
         self.found: list[Piece] = []
         self.labels: list[int] = []  # where the texts of the open links begin
         self.in_address = False  # True inside <https://...>
+        self.in_mark = False  # True inside ==...==
 
     def take(self, tokens: Sequence[Token]) -> None:
         """Match tokens at the current position."""
@@ -112,7 +114,13 @@ class _Matching:
         self._add("placeholder", self._match(rf"{mark}.*?(?<!`){mark}(?!`)"))
 
     def _kept(self, token: Token) -> None:
-        self._add("void" if token.content[:2] in ("[^", "[!") else "placeholder", token.content)
+        content = token.content
+        if content == "==":  # around a text that is highlighted
+            self.in_mark = not self.in_mark
+            self._add("open" if self.in_mark else "close", content, name=content)
+        else:
+            is_void = content[:2] in ("[^", "[!") or content[0] == "{"
+            self._add("void" if is_void else "placeholder", content)
 
     def _html_inline(self, token: Token) -> None:
         found = ELEMENT.fullmatch(token.content)

@@ -16,6 +16,7 @@ from attncli.documents.document import (
     DocumentOptions,
     DocumentSegment,
     Kept,
+    language_segment,
     string_segment,
 )
 
@@ -26,6 +27,7 @@ FIELD = re.compile(
     re.MULTILINE,
 )
 ONE_FORM = re.compile(r"nplurals\s*=\s*1\s*;")  # a language without a singular
+LANGUAGE = re.compile(r"\bLanguage:[ \t]*(?P<code>[^\\\"\s]*)")
 ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 WRITTEN = {"\\": "\\\\", '"': '\\"', **{sign: f"\\{letter}" for letter, sign in LETTERS.items()}}
@@ -54,6 +56,10 @@ def read(content: str, options: DocumentOptions) -> Document:
             plural = field.text
         elif field.name == "msgstr" and not singular:
             header = header or field.text
+            raw = content[field.start : field.end]
+            if options.to and (code := LANGUAGE.search(raw)):
+                start, end = (field.start + n for n in code.span("code"))
+                segments.append(language_segment(start, end, options.to.replace("-", "_")))
         elif field.name == "msgstr":
             if field.text:
                 kept.append(Kept(field.start, "entries that are translated"))

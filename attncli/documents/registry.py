@@ -23,23 +23,43 @@ class Row(NamedTuple):
 FORMATS = {
     "srt": Row("attncli.documents.subtitles:read_srt", (".srt",)),
     "vtt": Row("attncli.documents.subtitles:read_vtt", (".vtt",)),
-    "markdown": Row("attncli.documents.markdown:read", (".md", ".markdown")),
+    "ass": Row("attncli.documents.ass:read", (".ass", ".ssa")),
+    "markdown": Row("attncli.documents.markdown:read", (".md", ".markdown", ".mdx")),
     "html": Row("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
     "csv": Row("attncli.documents.csv_table:read", (".csv", ".tsv")),
     "json": Row("attncli.documents.json_values:read", (".json",)),
     "jsonl": Row("attncli.documents.json_values:read_lines", (".jsonl", ".ndjson")),
+    "arb": Row("attncli.documents.json_values:read_arb", (".arb",)),
     "po": Row("attncli.documents.po:read", (".po", ".pot")),
+    "yaml": Row("attncli.documents.strings.yaml_values:read", (".yaml", ".yml")),
+    "properties": Row("attncli.documents.strings.properties:read", (".properties",)),
+    "strings": Row("attncli.documents.strings.apple:read", (".strings",)),
+    "xml": Row(
+        "attncli.documents.strings.xml_texts:read",
+        (".xml", ".xlf", ".xliff", ".ttml", ".dfxp"),
+    ),
 }
 PACKED = {  # archives of several files; `read` takes bytes
     "docx": Row("attncli.documents.packed.docx:read", (".docx",)),
+    "pptx": Row("attncli.documents.packed.slides:read", (".pptx",)),
+    "xlsx": Row("attncli.documents.packed.sheets:read", (".xlsx",)),
     "odt": Row("attncli.documents.packed.odt:read", (".odt", ".odp", ".ods")),
     "epub": Row("attncli.documents.packed.epub:read", (".epub",)),
 }
-# formats that cannot be read: their lines are not text, or are mostly markup
-UNREAD = (
-    *(".pdf", ".doc", ".rtf", ".ppt", ".pptx", ".xls", ".xlsx", ".xliff", ".xlf", ".tmx"),
-    *(".xml", ".rst", ".tex", ".yaml", ".yml"),
-)
+PROGRAMS = """
+tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss
+c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
+"""
+# formats that cannot be read: their lines are not text, or are mostly markup; and what helps
+UNREAD = {
+    ".pdf": "`pdftotext FILE.pdf` writes its text",
+    **dict.fromkeys((".doc", ".rtf"), "save it as .docx"),
+    ".ppt": "save it as .pptx",
+    ".xls": "save it as .xlsx",
+    **dict.fromkeys((".eml", ".msg"), "save its text as .html or .txt"),
+    **{f".{suffix}": "" for suffix in PROGRAMS.split()},
+}
+AS_LINES = "-s input.format=text translates its lines"
 
 
 def uncompressed(path: Path) -> Path:
@@ -64,6 +84,11 @@ def is_document(path: Path) -> bool:
 def is_unread(path: Path) -> bool:
     """Return True if the name of a file is that of a document that cannot be read."""
     return uncompressed(path).suffix.lower() in UNREAD
+
+
+def hint(path: Path) -> str:
+    """Return what helps with a document that cannot be read."""
+    return UNREAD[uncompressed(path).suffix.lower()] or AS_LINES
 
 
 def named_delimiter(path: Path | None) -> str:

@@ -167,9 +167,13 @@ def _segment(
     joint = content[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
 
     def divided(line: str, _: object) -> str:  # tags take no room on the screen
-        return joint.join(balanced(line, len(lines), never_first="[-–—]"))
+        return "\n".join(balanced(line, len(lines), never_first="[-–—]"))
 
-    return inline_segment(pieces, encode=encode, layout=divided)
+    segment = inline_segment(pieces, encode=encode, layout=divided)
+    if segment is None:
+        return None
+    write = segment.write
+    return segment._replace(write=lambda texts: write(texts).replace("\n", joint))
 
 
 def _scan(content: str, line: TextLine, tag: re.Pattern[str]) -> Iterator[Piece]:

@@ -13,7 +13,9 @@ from models.base.settings import fields_of
 from models.config import RECURRENT_SCORE, TRANSFORMER_SCORE, AttentionConfig, ModelConfig
 from models.sources import source_of
 
-SHARED = ("family", "embedding", "hidden", "decoder_layers", "dropout", "tied")  # by every family
+SHARED = (  # by every family
+    *("family", "embedding", "vectors", "hidden", "decoder_layers", "dropout", "tied"),
+)
 PARTS = ("score", "window", "normalise", "read")  # of the attention
 EVERY = ("heads", "kv_heads", "null_slot")  # with any parts
 

@@ -47,6 +47,8 @@ def write_workplace(folder: Path, classifier: Path) -> None:
         (folder / name).write_text("".join(last))
     (folder / "links").write_text("0-0 1-1\n" * 4)
     (folder / "links.txt").write_text("0-0 1-1\n" * len(pairs))
+    for language in ("en", "de"):
+        (folder / f"{language}.vec").write_text(f"a {' '.join(['0.1'] * 300)}\n")
     (folder / "corpus").mkdir()
     shutil.copy(folder / "in.en", folder / "corpus")
     write_documents(folder)

@@ -71,7 +71,7 @@ def _of_run(run: Any, usual: str) -> Iterator[InlinePart]:
     if any(child.tag not in (TEXT, HYPHEN, *BREAKS) for child in inner):
         yield InlinePart("placeholder" if len(run.findall(TEXT)) else "void", element=(run,))
         return
-    tagged = _formatting(run) != usual
+    tagged = formatting_of(run) != usual
     if tagged and inner:
         yield InlinePart("open", element=run)
     for child in inner:
@@ -88,20 +88,21 @@ def _usual(paragraph: Any) -> str:
     """Return the formatting of most characters of a paragraph."""
     sizes: Counter[str] = Counter()
     for run in paragraph.iter(RUN):
-        sizes[_formatting(run)] += sum(len(text.text or "") for text in run.findall(TEXT))
+        sizes[formatting_of(run)] += sum(len(text.text or "") for text in run.findall(TEXT))
     return sizes.most_common(1)[0][0] if sizes else ""
 
 
-def _formatting(run: Any) -> str:
+def formatting_of(run: Any, tag: str = FORMATTING) -> str:
+    """Return the formatting of a run as XML; empty without one."""
     from lxml import etree
 
-    found = run.find(FORMATTING)
+    found = run.find(tag)
     return "" if found is None else etree.tostring(found, encoding="unicode", with_tail=False)
 
 
 def _rebuild(paragraph: Any, tokens: Sequence[Token]) -> None:
     formatting = _usual(paragraph)
-    usual = next(run for run in paragraph.iter(RUN) if _formatting(run) == formatting)
+    usual = next(run for run in paragraph.iter(RUN) if formatting_of(run) == formatting)
     for child in list(paragraph):
         if child.tag != PARAGRAPH_FORMATTING:
             paragraph.remove(child)

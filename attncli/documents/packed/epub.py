@@ -6,12 +6,20 @@ import re
 from collections.abc import Sequence
 
 from attncli.documents import html_page
-from attncli.documents.document import Document, DocumentOptions, Texts, reassemble
+from attncli.documents.document import (
+    Document,
+    DocumentOptions,
+    Texts,
+    language_segment,
+    reassemble,
+)
 from attncli.documents.packed import Archive, read_archive, write_archive
 from models.base.errors import DamagedError
 
 PAGES = (".xhtml", ".html", ".htm")
 CONTENTS = ".ncx"  # the table of contents of EPUB 2
+PACKAGE = ".opf"
+LANGUAGE = re.compile(r"<dc:language\b[^>]*>\s*(?P<code>[^<\s]*)")
 LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")
 KIND = "an e-book"
 
@@ -22,7 +30,7 @@ def read(content: bytes, options: DocumentOptions) -> Document:
     pages = {
         name: _page(archive, name, options)
         for name in archive.files
-        if name.lower().endswith((*PAGES, CONTENTS))
+        if name.lower().endswith((*PAGES, CONTENTS, PACKAGE))
     }
     at, segments, kept = 0, [], []
     for page in pages.values():
@@ -49,6 +57,10 @@ def _page(archive: Archive, name: str, options: DocumentOptions) -> Document:
         raise DamagedError(
             f"{KIND} with a page that is not text ({name})", "no encryption"
         ) from None
+    if name.lower().endswith(PACKAGE):
+        codes = LANGUAGE.finditer(content) if options.to else ()
+        spans = (code.span("code") for code in codes)
+        return Document(content, tuple(language_segment(*span, options.to) for span in spans))
     if not name.lower().endswith(CONTENTS):
         return html_page.read(content, options)
     labels = (html_page.read_span(content, *found.span()) for found in LABEL.finditer(content))

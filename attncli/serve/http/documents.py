@@ -20,7 +20,15 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.registry import TEXT, format_of, named_delimiter, read_document, suffixes
+from attncli.documents.registry import (
+    TEXT,
+    format_of,
+    hint,
+    is_unread,
+    named_delimiter,
+    read_document,
+    suffixes,
+)
 from attncli.serve.catalogue import ServedDirection
 from attncli.serve.http.classify import AUTO, recognised
 from attncli.serve.models import TranslateJob
@@ -118,8 +126,10 @@ async def _upload(call: Call) -> Upload:
     name = PurePosixPath(given.file_names["file"].replace("\\", "/")).name
     source, target = given.text("source"), given.text("target")
     format = format_of(Path(name))
-    if format == TEXT and not name.lower().endswith(".txt"):
-        raise invalid(f"this kind of file is not supported; expected {', '.join(suffixes())}")
+    if is_unread(Path(name)) or (format == TEXT and not name.lower().endswith(".txt")):
+        helps = f"; {hint(Path(name))}" if is_unread(Path(name)) else ""
+        expected = f"expected {', '.join(suffixes())}{helps}"
+        raise invalid(f"this kind of file is not supported; {expected}")
     document = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")
     target = catalogue.language(target, model)
@@ -140,7 +150,8 @@ async def _upload(call: Call) -> Upload:
 def _read(given: Parameters, format: str, name: str) -> Document:
     lists = (given.text(part, "").split(",") for part in ("column", "field", "keep"))
     columns, fields, keep = (tuple(filter(None, map(str.strip, names))) for names in lists)
-    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)))
+    to = given.text("target")
+    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to)
     try:
         return jobs.opened(given.files["file"], format, options)
     except ModelError as error:

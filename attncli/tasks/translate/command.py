@@ -145,9 +145,10 @@ def translate(
     """Translate text: one line in, one line out, in order.
 
     Lines come from the arguments, a file or standard input. A line that cannot be translated gives
-    an empty line and a message, and exit status 1 at the end. Documents (srt, vtt, markdown, html,
-    csv, json, jsonl, po, docx, odt, epub) are recognised by the name of the file; only their text
-    is translated. Search settings default to those saved with the model. See docs/translate.md.
+    an empty line and a message, and exit status 1 at the end. Documents (subtitles,
+    pages, tables, messages, office files; see docs/documents.md) are recognised by the name of
+    the file; only their text is translated. Search settings default to those saved with the model.
+    See docs/translate.md.
 
     Example:
       attn translate -m runs/demo "The old dog sees a small house."
@@ -168,7 +169,7 @@ def translate(
         refuse_given(shown, "cannot be combined with --keep-tags, whose output is not plain text")
     _check_alignment(aligned, given.of("align"))
     named = None if row_inputs(model) else input  # rows are read line by line
-    choice = document_choice(tables.input, named, columns=column, fields=field)
+    choice = document_choice(tables.input, named, columns=column, fields=field, to=to)
     check_format(output, choice)
     if choice:
         several = tables.search.nbest > 1

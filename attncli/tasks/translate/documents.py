@@ -27,6 +27,7 @@ from attncli.documents.registry import (
     PACKED,
     TEXT,
     format_of,
+    hint,
     is_unread,
     named_delimiter,
     read_document,
@@ -44,10 +45,11 @@ Columns = Annotated[
 ]
 Fields = Annotated[
     list[str] | None,
-    typer.Option("--field", help="json, jsonl: field, such as meta.title (repeatable)."),
+    typer.Option("--field", help="json, jsonl, yaml: field, such as meta.title (repeatable)."),
 ]
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
 UTF_8 = "utf-8"
+FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
 # of chunks of lines, with on_batch; see `lines.translate_lines`
 Translate = Callable[..., Iterator[list[TranslatedLine]]]
@@ -62,7 +64,7 @@ class InputSettings:
         "format of the input (empty: by the name of the file; text, for lines)",
         choices=("", TEXT, *FORMATS, *PACKED),
     )
-    keep: tuple[str, ...] = option((), "json, jsonl: translate all text fields but these")
+    keep: tuple[str, ...] = option((), "json, jsonl, yaml: translate all text fields but these")
 
 
 class DocumentChoice(NamedTuple):
@@ -78,6 +80,7 @@ def document_choice(
     *,
     columns: list[str] | None,
     fields: list[str] | None,
+    to: str = "",
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
@@ -85,14 +88,14 @@ def document_choice(
         raise InputError(
             f"cannot read {path}: a document of another format",
             f"a name ending in {', '.join(suffixes())}",
-            "-s input.format=text translates its lines",
+            hint(path),
         )
     for where, given, wanted in (
         ("--column", columns, "csv"),
-        ("--field", fields, "json or jsonl"),
-        ("input.keep", settings.keep, "json or jsonl"),
+        ("--field", fields, FIELDED),
+        ("input.keep", settings.keep, FIELDED),
     ):
-        if given and name not in wanted.split(" or "):
+        if given and name not in re.split(", | or ", wanted):
             raise typer.BadParameter(
                 f"the input is {name}, and this is for {wanted}", param_hint=f"'{where}'"
             )
@@ -101,7 +104,7 @@ def document_choice(
     if name == TEXT:
         return None
     options = DocumentOptions(
-        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path)
+        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path), to
     )
     return DocumentChoice(name, options)
 
@@ -244,7 +247,7 @@ def untranslated(document: Document, outcomes: Sequence[TranslatedLine]) -> Iter
     number_of = line_numbers(document.content)
     kept = [*document.kept]
     for segment, texts in zip(document.segments, _by_segment(document, outcomes), strict=True):
-        if texts is None or texts == segment.texts:
+        if texts is None or (texts and texts == segment.texts):
             kept.append(Kept(segment.start, UNTRANSLATED if texts is None else UNCHANGED))
     kept.sort(key=lambda one: one.kind)
     for kind, group in groupby(kept, lambda one: one.kind):

@@ -28,6 +28,7 @@ from models.config import TokenizerConfig
 from models.storage.replay import NAME as REPLAY_FILE
 from models.storage.settings import read_settings
 
+GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
 
 
@@ -194,10 +195,18 @@ def absolute(config: RunConfig) -> RunConfig:
     """Return the settings with absolute paths, and with what the named files imply."""
     image, start = config.model.image, config.start_from
     if image.weights not in ("DEFAULT", "none"):
-        image = replace(image, weights=str(Path(image.weights).absolute()) if image.weights else "")
+        image = replace(image, weights=_absolute(image.weights))
+    attention, vectors = config.train.attention, tuple(map(_absolute, config.model.vectors))
+    if getattr(config.data, "links", "") and not attention.regions:
+        attention = replace(attention, regions=GUIDED)
     return replace(
         config,
-        start_from=str(Path(start).absolute()) if start else "",
+        train=replace(config.train, attention=attention),
+        start_from=_absolute(start),
         data=config.data.absolute(),
-        model=replace(config.model, image=image),
+        model=replace(config.model, image=image, vectors=vectors),
     )
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path else ""

@@ -7,12 +7,15 @@ image network, rewards after likelihood.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 
+from attncli.terminal import console
 from attncli.training.loggers import check_loggers
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ConfigurationError, ModelError
@@ -22,10 +25,12 @@ from models.bundle import build
 from models.config import ModelConfig, TokenizerConfig
 from models.encoders.image import ImageEncoder, pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
+from models.layers import Embedding
 from models.losses.losses import AttentionLoss
 from models.storage.settings import read_settings
 from models.storage.weights import fill_from
-from models.text.tokenizer import Tokenizer
+from models.text.tokenizer import SPACE, Tokenizer
+from models.text.vectors import read_vectors
 
 TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 
@@ -41,6 +46,9 @@ def check_buildable(config: RunConfig) -> None:
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(train.attention, model)
+    if config.start_from and config.model.vectors:
+        found = f"model.vectors with the initial model {config.start_from}"
+        raise ConfigurationError(found, "one of them")
     if config.start_from:
         check_initial_model(config.start_from, config.model, config.tokenizer)
 
@@ -87,6 +95,38 @@ def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Toke
         labels = getattr(encoder, "labels", None)  # of an image network that names its images
         if labels is not None:
             labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
+
+
+def load_vectors(model: EncoderDecoder, paths: Sequence[str], tokenizer: Tokenizer) -> None:
+    """Fill embeddings with word vectors, at the scale of random ones; other tokens stay random.
+
+    paths: one file for both sides, or one for each. Raises ConfigurationError for vectors of
+    another size than the embeddings.
+    """
+    filled: set[tuple[int, int]] = set()  # embeddings that are shared have the first vector
+    sides = ((model.encoder, tokenizer.source), (model.decoder, tokenizer.target))
+    for number, (part, processor) in enumerate(sides if paths else ()):
+        embedding = getattr(part, "embedding", None)
+        if not isinstance(embedding, Embedding):
+            continue
+        pieces = map(processor.id_to_piece, range(len(embedding.weight)))
+        words = {piece[1:]: n for n, piece in enumerate(pieces) if piece.startswith(SPACE)}
+        path = Path(paths[min(number, len(paths) - 1)])
+        found = read_vectors(path, words)
+        values = torch.from_numpy(np.stack([*found.values()]))
+        size = embedding.weight.shape[1]
+        if values.shape[1] != size:
+            raise ConfigurationError(
+                f"word vectors of {values.shape[1]} numbers in {path} for embeddings of {size}",
+                f"-s model.embedding={values.shape[1]}",
+            )
+        values *= size**-0.5 / values.square().mean().sqrt()
+        for word, value in zip(found, values, strict=True):
+            place = id(embedding), words[word]
+            if place not in filled:
+                embedding.weight.data[words[word]] = value
+                filled.add(place)
+        console.say(f"{path.name}: vectors of {len(found):,} of {len(embedding.weight):,} tokens")
 
 
 def load_initial_encoder(encoder: ImageEncoder, start_from: str, name: str) -> None:

@@ -13,7 +13,7 @@ from attncli.training.events import Started
 from attncli.training.interfaces import Data, Prepared
 from attncli.training.loggers import LOGGERS, LoggedRun
 from attncli.training.run.fit import reopen, short_run
-from attncli.training.run.initial_model import load_initial_weights
+from attncli.training.run.initial_model import load_initial_weights, load_vectors
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
@@ -138,8 +138,10 @@ def stored_state(
 def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
     """Return the state before the first update: a model initialised from the run's seed."""
     torch.manual_seed(config.train.seed)
-    model = build(config.model, sizes_of(prepared.tokenizer, config.model.family))
+    own = replace(config.model, vectors=())  # the bundle names no file of vectors
+    model = build(own, sizes_of(prepared.tokenizer, config.model.family))
     load_initial_weights(model, config.start_from, prepared.tokenizer)
+    load_vectors(model, config.model.vectors, prepared.tokenizer)
     if config.train.encoder_from and (encoder := pretrained_encoder(model)):
         encoder.unfreeze()  # its weights are part of the state from the start
     torch.manual_seed(config.train.seed)

@@ -6,13 +6,12 @@ ctranslate2   text Transformers on the processor, beam or greedy search; fp32 or
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Literal
 
 from models.base.settings import from_dict
 from models.config import NO_COPY, AttentionConfig, ModelConfig, SearchConfig
-from models.inference.ctranslate2.translator import MOST_POSITIONS
+from models.inference.ctranslate2.translator import MOST_POSITIONS, imported
 from models.storage.settings import family_of, read_settings
 
 Engine = Literal["auto", "torch", "ctranslate2"]
@@ -58,7 +57,7 @@ def unsuitable(folder: Path) -> str:
 def _missing_library(*, gpu: bool) -> str:
     """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
     try:
-        library = importlib.import_module("ctranslate2")
+        library = imported()
     except (ImportError, OSError) as error:
         return f"no usable library ({error})"
     if not hasattr(library, "Translator"):

@@ -5,16 +5,20 @@ here, with the length penalty of Wu et al. CTranslate2 stops at a number of fini
 and `beam_search` when no live one can rank among the best. PATIENCE * beam hypotheses are
 requested, so that both find the same best outputs.
 
-CTranslate2 treats three cases differently, so torch searches them: sampling, outputs that reach
-their length limit, and outputs with forbidden tokens. torch is imported only for these.
+An output that reaches its length limit is searched again with this limit, and ended. torch searches
+what CTranslate2 treats differently: sampling, and inputs whose outputs have forbidden tokens.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
+from importlib import import_module
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from models.base.errors import DamagedError, naming
@@ -107,12 +111,10 @@ class CTranslate2Translator(TextTranslator):
 
     def _opened(self, bundle: Path, precision: str) -> Any:
         """Return the engine with the model of a bundle, converted if the cache does not have it."""
-        from ctranslate2 import Translator as Engine
-
         digest = checked_digest(bundle, [CONFIG, WEIGHTS, *self.tokenizer.files()])
         folder, files = cached(f"{digest}-{precision}", lambda: self._converted(bundle, precision))
         opened = partial(
-            Engine,
+            imported().Translator,
             str(folder),
             compute_type=COMPUTE_TYPES[precision],
             inter_threads=self.workers,
@@ -160,27 +162,70 @@ class CTranslate2Translator(TextTranslator):
         if config.method == "sample" or 2 * width > len(self.tokenizer.target):
             return self.torch()._search(sources, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
-        translate = partial(
-            self.engine.translate_batch,
-            [[*map(str, each.ids)] for each in sources],
-            **_options(width),
-            no_repeat_ngram_size=config.no_repeat,
-            repetition_penalty=config.repetition_penalty,
-            batch_type="tokens",
-            max_batch_size=self._batch_tokens(sources),
-            max_decoding_length=max(1, min(self.positions, max(limits))),
-        )
-        results = interruptible(translate)
+        results = self._results(sources, max(limits), config)
         outputs = [
             self._finished(result, limit, config)
             for result, limit in zip(results, limits, strict=True)
         ]
+        for index, (source, limit) in enumerate(zip(sources, limits, strict=True)):
+            if not outputs[index]:
+                outputs[index] = self._at_limit(source, limit, config)
         again = [index for index, found in enumerate(outputs) if len(found) < config.nbest]
         if again:
             found = self.torch()._search([sources[index] for index in again], config)
             for index, of_torch in zip(again, found, strict=True):
                 outputs[index] = led_by(outputs[index][:1], of_torch)[: config.nbest]
         return outputs
+
+    def _results(
+        self, sources: Sequence[EncodedText], limit: int, config: SearchConfig
+    ) -> list[Any]:
+        """Return the hypotheses of CTranslate2, of at most `limit` tokens."""
+        translate = partial(
+            self.engine.translate_batch,
+            [[*map(str, each.ids)] for each in sources],
+            **_options(beam_width(config)),
+            no_repeat_ngram_size=config.no_repeat,
+            repetition_penalty=config.repetition_penalty,
+            batch_type="tokens",
+            max_batch_size=self._batch_tokens(sources),
+            max_decoding_length=max(1, min(self.positions, limit)),
+        )
+        found: list[Any] = interruptible(translate)
+        return found
+
+    def _at_limit(self, source: EncodedText, limit: int, config: SearchConfig) -> list[Finished]:
+        """Return the best outputs of a source whose hypotheses reach the length limit.
+
+        Those that have not ended by then get an end mark. None if this needs torch: for penalties
+        on tokens, and if every output has a forbidden token.
+        """
+        if limit < 2 or config.no_repeat or config.repetition_penalty != 1:
+            return []
+        [result] = self._results([source], limit - 1, config)
+        ids = [tuple(map(int, tokens)) for tokens in result.hypotheses]
+        ended = [one[-1:] == (END,) for one in ids]
+        cut = [[*map(str, one)] for one, end in zip(ids, ended, strict=True) if not end]
+        scored, ending = self._scored(source, cut) if cut else (iter(()), iter(()))
+        found = []
+        for one, end, log_prob in zip(ids, ended, result.scores, strict=True):
+            body, whole = (one[:-1], log_prob) if end else (one, next(scored))
+            truncated = not end and not next(ending)
+            if self._forbidden.isdisjoint(body):
+                score = whole / length_penalty(len(body) + 1, config)
+                found.append(Finished(body, whole, score, truncated))
+        return sorted(found, key=lambda one: -one.score)[: config.nbest]
+
+    def _scored(
+        self, source: EncodedText, outputs: list[list[str]]
+    ) -> tuple[Iterator[float], Iterator[bool]]:
+        """Return log p of each output with an end mark, and True if the model would end it so."""
+        sources = [[*map(str, source.ids)]] * len(outputs)
+        scored = self.engine.score_batch(sources, outputs)
+        options = _options(1) | {"max_decoding_length": len(outputs[0]) + 1}
+        next_ones = self.engine.translate_batch(sources, target_prefix=outputs, **options)
+        ends = (one.hypotheses[0][len(outputs[0])] == str(END) for one in next_ones)
+        return (sum(one.log_probs) for one in scored), ends
 
     def _batch_tokens(self, sources: Sequence[EncodedText]) -> int:
         """Return the most tokens, padding included, that one thread searches together."""
@@ -199,6 +244,18 @@ class CTranslate2Translator(TextTranslator):
                 score = log_prob / length_penalty(len(ids), config)
                 found.append(Finished(ids[:-1], log_prob, score))
         return sorted(found, key=lambda one: -one.score)[: config.nbest]
+
+
+def imported() -> ModuleType:
+    """Import CTranslate2, whose package names asyncio but uses it in no search of this program.
+
+    asyncio takes longer to import than all of CTranslate2, so it is executed when it is first used.
+    """
+    if "asyncio" not in sys.modules and (spec := find_spec("asyncio")) and spec.loader:
+        spec.loader = LazyLoader(spec.loader)
+        sys.modules["asyncio"] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return import_module("ctranslate2")
 
 
 def read_in_torch(folder: Path, threads: int) -> Translator:

@@ -157,6 +157,74 @@ def po(random: Random) -> str:
     return "\n\n".join(entries) + "\n"
 
 
+def ass(random: Random) -> str:
+    head = "[Script Info]\nTitle: a b\n\n[Events]\nFormat: Layer, Start, End, Style, Text\n"
+    texts = ("{}", "{\\i1}{}{\\i0}", "- {}\\N- {}", "{\\p1}m 0 0{\\p0}", "♪ {}\\N{} ♪", "{}\\h{}")
+    lines = []
+    for _ in range(random.randint(0, 6)):
+        first, *others = random.choice(texts).split("{}")
+        text = first + "".join(sentence(random).replace("{name}", "") + part for part in others)
+        lines.append(f"Dialogue: 0,0:00:01.00,0:00:02.00,Default,{text}")
+    return head + "\n".join(lines) + "\n"
+
+
+def arb(random: Random) -> str:
+    text, more = (json.dumps(sentence(random)) for _ in "ab")
+    return f'{{"@@locale": "en", "a": {text},\n "@a": {{"description": "a b"}}, "b": {more}}}\n'
+
+
+def yaml(random: Random) -> str:
+    lines = ["# a comment: here", "en:"]
+    for number in range(random.randint(0, 6)):
+        text, more = (sentence(random).replace("\n", " ") for _ in "ab")
+        single = text.replace("'", "''")
+        style = random.choice(
+            ("'{s}'", "{d}", "|\n    {t}\n    {m}\n", ">-\n    {t}\n", "&x{n} '{s}'")
+        )
+        value = style.replace("{s}", single).replace("{d}", json.dumps(text))
+        value = value.replace("{t}", text).replace("{m}", more).replace("{n}", str(number))
+        lines.append(f"  key{number}: {value}")
+    return "\n".join([*lines, "  number: 12", "  plain: a text # b"]) + "\n"
+
+
+def properties(random: Random) -> str:
+    forms = ("a.b = {}", "# {}\na: {}", "k=C\\:\\\\x {}", "a b\\\n    c {}", "e =", "! {}")
+    lines = [
+        random.choice(forms).replace("{}", sentence(random)) for _ in range(random.randint(1, 6))
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def strings(random: Random) -> str:
+    forms = ('"k" = {};', '/* "a" = "b"; */\nkey.b = {} ;', '// {}\n"x\\"y"={};', '"e" = "";')
+    texts = (json.dumps(sentence(random), ensure_ascii=False) for _ in range(9))
+    return "\n".join(random.choice(forms).replace("{}", text) for text in texts) + "\n"
+
+
+def xml(random: Random) -> str:
+    inline = ("{}", "<b>{}</b>", "a {} &amp; b", "<!-- x --> {}", "<g id='1'>{}</g>", "{}<x/>")
+    units = (
+        ("<resources>{}</resources>", "<string name='a'>{}</string>"),
+        ("<tt xml:lang='en'>{}</tt>", "<p begin='0s'>{}<br/>x {}</p>"),
+        (
+            "<xliff version='1.2'><file>{}</file></xliff>",
+            "\n <trans-unit id='1'>\n  <source>{}</source>\n </trans-unit>",
+        ),
+        (
+            "<xliff version='2.0' trgLang='fr'>{}</xliff>",
+            "<segment><source>{}</source><target></target></segment>",
+        ),
+    )
+    whole, unit = random.choice(units)
+
+    def text() -> str:
+        plain = sentence(random).replace("&", "and").replace("<", "(").replace("'", "")
+        return random.choice(inline).replace("{}", plain)
+
+    each = [unit.replace("{}", text()) for _ in range(random.randint(1, 6))]
+    return "<?xml version='1.0'?>\n" + whole.replace("{}", "".join(each)) + "\n"
+
+
 MAKERS = {
     "srt": srt,
     "vtt": vtt,
@@ -166,6 +234,12 @@ MAKERS = {
     "json": json_file,
     "jsonl": jsonl,
     "po": po,
+    "ass": ass,
+    "arb": arb,
+    "yaml": yaml,
+    "properties": properties,
+    "strings": strings,
+    "xml": xml,
 }
 
 

@@ -145,7 +145,6 @@ def test_what_is_left_of_markdown_is_listed() -> None:
 def test_markup_of_html_stays(content: str, done: str) -> None:
     kept = content[:-1] + content[-1].upper() if content.endswith("d") else content
     assert in_capitals("html", content) == (done or kept)
-    assert kinds("html", "<img alt='a b' src='c'>") == ["texts of attributes"]
 
 
 def test_damaged_sections_of_html_are_comments() -> None:
@@ -173,6 +172,53 @@ def test_columns_are_chosen_by_name_or_number() -> None:
     assert in_capitals("csv", "a;b\tc;d", columns=("2",)) == "a;B\tC;d"
     document = read_document("text,n\na,1\n", "csv", DocumentOptions(("text",)))
     assert document.segments[0].write(("b, c",)) == '"b, c"'
+
+
+@pytest.mark.parametrize(
+    ("content", "done"),
+    [
+        ("<img src='a b' alt='a b'>", "<img src='a b' alt='A B'>"),
+        ('<p>x <a href=c title="a &quot;b&quot;">d</a> e</p>', ""),
+        ('<p>x <img alt="a" title="b"> c <img alt="a"></p>', ""),
+        ('<p><input placeholder="a b" value="c" type=text><input type="submit" value="d"></p>', ""),
+        ('<meta name="description" content="a b"><meta name="author" content="a b">', ""),
+        ('<p>a <span translate="no"><img alt="b"></span> c</p>', ""),
+        ('<button aria-label="a">b</button>', ""),
+    ],
+)
+def test_attributes_that_people_read_are_translated(content: str, done: str) -> None:
+    made = re.sub(
+        r'((?:alt|title|placeholder|aria-label|submit" value)=")(.*?)"|(>)(\s*\w\s*)<',
+        lambda f: f'{f[1]}{f[2].upper()}"' if f[1] else f"{f[3]}{f[4].upper()}<",
+        content.replace('"description" content="a b', '"description" content="A B'),
+    ).replace("&QUOT;", "&#34;")
+    made = made.replace('alt="B"></span>', 'alt="b"></span>')
+    assert in_capitals("html", content) == (done or made)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "done"),
+    [
+        (
+            "html",
+            '<html class="x" lang="en"><p lang="fr">1',
+            '<html class="x" lang="de"><p lang="fr">1',
+        ),
+        (
+            "po",
+            'msgid ""\nmsgstr ""\n"Language: \\n"\n',
+            'msgid ""\nmsgstr ""\n"Language: de\\n"\n',
+        ),
+        ("po", 'msgid ""\nmsgstr "Language: en_GB\\n"\n', 'msgid ""\nmsgstr "Language: de\\n"\n'),
+        ("arb", '{"@@locale": "en"}', '{"@@locale": "de"}'),
+        ("yaml", "en:\n  a: 1\n", "de:\n  a: 1\n"),
+        ("xml", "<tt xml:lang='en'/>", "<tt xml:lang='de'/>"),
+    ],
+)
+def test_a_document_names_the_target_language(name: str, content: str, done: str) -> None:
+    document = read_document(content, name, DocumentOptions(to="de"))
+    assert reassemble(document, [segment.texts for segment in document.segments]) == done
+    assert in_capitals(name, content) == content
 
 
 def test_a_document_in_utf_16_is_refused() -> None:
@@ -273,3 +319,71 @@ def test_a_language_without_a_singular_takes_the_plural() -> None:
 def test_the_format_is_told_by_the_name(name: str, found: str) -> None:
     assert format_of(Path(name)) == found
     assert format_of(None) == "text"
+
+
+CONTAINERS = """---
+title: the page
+tags: [a b]
+---
+import Tabs from '@theme/Tabs';
+
+# a heading {#its-id}
+
+::: tip
+a text
+:::
+
+::: warning a title
+<<< @/snippets/a b.js
+:::
+
+:::note[a title]{.x}
+:::
+
+!!! note "a title"
+    a text
+
+    ??? tip
+
+        more text
+
+=== "a tab"
+
+    - a list
+
+a term
+: a definition {.x}
+: another
+
+*[HTML]: hyper text
+
+\\newpage
+
+a ==marked text== and ++ctrl+x++
+{: .lead }
+
+<Tabs id={x}>
+**a** text
+</Tabs>
+
+```
+::: a
+!!! b
+```
+"""
+
+
+def test_structures_of_markdown_beyond_commonmark_stay() -> None:
+    kept = re.compile(
+        r"^(---|tags|import|```|<<<|\\newpage|</?Tabs|\{:).*|^(::: a|!!! b)$"
+        r"|^ *(:::|!!!|\?\?\?)[ \t]*(tip|warning|note)?|\*\[HTML\]|\]?\{[#.].*?\}"
+        r"|\+\+.*?\+\+|^title",
+        re.MULTILINE,
+    )
+    text, at = "", 0
+    for found in kept.finditer(CONTAINERS):
+        text += CONTAINERS[at : found.start()].upper() + found[0]
+        at = found.end()
+    done = in_capitals("markdown", CONTAINERS, fields=("title",))
+    assert done == text + CONTAINERS[at:].upper()
+    assert "title: the page" in in_capitals("markdown", CONTAINERS)

@@ -63,12 +63,46 @@ def epub_file() -> bytes:
         book.writestr(
             "a.xhtml", "<html><body><h1>The old dog</h1><p>A <b>red</b> car</p></body></html>"
         )
+        book.writestr("a.opf", "<package><dc:language>en</dc:language></package>")
         book.writestr("toc.ncx", "<ncx><navLabel><text>The old dog</text></navLabel></ncx>")
         book.writestr("picture.jpg", bytes(range(256)))
     return buffer.getvalue()
 
 
-MADE: dict[str, Callable[[], bytes]] = {"docx": docx_file, "odt": odt_file, "epub": epub_file}
+def pptx_file() -> bytes:
+    pptx = pytest.importorskip("pptx")
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[1])
+    slide.shapes.title.text = "The old dog\vsleeps"
+    frame = slide.placeholders[1].text_frame
+    frame.text = "I see the "
+    run = frame.paragraphs[0].add_run()
+    run.text, run.font.bold = "car", True
+    frame.add_paragraph().text = "My friend"
+    slide.notes_slide.notes_text_frame.text = "Good morning."
+    buffer = io.BytesIO()
+    made.save(buffer)
+    return buffer.getvalue()
+
+
+def xlsx_file() -> bytes:
+    book = pytest.importorskip("openpyxl").Workbook()
+    sheet = book.active
+    rows = (["The old dog", 12, "=A1"], ["Red wine\nWhite wine"], ["The old dog"])
+    for row in rows:
+        sheet.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+MADE: dict[str, Callable[[], bytes]] = {
+    "docx": docx_file,
+    "odt": odt_file,
+    "epub": epub_file,
+    "pptx": pptx_file,
+    "xlsx": xlsx_file,
+}
 
 
 def read(name: str) -> Document:
@@ -188,8 +222,33 @@ def test_spreadsheets_keep_their_values() -> None:
     assert canonical(changed["content.xml"]) == canonical(before.replace(b"red car", b"RED CAR"))
 
 
+def test_slides_keep_formatting_and_notes() -> None:
+    pptx = pytest.importorskip("pptx")
+    [slide] = pptx.Presentation(io.BytesIO(in_capitals(read("pptx")))).slides
+    assert slide.shapes.title.text_frame.text == "THE OLD DOG\vSLEEPS"
+    first, second = slide.placeholders[1].text_frame.paragraphs
+    assert [(run.text, run.font.bold) for run in first.runs] == [
+        ("I SEE THE ", None),
+        ("CAR", True),
+    ]
+    assert second.text == "MY FRIEND"
+    assert slide.notes_slide.notes_text_frame.text == "GOOD MORNING."
+
+
+def test_a_workbook_keeps_numbers_formulas_and_lines_of_cells() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    sheet = openpyxl.load_workbook(io.BytesIO(in_capitals(read("xlsx")))).active
+    assert [[cell.value for cell in row] for row in sheet.rows] == [
+        ["THE OLD DOG", 12, "=A1"],
+        ["RED WINE\nWHITE WINE", None, None],
+        ["THE OLD DOG", None, None],
+    ]
+
+
 def test_an_e_book_begins_with_its_type() -> None:
-    found = unpacked(in_capitals(read("epub")))
+    document = read_document(MADE["epub"](), "epub", DocumentOptions(to="de"))
+    found = unpacked(in_capitals(document))
+    assert b"<dc:language>de</dc:language>" in found["a.opf"]
     assert next(iter(found)) == "mimetype"
     assert b"<h1>THE OLD DOG</h1><p>A <b>RED</b> CAR</p>" in found["a.xhtml"]
     assert b"<text>THE OLD DOG</text>" in found["toc.ncx"]

@@ -5,22 +5,32 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+from attncli.data.alignments.word_links import token_links
+from attncli.embedded.grammar import generate
 from attncli.tasks.caption.training import features as image_features
+from attncli.tasks.translate.training.data import as_links, as_tsv
 from attncli.training.events import Interrupted
+from attncli.training.interfaces import UpdateBatch
 from attncli.training.run.command_line import settings
-from attncli.training.run.run import open_run
+from attncli.training.run.run import fresh_state, open_run
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.state import State
+from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
+from models.base.types import Batch
 from models.bundle import read
 from models.encoders.image import ImageEncoder
 from models.encoders.small_cnn import SmallCnn
+from models.losses.losses import region_loss
 from models.storage.weights import weights_of
-from tests.attncli.training.small import assert_same, run, small_config, write_texts
+from tests.attncli.training.small import Texts, assert_same, run, small_config, write_texts
 from tests.attncli.training.small_captions import PRETRAINED, fill, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner
 
@@ -168,3 +178,67 @@ def test_a_captioner_continues_with_what_its_image_network_learned(
     for name, tensor in first.state_dict().items():
         if name.startswith("body."):
             assert torch.equal(read(tmp_path / "second").model.encoder.state_dict()[name], tensor)
+
+
+def test_word_vectors_are_the_first_embeddings(tmp_path: Path) -> None:
+    texts = write_texts(tmp_path)
+    words = {word for line in texts.train.read_text().split("\n") for word in line.split()}
+    rng = np.random.default_rng(1)
+    table = {word: rng.normal(size=16) * 9 for word in sorted(words)}
+    path = tmp_path / "vectors.txt"
+    path.write_text("".join(f"{w} {' '.join(map(str, v))}\n" for w, v in table.items()))
+    config = small_config(texts, f"model.vectors={path}", "tokenizer.kind=word")
+    assert config.model.vectors == (str(path),)
+    data = training_source("transformer").load(config, tmp_path / "run", lambda *progress: None)
+    state = fresh_state(config, data.prepared, torch.device("cpu"))
+    encoder: Any = state.model.encoder
+    weight = encoder.embedding.weight.detach()
+    processor = data.prepared.tokenizer.source
+    same = [
+        float(torch.cosine_similarity(weight[n], torch.tensor(table[piece[1:]]).float(), 0))
+        for n in range(len(weight))
+        if (piece := processor.id_to_piece(n))[1:] in table and piece.startswith("▁")
+    ]
+    assert len(same) > 20 and min(same) > 0.999
+    assert float(weight.square().mean().sqrt()) == pytest.approx(16**-0.5, rel=0.2)
+    assert state.model.config.vectors == ()
+    with pytest.raises(ModelError, match="of 16 numbers in .* for embeddings of 8.*embedding=16"):
+        other = small_config(texts, f"model.vectors={path}", "model.embedding=8")
+        fresh_state(other, data.prepared, torch.device("cpu"))
+
+
+def test_attention_learns_given_links(tmp_path: Path) -> None:
+    """Guided alignment: the loss falls on the links, also with held-out pairs and long ones."""
+    pairs = list(generate(60))
+    (tmp_path / "train.tsv").write_text(as_tsv(pairs))
+    (tmp_path / "links").write_text(as_links(pairs))
+    for preset in ("transformer-nano", "rnnsearch-nano"):
+        texts = Texts(tmp_path / "train.tsv", tmp_path / "train.tsv")
+        changes = [f"data.links={tmp_path / 'links'}", "data.dev=", "data.dev_share=0.2"]
+        assert small_config(texts, *changes).train.attention.regions == 0.05
+        strong = ("train.attention.regions=5", "train.lr=0.02", "train.schedule=constant")
+        config = small_config(texts, *changes, *strong, preset=preset)
+        folder = tmp_path / preset
+        folder.mkdir()
+        examples = training_source("transformer").load(config, folder, lambda *p: None).prepared
+        for number in range(examples.examples.count):
+            batch = examples.examples.batch(np.array([number]))
+            [source], [target] = batch.source, batch.target_out
+            text = examples.tokenizer.source.decode(source.tolist())
+            [pair] = [one for one in pairs if one.source == text]
+            links = {(i, j) for j, i in batch.regions[0].nonzero().tolist()}  # type: ignore[index]
+            expected = token_links(pair.links, source.tolist(), target.tolist(), examples.tokenizer)
+            assert links == {*map(tuple, expected.tolist())} and links
+        state = fresh_state(config, examples, torch.device("cpu"))
+        stepper = Stepper(state, config.train, torch.float32)
+        batch = examples.examples.batch(np.arange(20))
+
+        @torch.no_grad()
+        def distance(batch: Batch = batch, state: State = state) -> float:
+            forced = state.model.eval().teacher_force(batch, want_weights=True)
+            return float(region_loss(forced.weights, batch.regions))  # type: ignore[arg-type]
+
+        before = distance()
+        for _ in range(25):
+            stepper.train_on(UpdateBatch(examples.examples, np.arange(20)), 0.0)
+        assert distance() < 0.95 * before

@@ -100,14 +100,33 @@ def test_a_sentence_alone_has_the_output_it_has_in_a_batch(pair: Both) -> None:
         assert one.hypotheses[0].log_prob == pytest.approx(other.hypotheses[0].log_prob, abs=1e-4)
 
 
+@pytest.mark.parametrize("extra", [1, 2, 5])
+def test_outputs_that_reach_their_limit_are_those_of_torch_without_torch(
+    extra: int, tiny_bundle: Path
+) -> None:
+    search = SearchConfig(max_ratio=0.5, max_extra=extra)
+    fast = CTranslate2Translator.read(tiny_bundle)
+    fast.torch = unwanted
+    found = fast.translate(SENTENCES[:20], search=search)
+    expected = load_translator(tiny_bundle).translate(SENTENCES[:20], search=search)
+    for one, other in zip(found, expected, strict=True):
+        assert one.text == other.text
+        best, same = one.hypotheses[0], other.hypotheses[0]
+        assert best.log_prob == pytest.approx(same.log_prob, abs=1e-4)
+        assert best.truncated == same.truncated
+
+
+def unwanted() -> Translator:
+    raise AssertionError("torch is not needed")
+
+
 @pytest.mark.parametrize(
     "search",
     [
-        SearchConfig(max_ratio=0.5, max_extra=1),  # every output reaches its length limit
         SearchConfig(method="sample", seed=3),
         SearchConfig(beam=600, max_ratio=0, max_extra=3),  # wider than the vocabulary
     ],
-    ids=["limit", "sample", "wide"],
+    ids=["sample", "wide"],
 )
 def test_torch_searches_what_ctranslate2_searches_differently(
     tiny_bundle: Path, search: SearchConfig

@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.embedded import Splits, grammar
 from attncli.tasks.translate.training.dev import DevTexts
+from attncli.tasks.translate.training.linked_pairs import read_linked, write_links
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.sources.preparation import (
@@ -138,7 +141,7 @@ def prepare(
     """
     prepare_folder(folder, lambda part: _make(settings, part, progress, held))
     with reading(f"the tokenised corpus in {folder} is"):
-        dropped, pairs = tokens.Dropped(**read_made(folder)), tokens.read_pairs(folder)
+        dropped, pairs = tokens.Dropped(**read_made(folder)), read_linked(folder)
         forms = read_forms(folder)
     tokenizer = Tokenizer.read(folder)
     examples: Examples = pairs
@@ -162,6 +165,7 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
     source, target, total = sampled_lines(pairs_of(files, held), MOST_LINES, settings.seed)
     write_forms(folder, settings.start_from, source, target)
     tokenizer = write_tokenizer(settings, source, target, folder, progress)
+    kept: list[np.ndarray] = []
     dropped = tokens.write_pairs(
         pairs_of(files, held),
         tokenizer,
@@ -169,7 +173,11 @@ def _make(settings: Preparation, folder: Path, progress: Progress, held: frozens
         name=" ".join(files),
         max_length=settings.longest,
         advance=lambda done: progress("tokenising", done, total),
+        take_kept=kept.append,
     )
+    if path := settings.data.links:
+        whole = np.concatenate(kept)
+        write_links(Path(path), pairs_of(files), held, whole, tokenizer, folder)
     write_text(folder / "made.json", json.dumps(dropped._asdict()))
 
 

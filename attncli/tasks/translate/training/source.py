@@ -46,6 +46,11 @@ class TextData(DataConfig):
         "that it does not forget; --start-from sets a third",
         below=1,
     )
+    links: str = option(
+        "",
+        "a file of word links, a Pharaoh line for each training pair as `attn align` writes, to "
+        "which attention is drawn (guided alignment; Garg et al. 2019)",
+    )
     temperature: float = option(
         1.0,
         "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
@@ -65,6 +70,8 @@ class TextData(DataConfig):
         at_most=1,
     )
 
+    FOLDERS = ("links",)
+
     @property
     def files(self) -> tuple[str, ...]:
         """The files to train on."""
@@ -74,7 +81,7 @@ class TextData(DataConfig):
     def inputs(self) -> tuple[str, ...]:
         """The files that a run reads."""
         dev = (path for corpus in self.dev_corpora for path in corpus.files)
-        return (*self.files, *self.dev, *dev)
+        return tuple(filter(None, (*self.files, *self.dev, *dev, self.links)))
 
     @property
     def has_dev(self) -> bool:
@@ -188,6 +195,13 @@ def check_examples(data: TextData, train: TrainConfig, tokenizer: TokenizerConfi
     if data.corpora and not tokenizer.joint:
         raise ModelError(
             "tokenizer.joint = false for several languages", "true: one vocabulary for all"
+        )
+    varied = data.corpora or data.noise or data.concatenate or data.replay
+    varied = varied or train.subword_sampling
+    if data.links and (varied or not data.train):
+        raise ModelError(
+            "data.links with several languages, examples that vary, or no pairs",
+            "pairs of one direction, each as it is",
         )
     check_joint(tokenizer)
     kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}

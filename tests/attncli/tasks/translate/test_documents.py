@@ -91,9 +91,10 @@ def test_windows_1252_is_read_with_one_remark(
     ("name", "options", "said"),
     [
         ("a.csv", (), "--column and one of id, text"),
-        ("a.xlsx", (), "-s input.format=text translates its lines"),
+        ("a.ipynb", (), "-s input.format=text translates its lines"),
+        ("a.pdf", (), "`pdftotext FILE.pdf` writes its text"),
         ("a.txt", ("--column", "text"), "the input is text, and this is for csv"),
-        ("a.csv", ("--field", "text"), "the input is csv, and this is for json or jsonl"),
+        ("a.csv", ("--field", "text"), "the input is csv, and this is for json, jsonl"),
         ("a.csv", ("--column", "text", "--nbest", "2"), "a document has one output"),
         ("a.csv", ("--column", "text", "--align"), "a document has one output"),
         ("a.jsonl", ("--field", "a", "-s", "input.keep=b"), "cannot be combined"),

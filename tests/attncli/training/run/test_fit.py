@@ -24,6 +24,7 @@ from attncli.training.sources import training_source
 from attncli.training.storage.counters import Counters
 from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import State, content, restore
+from attncli.training.storage.tensor_file import to_bytes
 from attncli.training.updates.stepper import GROW, Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes
@@ -96,12 +97,10 @@ def test_the_moving_average_follows_its_formula(fresh: Fresh) -> None:
 
 
 def test_averaged_weights_are_the_mean(tmp_path: Path) -> None:
-    from safetensors.torch import save
-
     snapshots = [{"a": torch.randn(3, 2), "b": torch.randn(5)} for _ in range(3)]
     paths = [tmp_path / f"{n}.safetensors" for n in range(3)]
     for path, snapshot in zip(paths, snapshots, strict=True):
-        write_bytes(path, save(snapshot))
+        write_bytes(path, to_bytes(snapshot))
     mean = averaged(paths)
     for name in ("a", "b"):
         expected = torch.stack([snapshot[name] for snapshot in snapshots]).mean(0)

@@ -1,0 +1,150 @@
+"""Files of messages and subtitles, read back with the libraries of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from attncli.documents.document import DocumentOptions, with_existing
+from attncli.documents.registry import read_document
+from models.base.errors import InputError
+from tests.attncli.documents.test_formats import in_capitals
+
+PROPERTIES = """# a comment
+greeting = Good day, Zo\\u00eb
+a\\ key: in \\
+    two lines\\nand more
+path=C:\\\\{0} isn''t
+empty=
+"""
+YAML = """en:
+  greeting: &x Good day  # a comment
+  'quoted': 'it''s'
+  double: "two\\nlines"
+  colon: "a: b"
+  number: 12
+  flag: yes
+  block: |
+    First line
+    Second line
+  folded: >-
+    a text
+    in two lines
+  list: [a b, {c: d}]
+  again: *x
+"""
+ANDROID = r"""<?xml version="1.0"?>
+<resources xmlns:xliff="urn:x">
+  <string name="a">Don\'t <b>go</b> &amp; stay\nSecond <xliff:g id="x">%s</xliff:g></string>
+  <string name="n" translatable="false">no</string>
+  <plurals name="p"><item quantity="one">a dog</item><item quantity="other">dogs</item></plurals>
+  <string name="c"><![CDATA[in <i>data</i>]]></string>
+</resources>
+"""
+UNIT = "<trans-unit id='{}'>\n  <source>{}</source>{}\n </trans-unit>"
+XLIFF = "<xliff version='1.2'><file original='a'>\n {}\n {}\n {}\n</file></xliff>".format(
+    UNIT.format(1, "a <g id='1'>b</g> <ph id='2'>x y</ph>", ""),
+    UNIT.format(2, "done", "<target>fertig</target>"),
+    UNIT.format(3, "empty", "<target state='new'/>"),
+)
+
+
+def test_properties() -> None:
+    javaproperties = pytest.importorskip("javaproperties")
+    before = javaproperties.loads(PROPERTIES)
+    done = in_capitals("properties", PROPERTIES)
+    changed = {key: text.upper() for key, text in before.items()}
+    assert javaproperties.loads(done) == changed and done.isascii()
+    assert done.startswith("# a comment\ngreeting = GOOD DAY, ZO\\u00cb\n")
+    assert "É" in in_capitals("properties", "# ü\na=é")
+
+
+def test_yaml() -> None:
+    yaml = pytest.importorskip("yaml")
+    done = in_capitals("yaml", YAML)
+    assert "&x GOOD DAY  # a comment" in done and "'IT''S'" in done
+    [found] = yaml.safe_load(done).values()
+    assert found.pop("number") == 12 and found.pop("flag") is True
+    assert found == {
+        "greeting": "GOOD DAY",
+        "quoted": "IT'S",
+        "double": "TWO\nLINES",
+        "colon": "A: B",
+        "block": "FIRST LINE\nSECOND LINE\n",
+        "folded": "A TEXT IN TWO LINES",
+        "list": ["A B", {"c": "D"}],
+        "again": "GOOD DAY",
+    }
+    chosen = in_capitals("yaml", YAML, fields=("en.colon", "en.list"))
+    assert "A: B" in chosen and "A B" in chosen and "Good day" in chosen
+    [segment] = read_document("a: b c", "yaml", DocumentOptions()).segments
+    assert [
+        yaml.safe_load(f"a: {segment.write((text,))}")["a"] for text in ("x: y", "no", "[")
+    ] == [
+        "x: y",
+        "no",
+        "[",
+    ]
+    with pytest.raises(InputError, match="not YAML .line 1"):
+        in_capitals("yaml", "a: [b")
+
+
+def test_android() -> None:
+    done = in_capitals("xml", ANDROID)
+    assert r"DON\'T <b>GO</b> &amp; STAY\nSECOND <xliff:g id=" in done
+    assert ">no<" in done and ">A DOG<" in done and "[CDATA[IN <i>DATA</i>]]" in done
+
+
+def test_xliff_gets_the_targets_that_it_lacks() -> None:
+    document = read_document(XLIFF, "xml", DocumentOptions(to="de"))
+    assert [kept.kind for kept in document.kept] == ["units that are translated"]
+    done = in_capitals("xml", XLIFF, to="de")  # type: ignore[arg-type]
+    assert "</source>\n  <target>A <g id='1'>B</g> <ph id='2'>x y</ph></target>" in done
+    assert '<target state="translated">EMPTY</target>' in done and "<target>fertig<" in done
+    assert "original='a' target-language=\"de\">" in done
+
+
+def test_other_xml_is_refused() -> None:
+    for content, said in (("<a>b</a>", "with the element <a>"), ("<a>", "that is not XML")):
+        with pytest.raises(InputError, match=said):
+            in_capitals("xml", content)
+
+
+def test_apple() -> None:
+    content = '/* "No" = "x"; */\n"a b" = "Hi \\"you\\"\\n";\nNSKey = "One %@";\n'
+    done = '/* "No" = "x"; */\n"a b" = "HI \\"YOU\\"\\n";\nNSKey = "ONE %@";\n'
+    assert in_capitals("strings", content) == done
+
+
+def test_styled_subtitles() -> None:
+    pysubs2 = pytest.importorskip("pysubs2")
+    made = pysubs2.SSAFile()
+    for text in ("{\\i1}Hello, you{\\i0}.\\NAnd you", "{\\p1}m 0 0 l 1 1{\\p0}"):
+        made.append(pysubs2.SSAEvent(1000, 2000, text))
+    content = made.to_string("ass")
+    done = in_capitals("ass", content)
+    assert done.startswith(content[: content.index("Dialogue")])
+    found = pysubs2.SSAFile.from_string(done)
+    assert [(one.start, one.text) for one in found] == [
+        (1000, "{\\i1}HELLO, YOU{\\i0}.\\NAND YOU"),
+        (1000, made[1].text),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "existing", "left", "done"),
+    [
+        ("json", '{"a":"x","b":["y","z"]}', '{"b":["Y","Z z"],"c":"C"}', ["x"], '["Y","Z z"]'),
+        ("yaml", "a: x\nb: y\n", "b: 'Y: y'\n", ["x"], "b: 'Y: y'"),
+        ("properties", "a=x\nb=y\n", "b = Y\na=\n", ["x"], "b=Y"),
+        ("strings", '"a"="x";\n"b"="y";', '"b"="Y";', ["x"], '"b"="Y";'),
+    ],
+)
+def test_only_what_another_file_lacks_is_left(
+    name: str, content: str, existing: str, left: list[str], done: str
+) -> None:
+    first, other = (read_document(one, name, DocumentOptions()) for one in (content, existing))
+    document = with_existing(first, other)
+    assert [text for segment in document.segments for text in segment.texts] == left
+    assert done in document.content
+    [segment] = document.segments
+    assert document.content[segment.start : segment.end].strip('"') == "x"
