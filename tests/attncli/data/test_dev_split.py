@@ -28,7 +28,7 @@ def test_the_number_is_bounded() -> None:
 
 
 def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
-    rows = [f"source {number % 150}\ttarget {number}\n" for number in range(400)]
+    rows = [f"a {number % 150} b\tc {number}\n" for number in range(400)]
     (tmp_path / "train.tsv").write_text("".join(rows))
     data = TextData(train=(str(tmp_path / "train.tsv"),))
     named, held = split_dev(data, 1, tmp_path)
