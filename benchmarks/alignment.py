@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 
 from hansard_text import Data, Pair, prepare
 
-from attncli.data.alignments.links import PairLinks, read_links
-from attncli.render.columns import columns
-from attncli.scoring.alignments import score_alignments
+from attncli.data.alignments import PairLinks, read_links
+from attncli.render.rows import columns
+from attncli.scoring.sequences import score_alignments
 from models.base.types import Link
 from models.config import AlignConfig
 

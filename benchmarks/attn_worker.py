@@ -53,10 +53,10 @@ def train(
     """
     import torch
 
-    from attncli.training.events import Stepped
+    from attncli.training.interfaces import Stepped
     from attncli.training.run.fit import fit
     from attncli.training.run.run import fresh_state
-    from attncli.training.updates.precision import DTYPES
+    from attncli.training.updates.stepper import DTYPES
     from models.base.process import retain_freed_memory
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
@@ -127,7 +127,7 @@ def _settings(data: Path, preset: str, assignments: list[str]) -> RunConfig:
 
 def _prepared(config: RunConfig, work: Path) -> Prepared:
     from attncli.tasks.translate.training.data import prepare, variation_of
-    from attncli.training.sources.preparation import preparation
+    from attncli.training.sources import preparation
 
     settings = preparation(config)
     variation = variation_of(settings, config.train.subword_sampling)

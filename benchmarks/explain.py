@@ -15,18 +15,18 @@ from pathlib import Path
 
 import torch
 
-from attncli.render.columns import columns
+from attncli.render.rows import columns
 from models import load_translator
-from models.alignment.encoded import encoded_translation
+from models.alignment.weights import encoded_translation
 from models.catalogue.installed import chosen_model
 from models.explain import ExplainOptions
 from models.explain.explanation import (
     RANDOM,
     Explanation,
+    Measure,
     Relevances,
     explain_pair,
 )
-from models.explain.measures import Measure
 
 LENGTHS = range(4, 13)  # words of a sentence
 REFERENCE = "erasure"

@@ -17,19 +17,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from models.attention.cosine import Cosine
-from models.attention.entmax15 import Entmax15
-from models.attention.positions.alibi import Alibi
-from models.attention.positions.rotary import Rotary
-from models.attention.qk_norm import QkNorm
-from models.attention.sparsemax import Sparsemax
+from models.attention.normalisers import Entmax15, Sparsemax
+from models.attention.positions import Alibi, Rotary
+from models.attention.scores import Cosine, QkNorm
 from models.attention.transformer import CrossAttention
 from models.base.registry import find
 from models.base.types import Memory, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
 from models.config import AttentionConfig, ModelConfig
-from models.explain.gradients import STEPS, gradient_times_input, integrated_gradients
+from models.explain.methods import STEPS, gradient_times_input, integrated_gradients
 from models.explain.subject import TextSubject
 
 HEADS, SIZE = 4, 32

@@ -27,12 +27,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import kl_div, linear
 
-from attncli.data.images.index import ImageIndex, content_hash, open_images
+from attncli.data.images.named import ImageIndex, content_hash, open_images
 from attncli.tasks.caption.training.features import add_missing, features, half
 from models import bundle
 from models.config import ImageConfig
-from models.encoders.edgetpu import MobileNetEdgeTpu
-from models.encoders.edgetpu_weights import read_classifier
+from models.encoders.edgetpu import MobileNetEdgeTpu, read_classifier
 from models.encoders.image import ImageEncoder
 from models.images.labels import ImageLabels
 from models.images.opening import open_image, to_tensor

@@ -22,12 +22,12 @@ import torch
 from photo_labels import names, pixels, tar
 from torch import Tensor, nn
 
-from attncli.data.images.index import open_images
+from attncli.data.images.named import open_images
 from models import bundle
 from models.config import ImageConfig
 from models.encoders.edgetpu import Convolution
 from models.encoders.image import ImageEncoder
-from models.storage.precision import restored, stored_as
+from models.storage.weights import restored, stored_as
 
 IMAGES = 256
 

@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 
 from attncli.jobs import train as _job  # noqa: F401  # imported once, before the processes fork
-from attncli.render.columns import columns
+from attncli.render.rows import columns
 from attncli.shell import app
 
 SHORT = 10  # updates of the run that is subtracted

@@ -22,7 +22,7 @@ from flickr8k import attn
 
 from attncli.embedded import scenes
 from attncli.embedded.scenes import SIDE, Box, SceneCaption
-from attncli.tasks.caption.training.demo import write_scenes
+from attncli.tasks.caption.training.source import write_scenes
 
 SCENES, SEED = 6000, 1
 TESTED, TEST_SEED = 500, 2024  # the scene of `make demo` is neither trained on nor tested

@@ -43,7 +43,7 @@ from processor_time import measure
 from time_to_quality_table import PEER, Point, Store, table
 
 from attncli.jobs.train import train
-from attncli.training.events import Evaluated, Started, Stepped
+from attncli.training.interfaces import Evaluated, Started, Stepped
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 

@@ -34,7 +34,6 @@ from models.config import (
 from models.families.encoder_decoder import EncoderDecoder
 from models.sources import vocabulary_sizes
 from models.storage.digests import add_digest, check_digests, write_files
-from models.storage.precision import stored_as
 from models.storage.replay import NAME as REPLAY
 from models.storage.replay import read_replay_bytes
 from models.storage.settings import (
@@ -50,9 +49,15 @@ from models.storage.settings import (
 )
 from models.storage.settings import NAME as CONFIG
 from models.storage.statistical import StatisticalTables, read_statistical, statistical_bytes
-from models.storage.weights import Unfilled, bundle_weights, fill, weights_of, without_shared
-from models.text.labels import read_tokenizer
-from models.text.tokenizer import Tokenizer
+from models.storage.weights import (
+    Unfilled,
+    bundle_weights,
+    fill,
+    stored_as,
+    weights_of,
+    without_shared,
+)
+from models.text.tokenizer import Tokenizer, read_tokenizer
 
 
 class Bundle(NamedTuple):
@@ -124,7 +129,7 @@ def save(
     """Write a bundle into an existing folder; each file is written completely or not at all.
 
     weights: precision in which they are stored. about: facts for `attn models`; see
-    models.storage.about. shared: weights that are not stored, because another bundle in the same
+    models.storage.archive. shared: weights that are not stored, because another bundle in the same
     folder has them; a ModelError if its weights differ.
     """
     settings = settings_of(bundle) | _given(

@@ -18,8 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import ModelConfig
-from models.numerics.dropout import Dropout
-from models.numerics.linear import Linear
+from models.numerics import Dropout, Linear
 
 
 class Embedding(nn.Module):

@@ -33,7 +33,7 @@ from models.config import SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad
 from models.inference.translator import Translator
-from models.losses.losses import sequence_loss
+from models.losses import sequence_loss
 from models.text.tokenizer import END, PAD, START, Tokenizer, train
 from tests.attncli.bulk import in_process
 from tests.attncli.command_line import Attn

@@ -15,7 +15,7 @@ from typing import Any
 
 from attncli.bulk.job import read_job
 from attncli.bulk.tasks import BulkTask, open_task
-from attncli.terminal.text import one_cell
+from attncli.terminal.messages import one_cell
 
 
 class BatchMapper:

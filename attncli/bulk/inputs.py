@@ -19,15 +19,13 @@ from typing import Any, NamedTuple
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import BulkTask, bulk_task
-from attncli.data.compression import decompressed
-from attncli.data.images.index import FileRange
-from attncli.data.images.named import ImageFile, named_images
+from attncli.data.images.named import FileRange, ImageFile, named_images
 from attncli.data.lines import Line, decode
-from attncli.data.streams import open_input
+from attncli.data.streams import decompressed, open_input
 from attncli.data.text.rows import as_rows
-from attncli.data.text.text_files import byte_lines
-from attncli.documents.registry import is_document, uncompressed
-from attncli.terminal.text import one_cell
+from attncli.data.text.tables import byte_lines
+from attncli.documents.document import is_document, uncompressed
+from attncli.terminal.messages import one_cell
 from models.base.errors import InputError, NotFoundError
 
 

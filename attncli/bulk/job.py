@@ -28,7 +28,7 @@ from models.catalogue.installed import chosen_model
 from models.storage.digests import file_digest
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, Shared, read_settings
-from models.text.labels import read_tokenizer
+from models.text.tokenizer import read_tokenizer
 
 NOT_IN_SETTINGS = ("model", "reverse_model", "device", "threads")  # in other fields of BulkJob
 NOT_IN_BULK = (  # parameters of commands

@@ -23,9 +23,9 @@ from attncli.options.shared import (
 )
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
+from attncli.tasks.translate.comparison import scores_as_json, scores_as_text
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.evaluation import evaluate_texts
-from attncli.tasks.translate.score_writers import scores_as_json, scores_as_text
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 from models.base.settings import option

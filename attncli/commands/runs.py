@@ -12,7 +12,7 @@ from attncli.data.json import as_json
 from attncli.data.streams import write_stdout
 from attncli.jobs import runs as job
 from attncli.jobs.runs import RunSummary
-from attncli.render.columns import columns, size
+from attncli.render.rows import columns, size
 from attncli.terminal import console
 from models.base.errors import ModelError
 from models.catalogue.installed import find_model

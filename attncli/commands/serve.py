@@ -11,7 +11,7 @@ import typer
 
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import MODEL, Device, Threads
-from attncli.serve.options import ServeOptions, ServeTables
+from attncli.serve.catalogue import ServeOptions, ServeTables
 from models.base.errors import ModelError
 from models.base.extras import install_command
 
@@ -89,7 +89,7 @@ def serve(
         browser=browser and sys.stderr is not None and sys.stderr.isatty(),
     )
     try:
-        from attncli.serve.http.server import serve as run
+        from attncli.serve.http.app import serve as run
     except ModuleNotFoundError as error:
         raise ModelError(
             f"no package {error.name}", "the packages of the service", install_command("serve")

@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from attncli.data.compression import decompressed, is_compressed
 from attncli.data.encodings import WESTERN, western
 from attncli.data.panels import AlignedPair
+from attncli.data.streams import decompressed, is_compressed
 from attncli.terminal import console
 from models.base.errors import InputError
 from models.base.limits import LINE_BYTES

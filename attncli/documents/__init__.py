@@ -2,5 +2,5 @@
 
 A document is its content and the segments of it that hold human text. Translation replaces the
 segments; every other character comes back unchanged. A format is a function that reads it, and
-one row of the table in `attncli.documents.registry`. This package knows no model.
+one row of the table in `attncli.documents.document`. This package knows no model.
 """

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from attncli.documents.document import Document, DocumentSegment, has_letters
+from attncli.documents.document import Document, DocumentSegment, continues, has_letters
 from attncli.documents.inline import (
     LineLayout,
     Piece,
@@ -22,7 +22,6 @@ from attncli.documents.inline import (
     on_one_line,
     text_piece,
 )
-from attncli.documents.wrap import continues
 
 PLACEHOLDER = "\0"  # stands for one
 TAB, BAR = "tab", "bar"  # names of breaks that always end a text

@@ -1,15 +1,84 @@
-"""A document as content, segments to translate, and parts that are left as they are."""
+"""Documents: formats, texts and wrapping."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
 
-from attncli.documents.wrap import balanced, continues
+# Line breaks of a translated segment: lines of a maximum length, or a maximum number of lines.
+#
+# Lines are divided at spaces. The width of a word is that of its text; markup takes no room.
+
+
+MARKUP = re.compile(r"<[^<>]*>|\{[^{}\s]*\}")
+NONE = r"(?!)"  # matches nothing
+
+OPENING = re.compile(r"[\s\"'“”„‟«»‹›‘’‚(\[{¿¡]*")
+SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*\s*$")
+
+Width = Callable[[str], int]
+
+
+def text_width(word: str) -> int:
+    """Return the number of characters of a word without its markup."""
+    return len(html.unescape(MARKUP.sub("", word)))
+
+
+def balanced(line: str, lines: int, *, never_first: str = NONE) -> list[str]:
+    """Divide a line into at most so many lines; the longest of them is as short as possible.
+
+    never_first: as for `filled`.
+    """
+
+    def divided(most: int) -> list[str]:
+        return filled(line, most, text_width, never_first=never_first)
+
+    words = line.split(" ")
+    low, high = max(map(text_width, words)), sum(map(text_width, words)) + len(words) - 1
+    while low < high:
+        middle = (low + high) // 2
+        fits = len(divided(middle)) <= lines
+        low, high = (low, middle) if fits else (middle + 1, high)
+    return divided(low)
+
+
+def filled(line: str, most: int, width: Width, *, never_first: str = NONE) -> list[str]:
+    """Divide a line into lines of at most so many characters, except for longer words.
+
+    never_first: regular expression of words that must not begin a line.
+    """
+    found: list[str] = []
+    room = -1
+    for word in line.split(" "):
+        size = width(word)
+        if found and (size < room or re.match(never_first, word)):
+            found[-1] += f" {word}"
+            room -= size + 1
+        else:
+            found.append(word)
+            room = most - size
+    return found
+
+
+def begins_as_text(text: str) -> bool:
+    """Return True if a text begins as a new one does, and not as the rest of a sentence."""
+    rest = OPENING.sub("", text, count=1)
+    return bool(rest) and not rest[0].islower() and rest[0] not in ",.;:!?)]}…%"
+
+
+def continues(before: str, text: str) -> bool:
+    """Return True if the text behind a break goes on with that before it."""
+    if not before.strip() or not text.strip() or SENTENCE_END.search(before):
+        return False
+    return not begins_as_text(text)
+
 
 Texts = tuple[str, ...]
 
@@ -157,3 +226,108 @@ def _written(
     for text, count, inner, outer in zip(texts, lines, ends[::2], [*ends[1::2], ""], strict=True):
         found += (inner.join(balanced(text, count)) if count > 1 else text) + outer
     return quote(found)
+
+
+# The table of document formats: name, place of `read`, ends of file names.
+
+
+COMPRESSED = (".gz", ".xz", ".zst")
+TEXT = "text"  # lines; not a document format
+
+
+class Row(NamedTuple):
+    """A document format."""
+
+    read: str  # "module:function"
+    suffixes: tuple[str, ...]
+
+
+FORMATS = {
+    "srt": Row("attncli.documents.subtitles:read_srt", (".srt",)),
+    "vtt": Row("attncli.documents.subtitles:read_vtt", (".vtt",)),
+    "ass": Row("attncli.documents.ass:read", (".ass", ".ssa")),
+    "markdown": Row("attncli.documents.markdown:read", (".md", ".markdown", ".mdx")),
+    "html": Row("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
+    "csv": Row("attncli.documents.csv_table:read", (".csv", ".tsv")),
+    "json": Row("attncli.documents.json_values:read", (".json",)),
+    "jsonl": Row("attncli.documents.json_values:read_lines", (".jsonl", ".ndjson")),
+    "arb": Row("attncli.documents.json_values:read_arb", (".arb",)),
+    "po": Row("attncli.documents.po:read", (".po", ".pot")),
+    "yaml": Row("attncli.documents.strings.yaml_values:read", (".yaml", ".yml")),
+    "properties": Row("attncli.documents.strings.properties:read", (".properties",)),
+    "strings": Row("attncli.documents.strings.apple:read", (".strings",)),
+    "xml": Row(
+        "attncli.documents.strings.xml_texts:read",
+        (".xml", ".xlf", ".xliff", ".ttml", ".dfxp"),
+    ),
+}
+PACKED = {  # archives of several files; `read` takes bytes
+    "docx": Row("attncli.documents.packed.docx:read", (".docx",)),
+    "pptx": Row("attncli.documents.packed.slides:read", (".pptx",)),
+    "xlsx": Row("attncli.documents.packed.sheets:read", (".xlsx",)),
+    "odt": Row("attncli.documents.packed.odt:read", (".odt", ".odp", ".ods")),
+    "epub": Row("attncli.documents.packed.epub:read", (".epub",)),
+}
+PROGRAMS = """
+tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss
+c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
+"""
+# formats that cannot be read: their lines are not text, or are mostly markup; and what helps
+UNREAD = {
+    ".pdf": "`pdftotext FILE.pdf` writes its text",
+    **dict.fromkeys((".doc", ".rtf"), "save it as .docx"),
+    ".ppt": "save it as .pptx",
+    ".xls": "save it as .xlsx",
+    **dict.fromkeys((".eml", ".msg"), "save its text as .html or .txt"),
+    **{f".{suffix}": "" for suffix in PROGRAMS.split()},
+}
+AS_LINES = "-s input.format=text translates its lines"
+
+
+def uncompressed(path: Path) -> Path:
+    """Return a path without the suffix of its compression."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+
+
+def format_of(path: Path | None) -> str:
+    """Return the format of a file by its name; "text" for other names."""
+    if path is None:
+        return TEXT
+    name = uncompressed(path)
+    suffix = name.suffix.lower()
+    return next((key for key, row in (FORMATS | PACKED).items() if suffix in row.suffixes), TEXT)
+
+
+def is_document(path: Path) -> bool:
+    """Return True if the name of a file is that of a document, also of one that cannot be read."""
+    return format_of(path) != TEXT or is_unread(path)
+
+
+def is_unread(path: Path) -> bool:
+    """Return True if the name of a file is that of a document that cannot be read."""
+    return uncompressed(path).suffix.lower() in UNREAD
+
+
+def hint(path: Path) -> str:
+    """Return what helps with a document that cannot be read."""
+    return UNREAD[uncompressed(path).suffix.lower()] or AS_LINES
+
+
+def named_delimiter(path: Path | None) -> str:
+    """Return the delimiter of a table that the name of a file tells; "" if it tells none."""
+    is_tsv = path is not None and ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]]
+    return "\t" if is_tsv else ""
+
+
+def suffixes() -> list[str]:
+    """Return the ends of file names of all formats, and of plain text."""
+    return [end for row in (FORMATS | PACKED).values() for end in row.suffixes] + [".txt"]
+
+
+def read_document(content: str | bytes, name: str, options: DocumentOptions) -> Document:
+    """Return the segments of a content; of bytes, in a format of the table PACKED.
+
+    Raises ModelError for options that do not fit, and an archive that is damaged or too large.
+    """
+    read: Callable[[Any, DocumentOptions], Document] = resolve_name((FORMATS | PACKED)[name].read)
+    return read(content, options)

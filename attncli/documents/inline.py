@@ -15,8 +15,7 @@ from functools import partial
 from itertools import accumulate, count, pairwise
 from typing import Literal, NamedTuple
 
-from attncli.documents.document import DocumentSegment, Texts, has_letters
-from attncli.documents.wrap import Width
+from attncli.documents.document import DocumentSegment, Texts, Width, has_letters
 
 PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
 NEUTRAL = {"open": "<g{}>", "close": "</g{}>", "void": "<x{}/>", "break": "<br\x1fid={}/>"}

@@ -13,9 +13,15 @@ from itertools import accumulate, groupby
 from operator import or_
 from typing import NamedTuple
 
-from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Kept
+from attncli.documents.document import (
+    Document,
+    DocumentOptions,
+    DocumentSegment,
+    Kept,
+    balanced,
+    begins_as_text,
+)
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, text_piece
-from attncli.documents.wrap import balanced, begins_as_text
 
 SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak
 BRACKETS = ("[]", "()", "♪♪")  # around a sound, a remark or a song

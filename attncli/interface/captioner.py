@@ -12,9 +12,7 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.interface.results import RankedOutputs, check_search, framed
-from attncli.render.image_attention.maps import attention_maps
-from attncli.render.image_attention.page import html_page
-from attncli.render.image_attention.terminal import maps_as_text
+from attncli.render.image_attention import attention_maps, html_page, maps_as_text
 from attncli.tasks.caption.images import SIDE
 from attncli.terminal.screen import current_screen
 from models.base.errors import InputError
@@ -26,7 +24,7 @@ from models.inference.captioner import Captioner as ImageModel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attncli.render.image_attention.maps import AttentionMaps
+    from attncli.render.image_attention import AttentionMaps
 
     GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
 

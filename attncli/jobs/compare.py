@@ -18,17 +18,15 @@ from attncli.jobs.compared import Sets, Trained, compared_source
 from attncli.jobs.train import StopRequested, fingerprints, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
-from attncli.training.events import Interrupted, RunEvent
-from attncli.training.interfaces import Progress
-from attncli.training.run.initial_model import check_buildable
+from attncli.training.interfaces import Interrupted, Progress, RunEvent
+from attncli.training.run.configuration import check_buildable
 from attncli.training.settings.config import DataConfig, RunConfig
-from attncli.training.storage.claim import claim, with_stored_choices
-from attncli.training.storage.counters import read_progress
-from attncli.training.storage.folder import RunFolder, locked
+from attncli.training.storage.folder import RunFolder, claim, locked, with_stored_choices
+from attncli.training.storage.state import read_progress
 from models import load
 from models.base.errors import ModelError, naming
 from models.base.files import write_text
-from models.base.parsing import parse_json
+from models.base.settings import parse_json
 
 MEASURED = "measured.json"  # in the run folder
 

@@ -22,9 +22,8 @@ from models.base.files import write_errors, write_text
 from models.base.registry import source_name
 
 if TYPE_CHECKING:
-    from attncli.data.alignments.links import PairLinks
-    from attncli.training.events import FinalModel
-    from attncli.training.interfaces import Progress, Report
+    from attncli.data.alignments import PairLinks
+    from attncli.training.interfaces import FinalModel, Progress, Report
     from attncli.training.settings.config import DataConfig, RunConfig
 
 

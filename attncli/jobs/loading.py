@@ -21,8 +21,8 @@ from models.base.process import retain_freed_memory
 from models.base.settings import merged
 from models.catalogue.installed import chosen_model, find_model
 from models.inference.ctranslate2.cache import cache_folder
-from models.sources.rows import columns_of
-from models.storage.about import read_about
+from models.sources import columns_of
+from models.storage.archive import read_about
 from models.storage.settings import read_settings, task_of
 from models.text.languages import parse_direction
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from attncli.training.sources import training_source
-from attncli.training.storage.counters import Counters, finished_run, read_progress, write_finished
 from attncli.training.storage.folder import LOCK, RunFolder, locked, read_config
+from attncli.training.storage.state import Counters, finished_run, read_progress, write_finished
 from attncli.training.updates.metrics import described
 from models.base.errors import ModelError, NotFoundError
 from models.base.files import is_leftover, try_lock, write_errors
 from models.catalogue.installed import BOX, RUNS, is_bundle
-from models.storage.about import read_about
+from models.storage.archive import read_about
 from models.storage.settings import read_settings
 
 RunState = Literal["training", "finished", "stopped", "damaged"]

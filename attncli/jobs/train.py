@@ -9,31 +9,47 @@ from pathlib import Path
 
 import torch
 
-from attncli.training.events import Ended, Evaluated, Event, Interrupted, RunEvent, Scores, Stepped
-from attncli.training.interfaces import DevSet, Progress, Report
+from attncli.training.interfaces import (
+    DevSet,
+    Ended,
+    Evaluated,
+    Event,
+    Interrupted,
+    Progress,
+    Report,
+    RunEvent,
+    Scores,
+    Stepped,
+)
 from attncli.training.processes import ALONE, Processes, ProcessLost
 from attncli.training.run import estimate
+from attncli.training.run.configuration import check_buildable, weights_hash
 from attncli.training.run.fit import Evaluate, can_continue, fit
-from attncli.training.run.initial_model import check_buildable, weights_hash
 from attncli.training.run.retention import compared
 from attncli.training.run.run import Run, completed, open_run, started, stored_state
-from attncli.training.run.samples import save_samples
-from attncli.training.run.saving import draw_curves, finish, save_checkpoint, save_evaluated
+from attncli.training.run.saving import (
+    draw_curves,
+    finish,
+    save_checkpoint,
+    save_evaluated,
+    save_samples,
+)
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import training_source
-from attncli.training.storage.claim import (
+from attncli.training.storage.folder import (
     START,
+    RunFolder,
     claim,
+    locked,
     released,
     schedule_changes,
+    store_train,
     with_stored_choices,
 )
-from attncli.training.storage.counters import finished_run
-from attncli.training.storage.folder import RunFolder, locked, store_train
 from attncli.training.storage.log import add_update, interval_record
-from attncli.training.storage.state import State
-from attncli.training.updates.evaluation import evaluate
-from attncli.training.updates.precision import DTYPES, chosen_precision, limit_kernel_caches
+from attncli.training.storage.state import State, finished_run
+from attncli.training.updates.metrics import evaluate
+from attncli.training.updates.stepper import DTYPES, chosen_precision, limit_kernel_caches
 from models.base.errors import ModelError
 from models.base.process import retain_freed_memory
 from models.bundle import Bundle

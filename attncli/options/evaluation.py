@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from attncli.data.streams import check_output, open_output
-from attncli.data.text.text_files import open_text
+from attncli.data.text.tables import open_text
 from attncli.options.shared import MODEL
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, TextIO, Typ
 
 import typer
 
-from attncli.data.compression import is_compressed
 from attncli.data.lines import input_chunks
-from attncli.data.streams import open_input, open_output, texts_as_stream
+from attncli.data.streams import is_compressed, open_input, open_output, texts_as_stream
 from attncli.options.pictures import Picture
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.json import as_json
-from attncli.render.columns import columns
 from attncli.render.plots import Strip, strips
+from attncli.render.rows import columns
 from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict
-from attncli.terminal.text import cell
+from attncli.terminal.messages import cell
 
 Table = Sequence[Sequence[str]]  # the first row has the names of the columns
 LATEX = {

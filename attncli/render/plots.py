@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.scoring.labels import LabelEvaluation
+from attncli.scoring.sequences import LabelEvaluation
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 

@@ -1,23 +1,16 @@
-"""Rows of results as text, TSV or JSON lines, written once for all tasks.
-
-- ``text``: the best output of each input; with scores, the score and a tab precede it. If an input
-  may have several outputs, n-best lists as in Moses: ``index ||| output ||| score``, from index 0.
-- ``tsv``: input, output, score and further columns of each output.
-- ``jsonl``: the record of each input.
-
-A task states the cells and the record of a result. A line break or a tab in a cell becomes a space
-where it would break the format.
-"""
+"""Rows of results."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 from attncli.data.json import as_json_line
 from attncli.data.lines import ClassifiedLine, TranslatedLine
-from attncli.terminal.text import one_cell, one_line
+from attncli.terminal.messages import one_cell, one_line, padded, width
 
 if TYPE_CHECKING:
     from models.base.types import Hypothesis
@@ -109,3 +102,54 @@ def hypothesis_record(hypothesis: Hypothesis) -> dict[str, object]:
         "tokens": hypothesis.tokens,
         "truncated": hypothesis.truncated,
     }
+
+
+# Tables in plain text, with aligned columns; cells and notes that several tables have.
+
+
+def columns(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Return a table as lines of text; all but the first ``left`` columns are right-aligned."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            padded(cell, room, right=number >= left)
+            for number, (cell, room) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def wrapped(table: str, width: int) -> str:
+    """Return a table for a terminal of this width: long lines continue below the second column."""
+    lines = []
+    for line in table.splitlines():
+        found = re.match(r" *(?:\S+ +)?", line)
+        indent = " " * min(found.end() if found else 0, width // 2)
+        parts = textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        lines += parts or [""]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in kB or MB (powers of 1000)."""
+    if count < 1_000_000:
+        return f"{count / 1000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB"
+
+
+def speed_cells(count: int, seconds: float | None) -> list[str]:
+    """Return seconds and outputs per second as two cells; empty cells if the time is unknown."""
+    return [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
+
+
+def read_modes(systems: Iterable[tuple[str, str]]) -> str:
+    """Return a line for each system with hard attention: how it was read.
+
+    systems: names and read modes: "soft", "hard argmax", ...; empty if unknown.
+    """
+    return "".join(
+        f"{name}: hard attention, read by {read.partition(' ')[2]}\n"
+        for name, read in systems
+        if read.startswith("hard")
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attncli.data.panels import AlignedPair, Panel, SampledEvaluation
-from attncli.render.image_attention.page import escaped
+from attncli.render.image_attention import escaped
 from models.base.types import Link
 
 LONGEST = 30  # words on a side of a heat map

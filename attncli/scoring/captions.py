@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from attncli.scoring import cider_d
-from attncli.scoring.caption_words import words
-from attncli.scoring.rouge import coco_rouge_l
+from attncli.scoring import caption_metrics
+from attncli.scoring.caption_metrics import coco_rouge_l, words
 from models.base.errors import ModelError
 
 
@@ -50,7 +49,7 @@ def caption_scores(outputs: Sequence[str], references: Sequence[Sequence[str]]) 
     return CaptionScores(
         bleu=_bleu(said, expected),
         rouge_l=100 * coco_rouge_l(said, expected),
-        cider=cider_d.cider_d(said, expected),
+        cider=caption_metrics.cider_d(said, expected),
         captions=len(outputs),
     )
 
@@ -62,7 +61,7 @@ def bleu4(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
 
 def cider(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """Return CIDEr-D on the scale of the COCO tools: about 0.5 for good captions of Flickr8k."""
-    return cider_d.cider_d(*_words(outputs, references))
+    return caption_metrics.cider_d(*_words(outputs, references))
 
 
 def _words(

@@ -1,23 +1,14 @@
-"""Exact match and token error rate: scores for outputs that are short, or that must be exact.
-
-    exact match = 100 * outputs equal to a reference / outputs
-    error rate  = 100 * sum of edit distances / sum of reference lengths, in tokens
-
-With tokens separated by spaces, the error rate is the word error rate, or the phoneme error rate
-for phonemes. Training and `attn evaluate` use the tokenizer of BLEU instead (sacrebleu_tokens of
-`attncli.scoring.translations`). The rate exceeds 100 if outputs are much longer than references. Of
-several references, the one with the fewest errors per token counts.
-
-Edit distance and longest common subsequence are computed bit-parallel: a column of the table is one
-integer with a bit for each token of the pattern. A token of the other sequence updates the whole
-column by a few operations on integers, so long sequences cost about 1/64 of the plain table.
-Sources: edit distance: Myers 1999, in the form of Hyyrö 2003; common subsequence: Hyyrö 2004.
-"""
+"""Scores of sequences, labels and alignments."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from attncli.data.alignments import PairLinks
+from models.base.types import Link
+from models.text.normalise import nfc
 
 Tokenize = Callable[[str], Sequence[str]]
 
@@ -98,3 +89,134 @@ def _masks(tokens: Tokens) -> dict[Hashable, int]:
     for position, token in enumerate(tokens):
         masks[token] |= 1 << position
     return masks
+
+
+# Scores of predicted labels: accuracy, precision, recall and F1 of each label, confusion matrix.
+#
+#     precision = right / predicted,   recall = right / gold,   F1 = 2 right / (predicted + gold)
+#     accuracy = 100 * right / texts,  macro F1 = 100 * mean of F1 over the labels
+# Labels that are neither predicted nor gold do not count.
+
+
+class LabelCounts(NamedTuple):
+    """Number of texts for which a label is predicted, is gold, and is both."""
+
+    label: str
+    right: int
+    predicted: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the predictions that are right, in percent; 0 without predictions."""
+        return 100 * self.right / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the gold labels that are predicted, in percent; 0 without gold labels."""
+        return 100 * self.right / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """F1 in percent."""
+        return 200 * self.right / max(1, self.predicted + self.gold)
+
+
+class LabelScores(NamedTuple):
+    """Scores of the labels of one system."""
+
+    labels: tuple[LabelCounts, ...]  # sorted by name
+    confusion: tuple[tuple[int, ...], ...]  # [gold][predicted], in the order of `labels`
+
+    @property
+    def texts(self) -> int:
+        """Number of texts."""
+        return sum(label.gold for label in self.labels)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of texts with the right label, in percent."""
+        return 100 * sum(label.right for label in self.labels) / max(1, self.texts)
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean F1 over the labels, in percent."""
+        return sum(label.f1 for label in self.labels) / max(1, len(self.labels))
+
+
+class LabelEvaluation(NamedTuple):
+    """A system and the scores of its labels."""
+
+    system: str
+    scores: LabelScores
+
+
+def score_labels(predicted: Sequence[str], gold: Sequence[str]) -> LabelScores:
+    """Return the scores of predicted labels, one for each gold label.
+
+    Decomposed accents do not matter.
+    """
+    predicted, gold = [*map(nfc, predicted)], [*map(nfc, gold)]
+    pairs = Counter(zip(gold, predicted, strict=True))
+    names = sorted({*predicted, *gold})
+    found, wanted = Counter(predicted), Counter(gold)
+    counts = (LabelCounts(name, pairs[name, name], found[name], wanted[name]) for name in names)
+    table = tuple(tuple(pairs[one, other] for other in names) for one in names)
+    return LabelScores(tuple(counts), table)
+
+
+# Alignment error rate, precision, recall and F of links against gold links.
+#
+#     precision = |A & P| / |A|  recall = |A & S| / |S|  F = 2 / (1/precision + 1/recall)
+#     AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
+# A: links; S and P: sure and possible links of the gold, S within P; sums over all sentences.
+# Source: Och and Ney 2003, section 4.1; Fraser and Marcu 2007, section 4 (F).
+
+
+class AlignmentScores(NamedTuple):
+    """Scores of links against gold links, from 0 to 1, and the number of links."""
+
+    name: str
+    error_rate: float
+    precision: float
+    recall: float
+    f: float
+    links: int
+    note: str = ""  # how the links were read or computed
+
+
+class GoldSummary(NamedTuple):
+    """Size of a file of gold links, and how it was read."""
+
+    name: str
+    note: str
+    pairs: int
+    sure: int
+    possible: int  # that are not sure
+
+
+def score_alignments(
+    name: str, found: Iterable[frozenset[Link]], gold: Sequence[PairLinks], note: str = ""
+) -> AlignmentScores:
+    """Return the scores of the links of all pairs; found and gold have an item for each pair."""
+    links = sure = hits = certain = 0
+    for row, wanted in zip(found, gold, strict=True):
+        links += len(row)
+        sure += len(wanted.sure)
+        hits += len(row & (wanted.possible | wanted.sure))
+        certain += len(row & wanted.sure)
+    precision, recall = share(hits, links), share(certain, sure)
+    return AlignmentScores(
+        name=name,
+        error_rate=1 - share(certain + hits, links + sure),
+        precision=precision,
+        recall=recall,
+        f=share(2 * precision * recall, precision + recall),
+        links=links,
+        note=note,
+    )
+
+
+def share(part: float, whole: float) -> float:
+    """Return part / whole; 1 if both are 0, and 0 if only the whole is."""
+    return part / whole if whole else float(not part)

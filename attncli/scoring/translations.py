@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from attncli.scoring.rouge import rouge_l, rouge_n
+from attncli.scoring.caption_metrics import rouge_l, rouge_n
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
 from models.base.errors import ModelError
 

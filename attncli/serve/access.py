@@ -11,7 +11,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 
-from attncli.serve.options import ServeOptions
+from attncli.serve.catalogue import ServeOptions
 from attncli.serve.requests import RequestError
 from models.base.errors import ModelError
 

@@ -1,4 +1,4 @@
-"""The models that the service offers, which of them translates a direction, and languages."""
+"""Models and options of the service."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.installed import listed
+from attncli.jobs.models import listed
 from attncli.serve.requests import RequestError, invalid
 from models.base.errors import ModelError, NotFoundError
+from models.base.settings import option
 from models.catalogue.installed import default_model, find_model
 from models.config import TokenizerConfig
-from models.storage.about import Facts, read_facts
+from models.storage.archive import Facts, read_facts
 from models.storage.settings import read_settings
 from models.text.languages import is_zero_shot, known_language, pivot
 
@@ -178,3 +180,51 @@ def _directions(folder: Path, facts: Facts, name: str) -> list[ServedDirection]:
 def name_of(code: str) -> str:
     """Return the English name of a language; its code if the name is not known."""
     return NAMES.get(code, code)
+
+
+# Options of the service: address, limits, access.
+
+
+PORT = 5055  # LibreTranslate's is 5000, which macOS uses itself
+DOCUMENT_TIMES = 60  # a document may take this many times `time_limit`
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """Address, access and ceilings of the service: its options -s."""
+
+    socket: str = option("", "Unix socket to listen at, behind a proxy, in place of a port")
+    allow_hosts: tuple[str, ...] = option(
+        (), "names of this service in addresses, separated by commas; *: any"
+    )
+    rate_limit: int = option(0, "requests per minute of one client (0: any number)")
+    max_text: int = option(100_000, "characters of one request", least=1)
+    max_body: int = option(32, "MiB of one request, files included", least=1)
+    max_pixels: int = option(64, "megapixels of one image", least=1)
+    max_waiting: int = option(2000, "requests that may wait for one model", least=1)
+    time_limit: float = option(
+        60.0,
+        f"seconds for one request; a document may take {DOCUMENT_TIMES} times that",
+        least=0.1,
+    )
+    idle: float = option(900.0, "seconds after which an unused model is released", least=0.1)
+
+
+@dataclass(frozen=True)
+class ServeTables:
+    """Tables of `attn serve`."""
+
+    service: ServiceSettings = option(ServiceSettings, "the service")
+
+
+@dataclass(frozen=True)
+class ServeOptions(ServiceSettings):
+    """All options of `attn serve`; see its help page."""
+
+    models: tuple[Path, ...] = ()  # translators, first choice first; none: the shipped one
+    host: str = "127.0.0.1"
+    port: int = PORT
+    api_keys: Path | None = None  # file with one key per line; None: no key is needed
+    device: str = "auto"
+    threads: int = 0  # processor threads; 0: torch decides
+    browser: bool = True  # open the page

@@ -18,10 +18,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from attncli.serve.access import Hosts, Keys, RateLimit
-from attncli.serve.catalogue import Catalogue
+from attncli.serve.catalogue import Catalogue, ServeOptions
 from attncli.serve.engine import ModelThread
 from attncli.serve.models import ModelJob, ServedModel
-from attncli.serve.options import ServeOptions
 from attncli.serve.requests import (
     SECONDS,
     Parameters,

@@ -27,7 +27,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from attncli.options.conversion import convert_quickly
+from attncli.options.shared import convert_quickly
 from attncli.shell.termination import Termination
 from attncli.tasks.table import task_commands
 from attncli.terminal import console
@@ -45,12 +45,12 @@ COMMANDS = {
     "runs prune": "attncli.commands.runs:prune",
     "models": "attncli.commands.models:list_models",
     "models show": "attncli.commands.models:show",
-    "models compare": "attncli.commands.compare.command:compare",
-    "models pack": "attncli.commands.model_files:pack",
-    "models export": "attncli.commands.model_files:export",
-    "models add": "attncli.commands.model_files:add",
-    "models remove": "attncli.commands.model_files:remove",
-    "models verify": "attncli.commands.model_files:verify",
+    "models compare": "attncli.commands.compare:compare",
+    "models pack": "attncli.commands.models:pack",
+    "models export": "attncli.commands.models:export",
+    "models add": "attncli.commands.models:add",
+    "models remove": "attncli.commands.models:remove",
+    "models verify": "attncli.commands.models:verify",
 }
 KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one
 

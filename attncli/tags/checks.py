@@ -15,7 +15,7 @@ from typing import NamedTuple
 from attncli.tags.numbers import digits_of
 from attncli.tags.protect import FIRST, MARK, Part, protect, restore
 from attncli.tags.words import UNSPACED, has_word
-from models.inference.search.repetition import repetition
+from models.inference.search.repeats import repetition
 
 LOOP = 3  # times that a phrase occurs in a row, at least
 LONGEST, SHORTEST = 3.0, 0.25  # times as many characters as the source,

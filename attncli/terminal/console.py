@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from attncli.terminal.messages import ShowProgress
-from attncli.terminal.text import printable
+from attncli.terminal.messages import ShowProgress, printable
 
 INTERVAL = 10.0  # seconds between two lines of progress
 

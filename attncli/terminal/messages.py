@@ -1,13 +1,11 @@
-"""Interface by which a job reports: remarks, problems and progress; the command passes `console`.
-
-Nothing in jobs or tasks but the commands writes to stderr itself. Numbers and times in messages
-are written here, too.
-"""
+"""Messages and their texts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
+from unicodedata import bidirectional, category, east_asian_width
 
 
 class ShowProgress(Protocol):
@@ -57,3 +55,108 @@ def duration(seconds: float) -> str:
     """Return a time as h:mm:ss."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+# Text for terminals and tables: its width in columns, escapes of control characters, cells.
+#
+# Other people choose this text: names of files, cells of tables, words.
+
+
+ELLIPSIS = "…"
+RIGHT_TO_LEFT = ("R", "AL")
+ISOLATE, END_ISOLATE, LEFT_TO_RIGHT = "\u2068", "\u2069", "\u200e"
+JOINER, EMOJI_STYLE = "\u200d", "\ufe0f"
+CONTROLS = {"Cc", "Cs", "Zl", "Zp"}  # Unicode categories that a terminal cannot show
+HIDDEN = CONTROLS | {"Cf", "Co"}  # shown as escapes
+JOINERS = "\u200c\u200d"  # format characters that belong to words of some scripts
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins a formula
+
+
+def width(text: str) -> int:
+    """Return the width in columns: 2 for wide East Asian characters, 0 for combining ones."""
+    return sum(columns for _, columns in _letters(text))
+
+
+def fitted(text: str, columns: int) -> str:
+    """Return the text, or as much of its beginning as fits with an ellipsis."""
+    if width(text) <= columns:
+        return text
+    kept, room = "", columns - 1
+    for letters, size in _letters(text):
+        if size > room:
+            break
+        kept, room = kept + letters, room - size
+    return kept + ELLIPSIS if columns > 0 else ""
+
+
+def padded(text: str, columns: int, *, right: bool = False) -> str:
+    """Pad the text with spaces to a width, on its right or (right=True) on its left."""
+    spaces = " " * (columns - width(text))
+    return spaces + isolated(text) if right else isolated(text) + spaces
+
+
+def isolated(text: str) -> str:
+    """Isolate right-to-left text, so that text next to it keeps its place."""
+    return f"{LEFT_TO_RIGHT}{ISOLATE}{text}{END_ISOLATE}" if is_right_to_left(text) else text
+
+
+def is_right_to_left(text: str) -> bool:
+    """Return True if the text has right-to-left letters."""
+    return any(bidirectional(letter) in RIGHT_TO_LEFT for letter in text)
+
+
+def without_controls(text: str) -> str:
+    """Return the text without control characters, which could change the terminal."""
+    kinds = ((letter, "" if letter == JOINER else category(letter)) for letter in text)
+    return "".join(" " if kind in CONTROLS else letter for letter, kind in kinds if kind != "Cf")
+
+
+def printable(text: str, *, keep_surrogates: bool = False) -> str:
+    """Return the text with control, format and unpaired surrogate characters as escapes.
+
+    An escape sequence in a file name would otherwise control the user's terminal.
+    keep_surrogates: leave those, which stand for bytes of a name that is not valid UTF-8.
+    """
+    if text.isprintable():
+        return text
+    hidden = HIDDEN - {"Cs"} if keep_surrogates else HIDDEN
+    return "".join(
+        letter.encode("unicode_escape").decode("ascii")
+        if category(letter) in hidden and letter not in JOINERS
+        else letter
+        for letter in text
+    )
+
+
+def one_line(text: str) -> str:
+    """Return the text with spaces in place of line breaks."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def one_cell(text: str) -> str:
+    """Return the text with spaces in place of tabs and line breaks, for a column of a table."""
+    return one_line(text).replace("\t", " ")
+
+
+def cell(text: object) -> object:
+    """Return the content of a CSV cell that a spreadsheet shows as text, never as a formula."""
+    if isinstance(text, str) and text.startswith(FORMULA):
+        return f"'{text}"
+    return text
+
+
+def _letters(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each letter with its combining characters, and its width in columns."""
+    letters, size = "", 0
+    for letter in text:
+        joins = category(letter) in ("Mn", "Me", "Cf") or letters.endswith(JOINER)
+        if letters and not joins:
+            yield letters, size
+            letters, size = "", 0
+        if not joins:
+            size = 2 if east_asian_width(letter) in "WF" else 1
+        elif letter == EMOJI_STYLE:
+            size = 2
+        letters += letter
+    if letters:
+        yield letters, size

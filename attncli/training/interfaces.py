@@ -1,8 +1,4 @@
-"""Interfaces of the training loop to data, common to all kinds of input, and to optimisers.
-
-The packages `attncli.training.sources.*` build these; the loop, the evaluation and the checkpoints
-use them.
-"""
+"""Events of a training, and its interfaces."""
 
 from __future__ import annotations
 
@@ -15,13 +11,133 @@ from torch import Tensor
 from attncli.data.batching import Examples
 from attncli.data.panels import ShownExample
 from attncli.data.text.tokens import Dropped
-from attncli.training.events import Scores
 from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch
 from models.bundle import Bundle
 from models.config import ModelConfig, PrepareConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.text.tokenizer import Tokenizer
+
+# Events of a run, yielded by its job. Nothing here imports torch.
+
+
+class Started(NamedTuple):
+    """The data and the model are ready; the updates follow."""
+
+    preset: str
+    parameters: int
+    vocabulary: str  # sizes, as text
+    pairs: int  # training examples
+    unit: str  # plural name of the examples: "sentence pairs"
+    length_limits: str  # settings that exclude long examples
+    empty: int  # pairs left out: a side has no text
+    long: int  # pairs left out: a side has too many tokens
+    notes: tuple[str, ...]  # warnings about the data
+    dev: int  # sources to decode and score
+    dev_long: int  # of these, too long for the model: they are translated in parts
+    device: str
+    precision: str  # fp32 or bf16
+    metric: str  # of early stopping; "" without a dev set
+    metric_is_auto: bool  # True if it was chosen from the dev data
+    step: int  # updates done before; 0: a fresh run
+    remarks: tuple[str, ...] = ()  # choices made for the user
+    processes: int = 1
+    dev_option: str = "--dev"  # of `attn train`, which names a dev set for these data
+
+
+class Stepped(NamedTuple):
+    """One update of the weights."""
+
+    step: int
+    epoch: int
+    progress: float  # share of this epoch that is done
+    loss: float  # per target token, smoothed, in nats
+    nll: float  # per target token, in nats
+    lr: float
+    norm: float  # of the gradient, before clipping
+    reward: float | None  # self-critical training: mean reward of the captions sampled
+    tokens: int  # target tokens of this update
+    seconds: float  # duration of this update
+    elapsed: float = 0.0  # training time so far in seconds, evaluations included
+
+
+class Scores(NamedTuple):
+    """Loss and scores on the dev set."""
+
+    loss: float  # negative log-likelihood per target token, in nats
+    bleu: float | None = None  # 0 to 100; of captions BLEU-4
+    cider: float | None = None  # CIDEr-D of captions
+    exact: float | None = None  # percent of the outputs equal to a reference
+    error_rate: float | None = None  # token error rate in percent
+    rouge_l: float | None = None  # F1 in percent
+    chrf: float | None = None  # chrF2 in percent
+    ter: float | None = None  # translation error rate in percent
+    accuracy: float | None = None  # percent of the texts with the right label
+    macro_f1: float | None = None  # mean F1 over the labels, in percent
+    directions: dict[str, float] | None = None  # BLEU of each direction; `bleu` is their mean
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the scores by name, for the log; directions only where there are some."""
+        record = self._asdict()
+        return record if self.directions else {k: record[k] for k in record if k != "directions"}
+
+
+class Evaluated(NamedTuple):
+    """One evaluation on the dev set."""
+
+    step: int
+    epoch: int
+    scores: Scores
+    gained: bool  # True if it is the best so far
+
+
+class Ended(NamedTuple):
+    """End of the updates."""
+
+    step: int
+    reason: str
+
+
+class FinalModel(NamedTuple):
+    """The final model of a run."""
+
+    which: str  # "best", "average of N" or "last"
+    score: float | None  # on the dev set, by the metric
+    step: int
+    metric: str = ""  # of the score; "" without a dev set
+
+
+class Change(NamedTuple):
+    """A score of the initial and of the final model; higher is better."""
+
+    before: float
+    after: float
+
+
+class Compared(NamedTuple):
+    """Comparison of the final model of a run with the initial one."""
+
+    metric: str  # of the dev set
+    step: int  # update of the final model
+    dev: Change | None  # None: no dev set
+    replay: Change | None  # BLEU on the replay set of the initial model; None: it has none
+
+
+class AlreadyFinished(NamedTuple):
+    """The folder holds this run, which was finished before."""
+
+    step: int
+    reason: str
+    kept: FinalModel
+
+
+Event = Stepped | Evaluated | Ended
+RunEvent = Started | Event | FinalModel | Compared | AlreadyFinished
+
+
+class Interrupted(Exception):
+    """A stop was requested; the state of the run is saved."""
+
 
 Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
 Report = Callable[[float], None]  # receives the share done; raises Interrupted to stop the work

@@ -1,25 +1,63 @@
-"""Several processes that train one model, joined by torch.distributed; `torchrun` starts them.
-
-Process 0 prepares the data and lets the others begin. Then all run the same loop: each computes its
-part of a batch, DistributedDataParallel adds up the gradients, and each applies the same update.
-What could differ between them, such as the time, is taken from process 0, which alone writes files.
-"""
+"""Several processes of one training."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from attncli.training.rank import Rank
-from models.base.errors import ResourceError
+from models.base.errors import ModelError, ResourceError
+
+# Number of this process among those of a run, from the environment that `torchrun` sets.
+#
+# Nothing here imports torch.
+
+
+LAUNCHED = ("RANK", "WORLD_SIZE", "MASTER_ADDR")  # variables that torchrun sets
+
+
+class Rank(NamedTuple):
+    """Number of this process, from 0, and of all processes of the run."""
+
+    number: int = 0
+    size: int = 1
+    local: int = 0  # number on this machine
+
+
+def own_rank(processes: int = 1) -> Rank:
+    """Return the rank of this process; a single process if `torchrun` did not start it.
+
+    processes: number given on the command line; ModelError if `torchrun` started another number.
+    """
+    if not set(LAUNCHED) <= os.environ.keys():
+        return Rank()
+    found = [os.environ.get(name, "0") for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")]
+    if not all(map(str.isdecimal, found)) or int(found[0]) >= int(found[1]):
+        raise ModelError(
+            f"RANK={found[0]} and WORLD_SIZE={found[1]} in the environment",
+            "the numbers that torchrun sets",
+            "unset them to train in one process",
+        )
+    rank = Rank(*map(int, found))
+    os.environ.setdefault(
+        "TORCH_CPP_LOG_LEVEL", "ERROR"
+    )  # hints that all parameters have gradients
+    if processes not in (1, rank.size):
+        raise ModelError(
+            f"--processes {processes} in one of {rank.size} processes started by torchrun",
+            "one of them",
+            "leave out --processes",
+        )
+    return rank
+
 
 WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
 PAUSE = 0.02  # seconds between two queries of the store

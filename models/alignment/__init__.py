@@ -5,10 +5,8 @@ from models.alignment import align
 align(load("runs/en-de"), [("A dog runs.", "Ein Hund läuft.")])[0].links
 """
 
-from models.alignment.align import Alignment, align, align_translations, head_weights
-from models.alignment.links import Links, diagonal
-from models.alignment.mutual_head import choose_head
-from models.alignment.symmetrise import symmetrise
+from models.alignment.align import Alignment, align, align_translations, choose_head, head_weights
+from models.alignment.links import Links, diagonal, symmetrise
 from models.base.types import Link
 from models.config import AlignConfig
 

@@ -1,35 +1,116 @@
-"""Word alignment of a parallel text without a neural model: two hidden Markov models that agree.
-
-The model of one direction is p(target words | source words):
-
-    p(f, a | e) = prod_j p(a_j | a_{j-1}) p(f_j | e_{a_j})                Vogel et al. 1996, eq. 6
-    p(i | i')   ~ c(i - i'), the expected number of jumps of this width
-
-Model 1 (Brown et al. 1993), with a preference for the diagonal (Dyer et al. 2013, eq. 2), gives the
-first lexicon. The lexicon is re-estimated by variational Bayes with a sparse prior:
-
-    p(f | e) = exp(psi(n(e, f) + alpha)) / exp(psi(n(e) + alpha K(e)))
-
-with n the expected counts and K(e) the number of words that occur with e. Rare words then do not
-collect the links of frequent ones (Riley and Gildea 2012).
-
-Both directions are trained together by expectation maximisation. The expected count of a link is
-the product of its probabilities in both directions, so only links on which both agree are learned
-(Liang, Taskar and Klein 2006, section 3). A few iterations of Model 1 come first.
-"""
+"""Hidden Markov models of word alignment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from models.alignment.chain import NULL, Posterior, forward_backward, steps_of, widths
-from models.alignment.links import Links
-from models.alignment.symmetrise import symmetrise
-from models.alignment.word_pairs import Group, WordPairs, word_pairs
+from models.alignment.links import (
+    Group,
+    Links,
+    WordPairs,
+    normalised,
+    same_lengths,
+    symmetrise,
+    word_pairs,
+)
+from models.alignment.weights import UnitWeights
 from models.storage.statistical import MAX_WORDS, HmmTables, StatisticalTables
+
+# Forward-backward algorithm over the words of a target, whose states are source words.
+#
+#     p(a_1..J | f) ~ prod_j p(a_j | a_{j-1}) p(f_j | a_j)                  Vogel et al. 1996, eq. 6
+#
+# A target word without a source word has the null state, which keeps the position of the state
+# before (Och and Ney 2003, section 2.2.1).
+#
+# Attention weights w_ji need no lexicon: with p(f_j | i) ~ w_ji, the algorithm prefers links whose
+# neighbours are linked with neighbours:  p(i | i') ~ exp(-jump |i - i' - 1|).
+
+
+NULL = 0.1  # probability of a target word without source word
+UNIFORM = 0.1  # share of every jump that is uniform
+FLOOR = 1e-3  # smallest weight of a row, spread over its source units
+TINY = 1e-30
+
+
+class Posterior(NamedTuple):
+    """Probabilities of the states of each target word, given whole sentences."""
+
+    links: Tensor  # (N, J, I)
+    null: Tensor  # (N, J)
+    jumps: Tensor  # (I, I) expected number of steps from a word to another
+
+
+def forward_backward(links: Tensor, null: Tensor, steps: Tensor) -> Posterior:
+    """Return the posterior of every state; each step is scaled to sum to 1.
+
+    links (N, J, I): p(f_j | i); null (N, J): p(f_j) without source word; steps (1 + I, I):
+    p(i | i'), in the first row that of the first word.
+    """
+    first, moves = steps[0], steps[1:]
+    real, empty, scales = _forward(links, null, first, moves)
+    posterior, absent = torch.empty_like(links), torch.empty_like(null)
+    jumps = torch.zeros_like(moves)
+    after = torch.ones_like(links[:, 0])  # (N, I): a real state and its null state are alike
+    for j in range(links.shape[1] - 1, -1, -1):
+        posterior[:, j] = real[j] * after
+        absent[:, j] = (empty[j] * after).sum(1)
+        if j:
+            here = (1 - NULL) * links[:, j] * after / scales[j]  # (N, I)
+            jumps += ((real[j - 1] + empty[j - 1]).T @ here) * moves
+            after = here @ moves.T + NULL * null[:, j, None] * after / scales[j]
+    return Posterior(posterior, absent, jumps)
+
+
+def _forward(
+    links: Tensor, null: Tensor, first: Tensor, moves: Tensor
+) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    """Return the scaled forward probabilities of real and of null states, and the scales."""
+    real: list[Tensor] = []
+    empty: list[Tensor] = []
+    scales: list[Tensor] = []
+    for j in range(links.shape[1]):
+        before = real[-1] + empty[-1] if j else first
+        reached = before @ moves if j else first
+        state = (1 - NULL) * reached * links[:, j]  # (N, I)
+        absent = NULL * before * null[:, j, None]
+        scale = (state + absent).sum(1, keepdim=True).clamp_min(TINY)
+        real.append(state / scale)
+        empty.append(absent / scale)
+        scales.append(scale)
+    return real, empty, scales
+
+
+def steps_of(preference: Tensor) -> Tensor:
+    """Return p(i | i') (1 + I, I) from the preference for each step, of any scale."""
+    shares = preference / preference.sum(1, keepdim=True)
+    return (1 - UNIFORM) * shares + UNIFORM / preference.shape[1]
+
+
+def widths(words: int) -> Tensor:
+    """Return i - i' (1 + I, I) of each step; before the first word, i' is -1."""
+    return torch.arange(words) - torch.arange(-1, words)[:, None]
+
+
+def smoothed(found: UnitWeights, jump: float) -> UnitWeights:
+    """Return the posterior of attention weights (.., J, I) under a preference for small jumps.
+
+    jump: its strength; 0 returns the weights unchanged.
+    """
+    weights, null = found
+    if not jump or not weights.numel():
+        return found
+    words = weights.shape[-1]
+    steps = steps_of(torch.exp(-jump * (widths(words) - 1).abs()))
+    links = weights.clamp_min(FLOOR / words) * words / (1 - NULL)
+    flat = links.reshape(-1, *links.shape[-2:]), null.clamp_min(FLOOR).reshape(-1, null.shape[-1])
+    posterior = forward_backward(flat[0], flat[1] / NULL, steps)
+    return UnitWeights(posterior.links.view(weights.shape), posterior.null.view(null.shape))
+
 
 ALPHA = 0.01  # prior count of each entry of the lexicon
 DIAGONAL = 4.0  # strength of Model 1's preference for the diagonal
@@ -189,3 +270,70 @@ def likely(posterior: Tensor) -> Tensor:
 def as_links(table: Tensor) -> Links:
     """Return the links of a table (I, J) of truth values."""
     return frozenset((i, j) for i, j in table.nonzero().tolist())
+
+
+# Statistical aligner: link probabilities of new sentence pairs from trained hidden Markov models.
+#
+#     p(link j-i | f, e) = (p(a_j = i | f, e) + p(b_i = j | f, e)) / 2
+#
+# a and b are the alignments of the two directions; see `hmm`. The lexicon holds the pairs of words
+# that are likely in either direction. A word that was never seen is aligned by its neighbours.
+
+
+def turned(tables: StatisticalTables) -> StatisticalTables:
+    """Return the aligner from target to source."""
+    order = torch.argsort(tables.pairs[1] * len(tables.source) + tables.pairs[0])
+    forward, reverse = (
+        each._replace(lexicon=each.lexicon[order]) for each in (tables.reverse, tables.forward)
+    )
+    pairs = tables.pairs.flip(0)[:, order]
+    return StatisticalTables(tables.target, tables.source, pairs, forward, reverse)
+
+
+def link_probabilities(
+    tables: StatisticalTables, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]
+) -> list[Tensor | None]:
+    """Return the link probabilities (J, I) of sentence pairs, each given as two lists of words.
+
+    None for a pair with an empty side or with more than MAX_WORDS words on a side.
+    """
+    found: list[Tensor | None] = [None] * len(pairs)
+    numbers = [
+        known_numbers([pair[side] for pair in pairs], words)
+        for side, words in enumerate((tables.source, tables.target))
+    ]
+    for part in same_lengths(*numbers):
+        source, target = (torch.tensor([side[n] for n in part]) for side in numbers)
+        cells, known = cells_of(tables, source, target)
+        ahead = posterior(tables.forward, cells, known, target)
+        back = posterior(tables.reverse, cells.mT, known.mT, source)
+        for n, table in zip(part, (ahead + back.mT) / 2, strict=True):
+            found[n] = table
+    return found
+
+
+def cells_of(tables: StatisticalTables, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the number of each pair of words (N, J, I), and True where it is stored.
+
+    source (N, I) and target (N, J): numbers of words, -1 for unknown ones.
+    """
+    size = len(tables.target)
+    stored = tables.pairs[0] * size + tables.pairs[1]  # (K,) ascending
+    keys = source[:, None, :] * size + target[:, :, None]  # (N, J, I)
+    cells = torch.searchsorted(stored, keys).clamp_max(len(stored) - 1)
+    real = (source >= 0)[:, None, :] & (target >= 0)[:, :, None]
+    return cells, (stored[cells] == keys) & real
+
+
+def known_numbers(texts: Sequence[Sequence[str]], words: Sequence[str]) -> list[list[int]]:
+    """Return the numbers of the words of texts; -1 for a word that is not known."""
+    known = {word: number for number, word in enumerate(words)}
+    return [[known.get(normalised(word), -1) for word in text] for text in texts]
+
+
+def posterior(model: HmmTables, cells: Tensor, known: Tensor, target: Tensor) -> Tensor:
+    """Return p(a_j = i) (N, J, I). cells, known (N, J, I); target (N, J), -1 for unknown words."""
+    links = torch.where(known, model.lexicon[cells], SMALLEST).clamp_min(SMALLEST)
+    null = torch.cat([model.null, model.null.new_full((1,), SMALLEST)])[target]
+    steps = steps_of(model.jumps[widths(cells.shape[2]) + MAX_WORDS])
+    return forward_backward(links, null, steps).links

@@ -20,7 +20,7 @@ from models.base.registry import find
 from models.base.settings import check_limits
 from models.base.types import AttentionOutput, Memory
 from models.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
-from models.numerics.dropout import Dropout
+from models.numerics import Dropout
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
 SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors

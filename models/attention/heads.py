@@ -13,7 +13,7 @@ from models.attention.base import Attention, History, PreparedMemory, grouped, i
 from models.attention.multihead import KeyValue, MultiHead, Visible
 from models.base.types import AttentionOutput, Memory
 from models.config import AttentionConfig
-from models.numerics.linear import Linear
+from models.numerics import Linear
 
 
 def attention(

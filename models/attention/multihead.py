@@ -21,14 +21,14 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from models.attention.base import Attention, History, PreparedMemory, kv_heads, masked_softmax
-from models.attention.normalise import Softmax
-from models.attention.read import Soft
-from models.attention.scaled_dot import ScaledDot
+from models.attention.normalisers import Softmax
+from models.attention.reads import Soft
+from models.attention.scores import ScaledDot
 from models.attention.windows import Global
 from models.base.errors import ConfigurationError
 from models.base.types import AttentionOutput
 from models.config import AttentionConfig
-from models.numerics.dropout import Dropout
+from models.numerics import Dropout
 
 FUSED = (ScaledDot, Global, Softmax, Soft)
 

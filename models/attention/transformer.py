@@ -13,15 +13,15 @@ from torch import Tensor, nn
 
 from models.attention.base import History, check_slots, is_monotonic, with_score
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
-from models.attention.positions.base import position
+from models.attention.positions import position
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
 from models.config import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
-from models.numerics.linear import Linear
+from models.numerics import Linear
 
 if TYPE_CHECKING:
-    from models.attention.combinations.base import Combination
+    from models.attention.combinations import Combination
 
 
 class TransformerHeads(MultiHead):

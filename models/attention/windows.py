@@ -14,7 +14,7 @@ from torch import Tensor
 
 from models.attention.base import History, Window, WindowOutput
 from models.config import AttentionConfig
-from models.numerics.linear import Linear
+from models.numerics import Linear
 
 
 class Global(Window):

@@ -1,13 +1,10 @@
-"""Settings classes: frozen dataclasses whose fields carry default, doc, allowed values and limits.
-
-Command-line options, TOML files, a bundle's config.json and the README take these facts from the
-fields, so each is written once. Nothing here imports torch.
-"""
+"""Settings classes: fields, files, command lines."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import math
 import typing
 from collections.abc import Iterable, Mapping
@@ -254,3 +251,28 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         place = f"{prefix}{name}"
         found.update(flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
     return found
+
+
+# Parsing of untrusted JSON and TOML: too deep nesting is a ValueError, like any other damage.
+
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib  # type: ignore[no-redef]
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text; a ValueError if it is damaged or nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text; a ValueError if it is damaged or nested too deeply."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

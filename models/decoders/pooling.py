@@ -14,8 +14,8 @@ from models.base.registry import find
 from models.base.types import AttentionOutput, Memory, select
 from models.config import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
-from models.numerics.dropout import Dropout
-from models.pooling.base import Pooling
+from models.numerics import Dropout
+from models.pooling import Pooling
 
 
 class PoolingDecoder(Decoder[AttentionOutput, Tensor]):

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from models.base.types import Memory, TokenMemory, select
-from models.decoders.base import DecoderOutput
-from models.decoders.copying import LOW, Copying, JointCopying
-from models.numerics.linear import Linear
+from models.decoders.base import LOW, Copying, DecoderOutput, JointCopying
+from models.numerics import Linear
 from models.text.tokenizer import PAD
 
 GATE_BIAS = -3.0  # initial: 5 % of the probability is copied

@@ -13,15 +13,14 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Attention, History, PreparedMemory, check_slots
-from models.attention.combinations.base import Combination
+from models.attention.combinations import Combination
 from models.attention.heads import Heads, attention, read_values
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
 from models.config import ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.layers import Bridge, Embedding, Recurrence
-from models.numerics.dropout import Dropout
-from models.numerics.linear import Linear
+from models.numerics import Dropout, Linear
 
 
 class RecurrentMemory(NamedTuple):

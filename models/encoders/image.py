@@ -1,7 +1,4 @@
-"""Image encoder: an image to a memory with one slot per grid cell.
-
-a_1 .. a_S = the cells of a grid inside an image network, row by row      Xu et al. 2015, 3.1.1
-"""
+"""Image encoders: grids of a network, a small network, patches."""
 
 from __future__ import annotations
 
@@ -12,16 +9,17 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pixel_unshuffle
 
-from models.base.errors import unknown_name
+from models.base.errors import ConfigurationError, unknown_name
 from models.base.registry import find, names
 from models.base.types import Memory
 from models.config import ImageConfig, ModelConfig
-from models.encoders.cnn import Cnn
-from models.encoders.edgetpu_weights import read_classifier, shipped_tensors
+from models.encoders.edgetpu import Convolution, read_classifier, shipped_tensors
+from models.encoders.recurrent import Cnn
 from models.encoders.torchvision_cnn import FAMILIES
 from models.images.labels import ImageLabels
-from models.numerics.dropout import Dropout
+from models.numerics import Dropout
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
 PREPROCESSING = 2  # version of the preprocessing in models.images.opening; part of the cache key
@@ -154,3 +152,92 @@ def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:16]
+
+
+# Small image network that is trained together with the captioner: for synthetic scenes, tests.
+
+
+CHANNELS = (32, 48, 64)
+
+
+class SmallCnn(Cnn):
+    """Three convolutions of stride 2, trained from scratch: for synthetic scenes, not photos.
+
+    x = ReLU(GroupNorm(conv(x))), three times. An image of 64 x 64 pixels gives 8 x 8 cells of
+    64 features.
+    Source: ours; group normalisation by Wu and He 2018.
+    """
+
+    usual = ImageConfig(size=64, weights="none")
+
+    def __init__(self, config: ImageConfig) -> None:
+        super().__init__()
+        if config.grid:
+            raise ConfigurationError(
+                f"grid '{config.grid}' of small-cnn",
+                "no grid, because it has only one",
+                "leave image.grid empty",
+            )
+        sizes = zip((3, *CHANNELS), CHANNELS, strict=False)
+        self.layers = nn.ModuleList(
+            Convolution(size, out, kernel=3, stride=2, relu=False) for size, out in sizes
+        )
+        self.norms = nn.ModuleList(nn.GroupNorm(8, size) for size in CHANNELS)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Compute the grid (B, 64, ceil(h / 8), ceil(w / 8)) of images (B, 3, h, w)."""
+        x = images
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            x = norm(layer(x)).relu()
+        return x
+
+    def grid_shape(self, config: ImageConfig) -> tuple[int, int, int]:
+        """Return features, rows and columns of the grid, from the layers' strides."""
+        side = -(-config.size // 2 ** len(CHANNELS))
+        return CHANNELS[-1], side, side
+
+    def load(self, weights: str) -> None:
+        """Raise ConfigurationError, because there are no weights to load."""
+        raise ConfigurationError(
+            f"weights '{weights}' for small-cnn, which is trained from scratch",
+            "image.weights=none",
+        )
+
+
+# Patches of pixels as cells, without a network: the simplest image input for attention.
+
+
+SIZE = 8  # default side of a patch in pixels
+
+
+class Patches(Cnn):
+    """Square patches of the image; pixels and position are the features. Nothing is learned.
+
+    a_i = [the 3 p^2 values of patch i; its row; its column], positions from -1 to 1
+    Source: the input of Dosovitskiy et al. 2021, section 3.1; positions as in Liu et al. 2018.
+    model.image.grid is p in pixels; 8 if it is empty.
+    """
+
+    def __init__(self, config: ImageConfig) -> None:
+        super().__init__()
+        grid = config.grid or str(SIZE)
+        self.side = int(grid) if grid.isdecimal() else 0
+        if self.side < 1 or config.size % self.side:
+            raise ConfigurationError(
+                f"grid '{config.grid}' of patches in images of {config.size} pixels",
+                "the side of a patch in pixels, a divisor of the image's side",
+            )
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Compute the grid (B, 3 p p + 2, h / p, w / p) of normalised images (B, 3, h, w)."""
+        pixels = pixel_unshuffle(images, self.side)
+        batch, _, rows, columns = pixels.shape
+        down, right = (
+            torch.linspace(-1, 1, size, device=images.device, dtype=images.dtype)
+            for size in (rows, columns)
+        )
+        places = torch.stack(torch.meshgrid(down, right, indexing="ij"))  # (2, rows, columns)
+        return torch.cat([pixels, places.expand(batch, -1, -1, -1)], 1)
+
+    def load(self, weights: str) -> None:
+        """Do nothing, because there are no weights."""

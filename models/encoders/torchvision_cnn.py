@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from models.base.errors import NotFoundError, intact, unknown_name
 from models.config import ImageConfig
-from models.encoders.cnn import Cnn, copy_weights
+from models.encoders.recurrent import Cnn, copy_weights
 
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")
 OPERATORS = {

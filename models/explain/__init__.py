@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 METHODS = {  # places of functions that are called with a subject
-    "attention": "models.explain.attention:attention",
-    "rollout": "models.explain.rollout:rollout",
-    "values": "models.explain.attention:weighted_values",
-    "gradient": "models.explain.gradients:gradient_times_input",
-    "integrated": "models.explain.gradients:integrated_gradients",
-    "erasure": "models.explain.erasure:erasure",
+    "attention": "models.explain.methods:attention",
+    "rollout": "models.explain.methods:rollout",
+    "values": "models.explain.methods:weighted_values",
+    "gradient": "models.explain.methods:gradient_times_input",
+    "integrated": "models.explain.methods:integrated_gradients",
+    "erasure": "models.explain.methods:erasure",
 }
 
 

@@ -9,8 +9,7 @@ from models.base.registry import find
 from models.base.types import VocabularySizes
 from models.config import RECURRENT_SCORE, ModelConfig
 from models.encoders.image import ImageEncoder
-from models.encoders.intra import IntraEncoder
-from models.encoders.rnn import RnnEncoder
+from models.encoders.recurrent import IntraEncoder, RnnEncoder
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers import Embedding
 

@@ -1,9 +1,20 @@
-"""Show, Attend and Tell: captions of images."""
+"""Families that describe images."""
 
 from __future__ import annotations
 
-from models.decoders.show_attend_tell import ShowAttendTellDecoder
-from models.families.base import RecurrentCaptioner
+from dataclasses import replace
+
+from models.base.errors import ConfigurationError
+from models.base.types import VocabularySizes
+from models.config import ModelConfig
+from models.decoders.captioning import AdaptiveDecoder, ShowAttendTellDecoder, TopDownDecoder
+from models.decoders.transformer import TransformerDecoder
+from models.encoders.image import ImageEncoder
+from models.encoders.transformer import ImageTransformerEncoder
+from models.families.base import RecurrentCaptioner, embedding_scale, transformer_output
+from models.families.encoder_decoder import EncoderDecoder
+from models.families.text import initialise
+from models.layers import Embedding
 
 
 class ShowAttendTell(RecurrentCaptioner):
@@ -18,3 +29,85 @@ class ShowAttendTell(RecurrentCaptioner):
     settings = ("cell", "readout", "attention", "image")
     decoder_class = ShowAttendTellDecoder
     feature_size = "embedding"
+
+
+# Captions by adaptive attention with a visual sentinel.
+
+
+class CaptionerAdaptive(RecurrentCaptioner):
+    """Captions by adaptive attention to image cells, or to a sentinel of the decoder.
+
+    context_t = sum_i weights_i v_i + beta s_t;  s_t = sigmoid(W_x x_t + W_h h_{t-1}) * tanh(m_t)
+    Source: Lu, Xiong, Parikh, Socher 2017, eq. 6 to 13.
+    The gate of a word, which maps show, is 1 - beta. The first state is a map of the mean cell.
+    """
+
+    source = "image"
+    settings = ("cell", "attention", "image")
+    decoder_class = AdaptiveDecoder
+
+
+# Captions by top-down attention between two recurrent layers.
+
+
+class CaptionerTopDown(RecurrentCaptioner):
+    """Captions by top-down attention: one LSTM attends to cells, a second writes the words.
+
+    h1_t = LSTM([h2_{t-1}; mean a; E y_{t-1}]);  z_t = Attention(h1_t, a);  h2_t = LSTM([z_t; h1_t])
+    Source: Anderson, He, Buehler, Teney, Johnson, Gould, Zhang 2018, section 3.2.
+    The slots are cells of a grid in place of the paper's detected regions. The first states are
+    maps of the mean cell instead of 0.
+    """
+
+    source = "image"
+    settings = ("cell", "attention", "image")
+    decoder_class = TopDownDecoder
+
+
+# Captions by a Transformer over the cells of an image.
+
+
+class CaptionerTransformer(EncoderDecoder):
+    """Captions by a Transformer whose decoder attends to image cells.
+
+    x_rc = W a_rc + row_r + column_c, then `encoder_layers` self-attention blocks (0: none); the
+    decoder is the Transformer's text decoder.
+    Source: Vaswani et al. 2017; image features as in Cornia et al. 2020, without memory vectors.
+    """
+
+    source = "image"
+    settings = (
+        "encoder_layers",
+        "heads",
+        "attention_dropout",
+        "position",
+        "position_offset",
+        "norm",
+        "norm_epsilon",
+        "embedding_norm",
+        "embedding_scale",
+        "activation",
+        "output_transform",
+        "mixing",
+        "attention",
+        "self_attention",
+        "image",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))
+        projects = config.image.project
+        if not projects and config.encoder_layers:
+            raise ConfigurationError(
+                f"model.encoder_layers={config.encoder_layers} with model.image.project=false",
+                "model.encoder_layers=0",
+            )
+        encoder = (ImageTransformerEncoder if projects else ImageEncoder)(config)
+        size = 0 if projects else encoder.value_size
+        super().__init__(
+            config,
+            encoder,
+            TransformerDecoder(target, replace(config, alignment_layer=False), size),
+            transformer_output(config, sizes, target),
+        )
+        initialise(self)

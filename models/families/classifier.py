@@ -10,7 +10,7 @@ from models.decoders.pooling import PoolingDecoder
 from models.encoders.transformer import TransformerEncoder
 from models.families.base import embedding_scale, recurrent_encoder, source_embedding
 from models.families.encoder_decoder import EncoderDecoder, Output
-from models.families.transformer import initialise
+from models.families.text import initialise
 
 
 class RecurrentClassifier(EncoderDecoder):

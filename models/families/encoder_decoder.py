@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention
-from models.attention.hard import Hard, described, input_key
+from models.attention.reads import Hard, described, input_key
 from models.base.errors import ConfigurationError
 from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory, select
@@ -20,7 +20,7 @@ from models.config import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.readers import CopyReader, TokenReader, WithReader
 from models.layers import ACTIVATIONS, Embedding, normalisation
-from models.numerics.linear import Linear, linear
+from models.numerics import Linear, linear
 
 
 class Output(nn.Module):

@@ -1,22 +1,25 @@
-"""Encoder of several inputs: texts, and at most one image, to one memory.
-
-The source is the tokens of all texts, each text with its end mark. So slot i is token i of the
-source; the cells of the image follow the longest source of the batch. Each input has an encoder of
-its own.
-"""
+"""Families that read rows of several inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
-from models.base.types import Memory
+from models.base.types import Memory, VocabularySizes
+from models.config import ModelConfig
+from models.decoders.rnn import RnnDecoder
+from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import ImageEncoder
-from models.encoders.intra import IntraEncoder
-from models.encoders.rnn import RnnEncoder
-from models.encoders.transformer import TransformerEncoder
+from models.encoders.recurrent import IntraEncoder, RnnEncoder
+from models.encoders.transformer import ImageTransformerEncoder, TransformerEncoder
+from models.families.base import embedding_scale, embeddings, recurrent_encoder, transformer_output
+from models.families.encoder_decoder import EncoderDecoder, Output
+from models.families.text import initialise
+from models.numerics import Linear
+from models.sources import columns_of
 from models.text.tokenizer import END
 
 
@@ -85,3 +88,95 @@ def text_numbers(source: Tensor, mask: Tensor, count: int) -> Tensor:
     """Return the number (B, S) of the text that each token belongs to: an end mark ends a text."""
     ends = (source == END) & mask
     return (ends.cumsum(1) - ends.long()).clamp(max=count - 1)
+
+
+# Recurrent decoder that attends to several inputs: texts, or texts and an image.
+
+
+class MultiSource(EncoderDecoder):
+    """Several inputs: the decoder of RNNsearch attends to texts, or to texts and an image.
+
+    c_t = Combination(s_{t-1}, h^(1), .., h^(K));  s_t = f(s_{t-1}, y_{t-1}, c_t)
+    s_0 = tanh(W [last state of each input])
+    Source: Zoph and Knight 2016; Libovický and Helcl 2017, section 3.
+    `model.inputs` names the inputs; `model.combination` chooses how the decoder attends to them.
+    """
+
+    source = "rows"
+    settings = (
+        "encoder_layers",
+        "cell",
+        "readout",
+        "bidirectional",
+        "encoder_attention",
+        "max_source",
+        "inputs",
+        "combination",
+        "attention",
+        "image",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        columns = columns_of(config.inputs)
+        source, target = embeddings(config, sizes)
+        texts = [recurrent_encoder(source, config) for _ in range(columns.texts)]
+        size, final_size = texts[0].value_size, sum(each.final_size for each in texts)
+        encoder = SeveralInputs(texts)
+        if columns.has_image:
+            image = ImageEncoder(config)
+            encoder = SeveralInputs(texts, image, Linear(image.value_size, size))
+            final_size += size
+        decoder = RnnDecoder(target, config, value_size=size, final_size=final_size)
+        readout = config.readout or config.embedding
+        output = Output(sizes.target, readout, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)
+
+
+# Transformer that attends to several inputs: texts, or texts and an image.
+
+
+class MultiSourceTransformer(EncoderDecoder):
+    """Several inputs: a Transformer whose decoder attends to texts, or texts and an image.
+
+    x <- x + W_O Combination(LayerNorm(x), h^(1), .., h^(K))
+    Source: Libovický, Helcl and Mareček 2018.
+    Each input has an encoder of its own. `model.inputs` names the inputs; `model.combination`
+    chooses how the decoder attends to them.
+    """
+
+    source = "rows"
+    settings = (
+        "encoder_layers",
+        "heads",
+        "attention_dropout",
+        "position",
+        "position_offset",
+        "norm",
+        "norm_epsilon",
+        "embedding_norm",
+        "embedding_scale",
+        "activation",
+        "output_transform",
+        "mixing",
+        "attention",
+        "self_attention",
+        "max_source",
+        "inputs",
+        "combination",
+        "image",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        columns = columns_of(config.inputs)
+        source, target = embeddings(config, sizes, scale=embedding_scale(config))
+        texts = [TransformerEncoder(source, config) for _ in range(columns.texts)]
+        encoder = SeveralInputs(texts)
+        if columns.has_image:
+            encoder = SeveralInputs(texts, ImageTransformerEncoder(config), nn.Identity())
+        super().__init__(
+            config,
+            encoder,
+            TransformerDecoder(target, replace(config, alignment_layer=False)),
+            transformer_output(config, sizes, target),
+        )
+        initialise(self)

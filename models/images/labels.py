@@ -1,15 +1,9 @@
-"""Labels of an image as words: the classifier of an image network, and an everyday noun per label.
-
-p(noun) = sum of p(label) over the labels with this noun;  p(label) = softmax(W mean_s a_s + b)
-
-The most probable nouns become a token memory, which a decoder reads and copies from. The classifier
-is not trained with the captioner. `imagenet_nouns.tsv` lists noun, tab, labels of ImageNet; a
-label that it leaves out has no noun.
-"""
+"""Labels of an image network, and nouns of captions that they correct."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -17,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from models.base.errors import ConfigurationError
-from models.base.types import TokenMemory
+from models.base.types import Batch, Memory, TokenMemory
 from models.config import ImageConfig
-from models.text.tokenizer import PAD
+from models.text.tokenizer import PAD, START
 
 LABELS = 1001  # of ImageNet, and background
 TOKENS = 6  # of the longest noun
@@ -86,3 +80,99 @@ def nouns() -> Iterator[LabelNoun]:
         text, _, places = line.partition("\t")
         ranges = (place.split("-") for place in places.split(" "))
         yield LabelNoun(text, tuple(n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)))
+
+
+# Training examples whose image has another label: they teach a captioner to copy labels.
+#
+# A noun of a caption that is among the probable labels of its image is replaced, in the caption and
+# in the labels, by another noun. The features of the image stay, so a captioner predicts the new
+# noun only if it copies the label. It learns so to copy nouns that are rare in captions, too.
+
+
+LEAST = 0.1  # probability of a label that may be replaced
+VOWELS = tuple("aeiou")
+
+
+def with_swaps(
+    model: nn.Module, batch: Batch, memory: Memory, share: float
+) -> tuple[Batch, Memory]:
+    """Return a batch and its memory, one row per caption, with other nouns in a share of them.
+
+    Both stay if the share is 0 or if the model's encoder has no labels.
+    """
+    labels = getattr(model.encoder, "labels", None)
+    if not share or memory.tokens is None or not isinstance(labels, ImageLabels):
+        return batch, memory
+    swapped, tokens = swap_nouns(batch, memory.tokens, labels, share)
+    return swapped, memory._replace(tokens=tokens)
+
+
+def swap_nouns(
+    batch: Batch, tokens: TokenMemory, labels: ImageLabels, share: float
+) -> tuple[Batch, TokenMemory]:
+    """Replace a noun in a share of the captions that have one of the labels.
+
+    tokens: the labels of every caption. Random numbers come from torch's generator.
+    """
+    slots = tokens.ids.view(len(tokens.ids), -1, TOKENS).clone()  # (B, N, TOKENS)
+    likely = tokens.log_prob.view(slots.shape)[..., 0].exp() > LEAST  # (B, N)
+    likely &= (torch.rand(len(slots)) < share).to(likely.device)[:, None]
+    targets = [row[mask].tolist() for row, mask in zip(*batch[3:5], strict=True)]
+    for row in likely.any(1).nonzero()[:, 0].tolist():
+        for slot in likely[row].nonzero()[:, 0].tolist():
+            old = [token for token in slots[row, slot].tolist() if token != PAD]
+            place = position(targets[row], old)
+            if place is not None:
+                new = replacement(labels, old)
+                targets[row][place : place + len(old)] = new
+                slots[row, slot] = torch.tensor(padded(new))
+                break
+    before = torch.nn.functional.pad(slots[..., :-1], (1, 0), value=PAD)
+    found = tokens._replace(
+        ids=slots.flatten(1), before=before.flatten(1), mask=(slots != PAD).flatten(1)
+    )
+    return with_targets(batch, targets), found
+
+
+def replacement(labels: ImageLabels, old: Sequence[int]) -> list[int]:
+    """Return the tokens of another noun, which begins with a vowel if the old one does.
+
+    The article before it therefore still agrees.
+    """
+    vowels = begin_with_vowels()
+    stored = labels.tokens[: len(vowels)].cpu()
+    own = (stored == torch.tensor(padded(old))).all(1)
+    alike = vowels == bool((vowels & own).any())
+    possible = (alike & ~own & (stored[:, 0] != PAD)).nonzero()[:, 0]
+    chosen = stored[possible[torch.randint(len(possible), ())]]
+    return chosen[chosen != PAD].tolist()
+
+
+@cache
+def begin_with_vowels() -> Tensor:
+    """Return which nouns begin with a vowel, by their number in `ImageLabels`; False for 0."""
+    return torch.tensor([False, *(noun.text.startswith(VOWELS) for noun in nouns())])
+
+
+def position(target: Sequence[int], words: Sequence[int]) -> int | None:
+    """Return where the tokens of a noun begin in a caption, or None."""
+    last = len(target) - len(words)
+    places = (n for n in range(last + 1) if list(target[n : n + len(words)]) == list(words))
+    return next(places, None)
+
+
+def padded(tokens: Sequence[int]) -> list[int]:
+    """Return the tokens of a noun, padded to `TOKENS`."""
+    return [*tokens, *[PAD] * (TOKENS - len(tokens))]
+
+
+def with_targets(batch: Batch, targets: Sequence[list[int]]) -> Batch:
+    """Return a batch with other captions, given as token ids that end with the end mark."""
+    width = max(map(len, targets))
+    rows = [[*target, *[PAD] * (width - len(target))] for target in targets]
+    out = torch.tensor(rows, device=batch.target_out.device)
+    first = torch.full_like(out[:, :1], START)
+    mask = torch.tensor([[n < len(t) for n in range(width)] for t in targets], device=out.device)
+    return batch._replace(
+        target_in=torch.cat([first, out[:, :-1]], 1), target_out=out, target_mask=mask
+    )

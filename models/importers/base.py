@@ -26,7 +26,7 @@ from models.bundle import build, sizes_of
 from models.config import ModelConfig, SearchConfig, TokenizerConfig
 from models.importers.vocabulary import SILENT, Vocabulary
 from models.importers.weights import FileWeights, Weights, read_json, write_tensors
-from models.storage.about import About
+from models.storage.archive import About
 from models.storage.digests import write_digests
 from models.storage.settings import CARD, FORMAT, WEIGHTS, to_text
 from models.storage.settings import NAME as CONFIG

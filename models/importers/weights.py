@@ -102,7 +102,7 @@ class NumpyWeights:
 class CTranslate2Weights:
     """Variables of the model.bin of CTranslate2, of any version of its format.
 
-    Version 6 is described in models/inference/ctranslate2/weights.py. Before version 4 a variable
+    Version 6 is described in models/inference/ctranslate2/convert.py. Before version 4 a variable
     has the size of a number in place of its type; before version 3 there are no aliases.
     """
 

@@ -12,8 +12,7 @@ from models.base.types import Classification, LabelProbability, WordWeight
 from models.config import MAX_BATCH_TOKENS
 from models.inference.search.batching import in_order, length_batches, pad, windows
 from models.inference.trained import TorchModel
-from models.text.labels import LabelTokenizer
-from models.text.tokenizer import START
+from models.text.tokenizer import START, LabelTokenizer
 from models.text.units import units
 
 WINDOW = 2000  # texts that are read ahead and batched by length

@@ -17,7 +17,7 @@ from models.config import VERBATIM
 from models.images.opening import open_image, to_tensor
 from models.inference.text_translator import EncodedText
 from models.inference.translator import Translator
-from models.sources.rows import TAB, columns_of
+from models.sources import TAB, columns_of
 from models.text.tokenizer import RowTokenizer
 
 if TYPE_CHECKING:

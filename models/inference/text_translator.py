@@ -25,8 +25,7 @@ from models.config import (
 from models.inference.search.batching import in_order, length_batches, windows
 from models.inference.search.hypotheses import Finished, beam_width
 from models.inference.trained import TrainedModel
-from models.text.glossary import Glossary
-from models.text.languages import check_direction, is_zero_shot, known_language, pivot
+from models.text.languages import Glossary, check_direction, is_zero_shot, known_language, pivot
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

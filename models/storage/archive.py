@@ -1,23 +1,20 @@
-"""A bundle as one file: an uncompressed zip archive, its files at the top in a fixed order.
-
-The same bundle always gives the same archive. An archive is not trusted: only the file names of a
-bundle are extracted, each once, so that no path leaves the folder and no link is followed; nothing
-is decompressed, so that no file is larger than the archive.
-"""
+"""Archives of bundles, and facts about them."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from models.base.errors import intact
 from models.base.files import replacing
 from models.storage.digests import NAME as SUMS
 from models.storage.replay import NAME as REPLAY
-from models.storage.settings import CARD, STATISTICAL, WEIGHTS
+from models.storage.settings import CARD, STATISTICAL, WEIGHTS, read_settings, task_of
 from models.storage.settings import NAME as CONFIG
-from models.text.labels import LABELS
+from models.text.tokenizer import LABELS
 
 REQUIRED = (CONFIG, WEIGHTS)
 FILES = (
@@ -71,3 +68,73 @@ def _check(members: list[zipfile.ZipInfo], path: Path) -> None:
         raise ValueError(f"no {missing[0]}")
     if sum(member.file_size for member in members) > path.stat().st_size:
         raise ValueError("its files are larger than the archive")
+
+
+# Facts about a model, for lists: stored in the section "about" of config.json.
+#
+# "about": {"summary": "...", "languages": ["de", "en"], "licence": "CC BY 2.0 FR",
+#           "score": "BLEU 34.1 en-de (Tatoeba test)"}
+
+
+FREE = re.compile(r"(CC0|CC BY|Apache|MIT|BSD|ISC|MPL|[AL]?GPL|public domain)\b", re.I)
+LIMITED = re.compile(r"research|\bNC\b|non-?commercial", re.I)
+
+
+class About(NamedTuple):
+    """Facts that the author of a model gives."""
+
+    summary: str = ""  # one line
+    languages: tuple[str, ...] = ()
+    licence: str = ""
+    score: str = ""
+
+    @property
+    def use(self) -> str:
+        """Purpose for which the licence allows the model: any, research or unknown."""
+        if LIMITED.search(self.licence):
+            return "research"
+        return "any" if FREE.match(self.licence) else "unknown"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts that are given, for config.json."""
+        facts = {**self._asdict(), "languages": list(self.languages)}
+        return {name: value for name, value in facts.items() if value}
+
+
+class Facts(NamedTuple):
+    """A model on disk, described."""
+
+    task: str  # translate, caption or classify
+    family: str
+    about: About
+    bytes: int  # of the weights
+    precision: str  # fp32 or int8
+
+
+def read_about(settings: dict[str, Any]) -> About:
+    """Return the facts in a bundle's settings; languages default to those of its tokenizer."""
+    given = settings.get("about", {})
+    languages = given.get("languages") or settings["tokenizer"].get("languages") or ()
+    texts = {name: str(given.get(name, "")) for name in ("summary", "licence", "score")}
+    listed = languages if isinstance(languages, (list, tuple)) else [languages]
+    return About(languages=tuple(map(str, listed)), **texts)
+
+
+def read_facts(folder: Path) -> Facts:
+    """Return the facts about the model in a folder; a ModelError if it is damaged."""
+    settings = read_settings(folder)
+    return Facts(
+        task_of(folder),
+        str(settings["model"].get("family", "")),
+        read_about(settings),
+        (folder / WEIGHTS).stat().st_size,
+        str(settings.get("weights", "fp32")),
+    )
+
+
+def read_card(folder: Path) -> str:
+    """Return the model card, or "" if there is none."""
+    try:
+        return (folder / CARD).read_text("utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from models.base.errors import DamagedError, ModelError, NotFoundError, intact
 from models.base.files import write_text
-from models.base.parsing import parse_json
-from models.base.settings import to_dict
+from models.base.settings import parse_json, to_dict
 from models.config import AlignConfig, ModelConfig
 from models.sources import source_of
 from models.storage.digests import read_digests, write_files

@@ -1,6 +1,6 @@
 """Tables of the statistical aligner of a bundle, and their safetensors file.
 
-Words are stored as UTF-8 lines. `models.alignment.statistical` computes with the tables.
+Words are stored as UTF-8 lines. `models.alignment.hmm` computes with the tables.
 """
 
 from __future__ import annotations

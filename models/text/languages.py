@@ -1,22 +1,14 @@
-"""Target languages of a multilingual model.
-
-One model translates between several languages. The source begins with a token that names the
-target language, `<2de>` for German; nothing else in the model changes. The token is a SentencePiece
-control symbol, so no text can produce it. A bundle stores the languages in its config.json:
-
-    "tokenizer": {"languages": ["de", "en", "fr"], "directions": ["en-de", "de-en", "en-fr"]}
-
-`directions` are the directions of the training data. Any other direction is zero-shot.
-Source: Johnson et al. 2017, Google's Multilingual Neural Machine Translation System, section 3.
-"""
+"""Languages of a model, and glossaries."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import NamedTuple
 
 from models.base.errors import ConfigurationError, unknown_name
 from models.config import TokenizerConfig
+from models.text.normalise import nfc, normalise
 
 BACK_TRANSLATED = "<bt>"  # in front of a back-translated source; Caswell et al. 2019
 CODE = re.compile(r"[A-Za-z0-9_]+")  # of a language; no hyphen, because en-de is a direction
@@ -106,3 +98,42 @@ def pivot(config: TokenizerConfig, source: str, to: str) -> str:
     both = ({f"{source}-{language}", f"{language}-{to}"} for language in config.languages)
     found = zip(config.languages, both, strict=True)
     return next((language for language, pair in found if pair <= {*config.directions}), "")
+
+
+# A glossary: how terms of the source are to be translated.
+
+
+class Term(NamedTuple):
+    """A source term and its translation."""
+
+    source: str
+    target: str
+
+
+class Glossary:
+    """Terms to find in texts, as whole words.
+
+    Case, spacing, the kind of apostrophe and decomposed accents do not matter.
+    """
+
+    def __init__(self, terms: tuple[Term, ...]) -> None:
+        self.terms = terms
+        sources = [_matched(term.source) for term in terms]
+        pairs = zip(sources, terms, strict=True)
+        self._by_source = {source.casefold(): term.target for source, term in pairs}
+        any_term = "|".join(map(re.escape, sorted(sources, key=len, reverse=True))) or r"(?!)"
+        self._pattern = re.compile(rf"(?<!\w)(?:{any_term})(?!\w)", re.IGNORECASE)
+
+    def targets(self, text: str) -> list[str]:
+        """Return the translations of the terms in a text, each once, in the order of the text.
+
+        Of overlapping terms, the longest is found.
+        """
+        matches = self._pattern.finditer(_matched(text))
+        found = (self._by_source[match[0].casefold()] for match in matches)
+        return list(dict.fromkeys(found))
+
+
+def _matched(text: str) -> str:
+    """Return the form of a text or a term in which they are compared."""
+    return nfc(normalise(text))

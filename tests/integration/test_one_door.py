@@ -62,8 +62,8 @@ def plain(attn: Attn, texts: Path) -> list[str]:
 def ask() -> Iterator[Serve]:
     """Return a function that asks a service."""
     testing = pytest.importorskip("starlette.testclient")
+    from attncli.serve.catalogue import ServeOptions
     from attncli.serve.http.app import application
-    from attncli.serve.options import ServeOptions
     from attncli.serve.service import Service
 
     service = Service(ServeOptions(threads=1))

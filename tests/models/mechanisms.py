@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import History
-from models.attention.hard import Hard
-from models.attention.monotonic import Monotonic
-from models.attention.qk_norm import QkNorm
+from models.attention.normalisers import Monotonic
+from models.attention.reads import Hard
+from models.attention.scores import QkNorm
 from models.base.errors import ModelError
 from models.base.registry import find, names
 from models.base.types import VocabularySizes, select

@@ -22,9 +22,8 @@ from models.config import AlignConfig, SearchConfig, TokenizerConfig
 from models.encoders.image import pretrained_parameters
 from models.storage.digests import NAME as SUMS
 from models.storage.digests import read_digests
-from models.storage.precision import quantised, restored, stored_as
 from models.storage.settings import Shared, write_alignment
-from models.storage.weights import weights_of
+from models.storage.weights import quantised, restored, stored_as, weights_of
 from models.text.tokenizer import Tokenizer
 from tests.models.small import small_model
 

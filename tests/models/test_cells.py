@@ -16,9 +16,8 @@ from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
 from models.config import ModelConfig
-from models.encoders.rnn import RnnEncoder
-from models.families.luong import Luong
-from models.families.rnnsearch import RnnSearch
+from models.encoders.recurrent import RnnEncoder
+from models.families.text import Luong, RnnSearch
 from models.layers import Bridge, Embedding, GruCell, LstmCell, Recurrence, positions
 from tests.models.mechanisms import EQUAL_SIZES
 from tests.models.small import pairs, small_config, sources

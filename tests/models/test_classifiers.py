@@ -15,7 +15,7 @@ from models.bundle import build
 from models.config import AttentionConfig, AttentionLossConfig
 from models.decoders.base import DecoderOutput
 from models.families.encoder_decoder import EncoderDecoder
-from models.losses.losses import AttentionLoss
+from models.losses import AttentionLoss
 from models.text.tokenizer import START
 from tests.models.small import CLASSIFIERS, VOCABULARY, small_config, small_model, sources
 

@@ -14,7 +14,7 @@ from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes, select
 from models.bundle import Bundle, build, read, save
 from models.config import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
-from models.decoders.copying import Copying, mixture_loss
+from models.decoders.base import Copying, mixture_loss
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.images.labels import LABELS, TOKENS, ImageLabels, nouns

@@ -17,7 +17,7 @@ from models.base.errors import ConfigurationError, ModelError
 from models.config import AttentionConfig
 
 MODULE = '''
-from models.attention.dot import Dot
+from models.attention.scores import Dot
 
 class Half(Dot):
     """Half: half the product.
@@ -60,7 +60,7 @@ def test_another_package_adds_a_score_by_its_entry_point() -> None:
 @pytest.mark.usefixtures("other_package")
 def test_the_zoos_own_names_go_before_those_of_other_packages() -> None:
     assert registry.names("score").count("dot") == 1
-    assert registry.location("score", "dot")[0] == "models.attention.dot"
+    assert registry.location("score", "dot")[0] == "models.attention.scores"
 
 
 @pytest.mark.usefixtures("other_package")

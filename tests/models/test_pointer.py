@@ -17,10 +17,9 @@ from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
 from models.config import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
-from models.decoders.copynet import CopyNet
-from models.decoders.pointer import Pointer
+from models.decoders.copies import CopyNet, Pointer
 from models.families.encoder_decoder import EncoderDecoder
-from models.losses.losses import sequence_loss
+from models.losses import sequence_loss
 from models.text.tokenizer import PAD
 from tests.models.mechanisms import BATCH as RANDOM
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, refused

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs.installed import verify
+from attncli.jobs.models import verify
 from models import load_translator
 from models.catalogue.installed import BOX, Installed, Place, is_bundle
-from models.storage.about import read_card, read_facts
+from models.storage.archive import read_card, read_facts
 
 SHIPPED = [
     Installed(folder.name, Place("box", BOX)) for folder in BOX.iterdir() if is_bundle(folder)

@@ -16,7 +16,7 @@ from models.bundle import build
 from models.families.encoder_decoder import EncoderDecoder
 from models.families.several_inputs import text_numbers
 from models.inference.search.batching import pad_pairs
-from models.sources.rows import columns_of
+from models.sources import columns_of
 from models.text.tokenizer import END
 from tests.models.small import FIRST_WORD, VOCABULARY, add_noise, small_config, steps
 

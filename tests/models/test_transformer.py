@@ -19,7 +19,7 @@ from models.bundle import build
 from models.config import ACTIVATIONS, AttentionConfig, ImageConfig, ModelConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
-from models.families.transformer import Transformer
+from models.families.text import Transformer
 from models.layers import positions
 from tests.models.mechanisms import check_transformer, transformer
 from tests.models.small import add_noise, pairs, small_config

@@ -15,10 +15,9 @@ import numpy
 
 import models
 from attncli.data.images.features import FeatureCache, RowKind
-from attncli.data.images.index import content_hash
+from attncli.data.images.named import content_hash
 from attncli.data.streams import open_output
-from attncli.documents.document import DocumentOptions, reassemble
-from attncli.documents.registry import FORMATS, read_document
+from attncli.documents.document import FORMATS, DocumentOptions, read_document, reassemble
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_folder
 from models.base.types import Translation

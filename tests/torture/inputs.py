@@ -17,11 +17,10 @@ import numpy
 import zstandard
 from PIL import Image
 
-from attncli.data.alignments.external import read_external_alignments
-from attncli.data.alignments.links import read_links
+from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.images.captions import read_captions
-from attncli.data.images.index import open_images
-from attncli.data.text import text_files
+from attncli.data.images.named import open_images
+from attncli.data.text import tables
 from models.base.errors import ModelError
 from models.images.opening import open_image
 from tests.torture.mutate import mutate_json
@@ -95,7 +94,7 @@ def _captions() -> list[bytes]:
 
 
 def _read_lines(path: Path) -> None:
-    with text_files.open_text(path) as lines:
+    with tables.open_text(path) as lines:
         for _ in lines:
             pass
 

@@ -85,8 +85,8 @@ class Training:
         return self._difference()
 
     def _has_ended(self) -> bool:
-        from attncli.training.storage.counters import finished_run
         from attncli.training.storage.folder import RunFolder
+        from attncli.training.storage.state import finished_run
 
         return finished_run(RunFolder(self.folder)) is not None
 

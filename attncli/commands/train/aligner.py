@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from attncli.commands.train.display import Display
 from attncli.commands.train.options import check_run_folder
-from attncli.commands.train.run import train_shown
+from attncli.commands.train.run import Display, train_shown
 from attncli.data.streams import check_files
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions

@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 
 from attncli.commands.train import options
-from attncli.commands.train.display import Display
 from attncli.commands.train.options import (
     ARGUMENTS,
     DEV,
@@ -20,19 +19,19 @@ from attncli.commands.train.options import (
     split_dev,
 )
 from attncli.commands.train.processes import launch, open_device
-from attncli.commands.train.run import follow, memory_advice, train_shown
+from attncli.commands.train.run import Display, follow, memory_advice, train_shown
 from attncli.data.streams import check_files
 from attncli.jobs.loading import OpenOptions
 from attncli.options.shared import Device, Threads
 from attncli.terminal import console
-from attncli.training.events import AlreadyFinished
-from attncli.training.rank import own_rank
+from attncli.training.interfaces import AlreadyFinished
+from attncli.training.processes import own_rank
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
 from attncli.training.storage.folder import RunFolder
-from models.catalogue.unused_settings import without_effect
+from models.catalogue.presets import without_effect
 
 ENGLISH = "A dog runs."  # an example for models that name their languages
 
@@ -151,7 +150,7 @@ def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) 
 
 def _example(folder: Path) -> str:
     """Return the shortest source of the samples of a run, an English sentence if it has none."""
-    from attncli.training.run.samples import read_evaluations  # imports torch
+    from attncli.training.run.saving import read_evaluations  # imports torch
 
     evaluations = read_evaluations(RunFolder(folder).samples)
     sources = [sample.source for sample in evaluations[-1].samples] if evaluations else []

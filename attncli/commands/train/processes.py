@@ -12,7 +12,7 @@ import typer
 
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.training.rank import Rank
+from attncli.training.processes import Rank
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:

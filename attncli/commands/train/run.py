@@ -1,23 +1,215 @@
-"""A run on the command line: trained with progress; Ctrl-C saves it."""
+"""A training at the terminal."""
 
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import typer
 
-from attncli.commands.train.display import Display
 from attncli.commands.train.processes import joined, open_device
 from attncli.jobs.loading import OpenOptions
 from attncli.terminal import console
-from attncli.training.events import Interrupted, RunEvent
-from attncli.training.rank import Rank
+from attncli.terminal.messages import ShowProgress, counted
+from attncli.training.interfaces import (
+    AlreadyFinished,
+    Compared,
+    Ended,
+    Evaluated,
+    FinalModel,
+    Interrupted,
+    RunEvent,
+    Started,
+    Stepped,
+)
+from attncli.training.processes import Rank
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.updates.metrics import METRICS, described, value_of
 from models.base.errors import exhausted, is_exhausted
+
+# Display of a training run on stderr: permanent lines, and a progress bar on a terminal.
+
+
+FORGOTTEN = 2.0  # BLEU on the replay set, from which on a run warns
+EVERY = 0.2  # seconds between two updates of the bar
+RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
+
+
+class Display:
+    """The bars of a run: preparation first, then the updates."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+        self.stack = ExitStack()
+        self.label, self.metric = "", ""
+        self.advance: ShowProgress = lambda done, note="": None
+        self.forget()
+
+    def forget(self) -> None:
+        """Reset the display for the next run of a comparison."""
+        self.done, self.note, self.dev = 0.0, "", ""
+        self.tokens, self.seconds, self.shown = 0.0, 0.0, 0.0
+
+    def __enter__(self) -> Display:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.break_off() if kind else self.close()
+
+    def close(self) -> None:
+        """End the bar that is shown."""
+        self.stack.close()
+        self.label = ""
+
+    def break_off(self) -> None:
+        """End the bar of work that was interrupted; it stays where it was."""
+        self.stack.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+        self.label = ""
+
+    def begin(self, label: str, total: float | None) -> None:
+        """Start a progress bar for another part of the work."""
+        if label != self.label:
+            self.close()
+            self.label = label
+            self.advance = self.stack.enter_context(console.progress(label, total=total))
+
+    def progress(self, label: str, done: float, total: float) -> None:
+        """Show the progress of a part of the work; that of an evaluation as a note on the bar."""
+        if self.label == "training":
+            self.advance(self.done, f"{self.note}  {label} {100 * done / total:.0f} %")
+        else:
+            self.begin(label, total or None)
+            self.advance(done)
+
+    def take(self, event: RunEvent) -> None:
+        """Show one event of the training."""
+        match event:
+            case Started():
+                self.close()
+                self.forget()
+                self.metric = event.metric
+                started(event)
+            case Stepped():
+                self.stepped(event)
+            case Evaluated():
+                self.evaluated(event)
+            case Ended():
+                self.close()
+                console.say(f"ended after {ended(event.step, event.reason)}")
+            case FinalModel():
+                self.close()
+                console.say(f"kept: {_kept(event, self.config)}")
+            case Compared():
+                self.close()
+                compared(event, self.config)
+            case AlreadyFinished():
+                console.say(
+                    f"finished before, after {ended(event.step, event.reason)}; "
+                    f"kept: {_kept(event.kept, self.config)}"
+                )
+
+    def stepped(self, event: Stepped) -> None:
+        """Show epoch, loss, speed and the last dev score, at most five times per second."""
+        minutes, steps, epochs = self.config.minutes, self.config.steps, self.config.epochs
+        self.begin("training", minutes or steps or epochs or None)
+        self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
+        if time.monotonic() - self.shown < EVERY:
+            return
+        speed = self.tokens / max(self.seconds, 1e-9)
+        self.tokens, self.seconds = self.tokens * RECENT, self.seconds * RECENT
+        self.shown = time.monotonic()
+        self.done = event.step if steps else event.epoch + event.progress
+        if minutes:
+            self.done = min(event.elapsed / 60, minutes)
+        self.note = f"epoch {event.epoch + 1}  loss {event.loss:.3f}  {speed:,.0f} tok/s{self.dev}"
+        self.advance(self.done, self.note)
+
+    def evaluated(self, event: Evaluated) -> None:
+        """Print the scores as a line, and show the first of them on the bar."""
+        known = [name for name in METRICS if getattr(event.scores, name) is not None]
+        order = sorted(known, key=lambda name: name != self.metric)
+        scores = [described(value_of(event.scores, name), name) for name in order]
+        best = " (best)" if event.gained else ""
+        self.dev = f"  dev {scores[0]}{best}"
+        console.say(
+            f"update {event.step:,}  epoch {event.epoch + 1}  dev {'  '.join(scores)}{best}"
+        )
+        if event.scores.directions:
+            directions = event.scores.directions.items()
+            shown = "  ".join(f"{name} {score:.2f}" for name, score in directions)
+            console.say(f"    BLEU by direction: {shown}")
+
+
+def ended(step: int, reason: str) -> str:
+    """Return the number of updates, and why they ended unless that number was the limit."""
+    updates = counted(step, "update")
+    return updates if reason == f"{updates} done" else f"{updates}: {reason}"
+
+
+def started(event: Started) -> None:
+    """Print what is trained on which data, and warnings about the data."""
+    examples = counted(event.pairs, event.unit.removesuffix("s"))
+    console.say(
+        f"{event.preset}: {event.parameters:,} parameters, {event.vocabulary}, "
+        f"{examples}, {event.dev:,} for dev; {event.device}, {event.precision}"
+        + (f", {event.processes} processes" if event.processes > 1 else "")
+    )
+    if event.metric and event.metric_is_auto:
+        why = "most dev targets are short" if event.metric == "exact" else "the default"
+        console.say(f"metric: {METRICS[event.metric].label} ({why}; set train.metric to change)")
+    if event.empty or event.long:
+        console.warn(
+            f"{event.unit} excluded: {event.empty:,} with an empty side, "
+            f"{event.long:,} longer than {event.length_limits}"
+        )
+    if event.dev_long:
+        console.warn(
+            "dev sentences longer than model.max_source, which are translated in parts: "
+            f"{event.dev_long:,}"
+        )
+    for note in event.notes:
+        console.warn(note)
+    for remark in () if event.step else event.remarks:
+        console.say(remark)
+    if not event.dev and not event.step:
+        console.say(
+            "no dev set: nothing is scored, and the last weights are the model; name one with "
+            f"{event.dev_option}"
+        )
+    if event.step:
+        console.say(f"continuing after update {event.step:,}")
+
+
+def compared(event: Compared, config: TrainConfig) -> None:
+    """Print what the run learned and forgot; warn if it lost more than FORGOTTEN."""
+    if event.dev:
+        before, after = (described(value, event.metric) for value in event.dev)
+        console.say(f"own data:      before {before}, after {after}")
+    if event.replay:
+        before, after = (described(value, "bleu") for value in event.replay)
+        console.say(f"old knowledge: before {before}, after {after}")
+    lost = event.replay.before - event.replay.after if event.replay else 0.0
+    if event.dev and not event.step:
+        console.warn("no update was better on the dev set, so the model is the initial one")
+    elif lost > FORGOTTEN:
+        console.warn(
+            f"the old knowledge fell by {lost:.1f} BLEU; a lower rate keeps more: choose another "
+            f"-o and add -s train.lr={config.lr / 2:g}"
+        )
+    elif not event.replay:
+        console.say("the initial model has no replay set, so what it forgot is not measured")
+
+
+def _kept(kept: FinalModel, config: TrainConfig) -> str:
+    if kept.score is None:
+        return f"{kept.which}, of update {kept.step:,}"
+    chosen = "bleu" if config.metric == "auto" else config.metric  # runs that recorded no metric
+    score = described(kept.score, kept.metric or chosen)
+    return f"{kept.which}, dev {score}, of update {kept.step:,}"
 
 
 def train_shown(

@@ -25,7 +25,7 @@ import numpy as np
 
 from models.base.errors import DamagedError, ModelError, intact
 from models.base.files import open_append, try_lock, write_errors, write_text
-from models.base.parsing import parse_json
+from models.base.settings import parse_json
 
 KEY = 64  # letters of a content hash
 SUM = 32  # bytes of a row's SHA-256

@@ -1,20 +1,9 @@
-"""Training examples from the pairs of one or more directions, sampled anew in every epoch.
-
-temperature   share of direction i in an epoch:  p_i ~ w_i n_i^(1/T)        Arivazhagan et al. 2019
-weight        w_i of its corpus
-concatenate   share of the examples that consist of 2 to 4 pairs of one direction, so that the
-              model learns texts of several sentences                      Kondo et al. 2021
-noise         share of the sources with noise; see attncli.data.text.noise
-sampling      other segmentations into tokens; see models.text.subwords
-
-All random choices depend only on the seed, the epoch and the number of the example, so a resumed
-run equals an uninterrupted one.
-"""
+"""Mixtures of corpora, and noise in their sources."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -23,12 +12,56 @@ import numpy as np
 import torch
 
 from attncli.data.batching import Examples
-from attncli.data.text.noise import add_noise
 from attncli.data.text.tokens import Side
 from models.base.types import Batch
 from models.inference.search.batching import pad_pairs
-from models.text.subwords import SubwordSampler
 from models.text.tokenizer import END, Tokenizer, decode_text
+from models.text.units import SubwordSampler
+
+# Noise on source sentences, so that a model learns to translate carelessly typed text.
+#
+# One of: lower case, no final punctuation, both, capitals, a typing mistake. The target stays as it
+# is. Source: Belinkov and Bisk 2018, Synthetic and Natural Noise Both Break Neural Machine
+# Translation, section 4.
+
+
+FINAL = ".!?…。！？"  # punctuation that is left out at the end
+OPENING = "¿¡"
+
+
+def add_noise(text: str, rng: random.Random) -> str:
+    """Return a text with one kind of noise; the text itself where the noise would empty it."""
+    change = rng.choices([change for change, _ in KINDS], [weight for _, weight in KINDS])[0]
+    changed = change(text, rng)
+    return changed if changed.strip() else text
+
+
+def without_final_mark(text: str) -> str:
+    """Return the text without its final punctuation."""
+    return text.rstrip(FINAL + " ").lstrip(OPENING)
+
+
+def typo(text: str, rng: random.Random) -> str:
+    """Return the text with one letter left out, doubled, or swapped with the next one."""
+    places = [
+        n for n in range(len(text) - 1) if text[n].isalpha() and text[n + 1].isalpha() and n > 0
+    ]
+    if not places:
+        return text
+    n, kind = rng.choice(places), rng.randrange(3)
+    middle = ("", text[n] * 2, text[n + 1] + text[n])[kind]
+    return text[:n] + middle + text[n + 1 + (kind == 2) :]
+
+
+Change = Callable[[str, random.Random], str]
+KINDS: tuple[tuple[Change, float], ...] = (
+    (lambda text, rng: text.lower(), 6),
+    (lambda text, rng: without_final_mark(text), 4),
+    (lambda text, rng: without_final_mark(text).lower(), 3),
+    (typo, 4),
+    (lambda text, rng: text.upper(), 1),
+)  # and their relative frequency
+
 
 MOST = 4  # pairs of one example
 LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # pairs of a concatenated example: share of such examples

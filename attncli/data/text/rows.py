@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from attncli.data.lines import Line
-from attncli.data.text.text_files import open_text
+from attncli.data.text.tables import open_text
 from models.base.errors import ModelError
-from models.base.parsing import parse_json
-from models.sources.rows import TAB
+from models.base.settings import parse_json
+from models.sources import TAB
 
 
 def row_pairs(

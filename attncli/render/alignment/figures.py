@@ -20,7 +20,7 @@ from matplotlib.patches import Rectangle
 from attncli.data.panels import AlignedPair, Panel, WeightedText
 from attncli.render.alignment.shades import LINK, shade
 from attncli.render.alignment.weighted_text import Measures, laid_out
-from attncli.terminal.text import is_right_to_left, without_controls
+from attncli.terminal.messages import is_right_to_left, without_controls
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

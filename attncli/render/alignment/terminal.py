@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from attncli.data.panels import AlignedPair, Panel
+from attncli.terminal.messages import fitted, padded, width, without_controls
 from attncli.terminal.screen import GROUND, Screen, colour_code
-from attncli.terminal.text import fitted, padded, width, without_controls
 
 NUMBERS, SHADES = 5, 2  # columns of a cell
 GAP = "   "  # between panels side by side

@@ -19,9 +19,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.data.lines import TranslatedLine
-from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.registry import (
+from attncli.documents.document import (
     TEXT,
+    Document,
+    DocumentOptions,
     format_of,
     hint,
     is_unread,
@@ -29,10 +30,9 @@ from attncli.documents.registry import (
     read_document,
     suffixes,
 )
-from attncli.serve.catalogue import ServedDirection
-from attncli.serve.http.classify import AUTO, recognised
+from attncli.serve.catalogue import DOCUMENT_TIMES, ServedDirection
+from attncli.serve.http.captions_labels import AUTO, recognised
 from attncli.serve.models import TranslateJob
-from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.tasks.translate import documents as jobs

@@ -7,12 +7,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from attncli.documents.registry import suffixes
+from attncli.documents.document import suffixes
 from attncli.serve.catalogue import RIGHT_TO_LEFT, OfferedModel, name_of
-from attncli.serve.http.classify import IDENTIFIER
+from attncli.serve.http.captions_labels import IDENTIFIER
 from attncli.serve.service import service_of
 from attncli.version import __version__
-from models.storage.about import read_card
+from models.storage.archive import read_card
 
 
 async def health(request: Request) -> Response:
@@ -65,7 +65,7 @@ async def models(request: Request) -> Response:
     service = service_of(request)
     defaults = set(service.catalogue.defaults.values())
     found = service.catalogue.models().values()
-    return JSONResponse([_record(model, model.name in defaults) for model in found])
+    return JSONResponse([_model_record(model, model.name in defaults) for model in found])
 
 
 async def metrics(request: Request) -> Response:
@@ -74,7 +74,7 @@ async def metrics(request: Request) -> Response:
     return PlainTextResponse(content, media_type="text/plain; version=0.0.4")
 
 
-def _record(model: OfferedModel, is_default: bool) -> dict[str, Any]:
+def _model_record(model: OfferedModel, is_default: bool) -> dict[str, Any]:
     facts = model.facts
     return {
         "name": model.name,

@@ -17,7 +17,7 @@ from attncli.data.panels import AlignedPair
 from attncli.data.split import sentences
 from attncli.documents.document import LINE_END
 from attncli.serve.catalogue import ServedDirection
-from attncli.serve.http.classify import AUTO, Detected, recognised
+from attncli.serve.http.captions_labels import AUTO, Detected, recognised
 from attncli.serve.http.documents import translated_html
 from attncli.serve.models import AlignJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid

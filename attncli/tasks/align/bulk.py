@@ -14,9 +14,8 @@ from attncli.data.text.corpus import pair_of
 from attncli.options.settings import GivenSettings
 from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
-from attncli.tasks.align.command import AlignTables, align_options, align_settings
+from attncli.tasks.align.command import AlignTables, ChosenModels, align_options, align_settings
 from attncli.tasks.align.pairs import align_pairs, empty
-from attncli.tasks.align.run import ChosenModels
 from models.base.errors import ConfigurationError
 
 LINKS = "pharaoh"  # format without --format

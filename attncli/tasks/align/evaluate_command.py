@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from attncli.data.alignments.links import UNKNOWN, Index, Lengths, LinkFile, read_links
+from attncli.data.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.data.json import as_json
 from attncli.data.streams import write_stdout
 from attncli.data.text.corpus import read_pairs
@@ -18,8 +18,8 @@ from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, ReadSettings, Threads, To
-from attncli.render.columns import columns
-from attncli.scoring.alignments import AlignmentScores, GoldSummary, score_alignments
+from attncli.render.rows import columns
+from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 

@@ -36,8 +36,13 @@ from attncli.options.shared import (
     search_settings,
 )
 from attncli.render.rows import RowLayout
-from attncli.tasks.caption.files import Draw, Sidecars, open_attention
-from attncli.tasks.caption.images import CaptionStatistics, caption_images
+from attncli.tasks.caption.images import (
+    CaptionStatistics,
+    Draw,
+    Sidecars,
+    caption_images,
+    open_attention,
+)
 from attncli.tasks.caption.writers import (
     CaptionedImage,
     CaptionFormat,
@@ -224,7 +229,7 @@ def _write_all(
 
 def _shown(outcomes: list[CaptionedImage], layout: RowLayout) -> bytes:
     """Return the rows, each followed by its attention maps."""
-    from attncli.render.image_attention.terminal import maps_as_text
+    from attncli.render.image_attention import maps_as_text
 
     screen = current_screen()
     parts = []

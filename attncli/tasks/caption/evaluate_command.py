@@ -14,8 +14,11 @@ from attncli.options.evaluation import Json, Models, Save, check_save, folders_o
 from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, HardAttention, Threads, search_settings
 from attncli.tasks.caption.command import OF_TEXTS
-from attncli.tasks.caption.evaluation import evaluate_captions
-from attncli.tasks.caption.score_writers import caption_scores_as_json, caption_scores_as_text
+from attncli.tasks.caption.evaluation import (
+    caption_scores_as_json,
+    caption_scores_as_text,
+    evaluate_captions,
+)
 from attncli.terminal import console
 from models.base.settings import option
 from models.config import SearchConfig

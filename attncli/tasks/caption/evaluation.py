@@ -1,29 +1,88 @@
-"""Score captions against references: read the test set, caption it, compute the scores."""
+"""Evaluation of captions: scores, attention, tables."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.images.captions import parts_of, read_captions
-from attncli.data.images.index import ImageIndex, last_part, open_images
-from attncli.data.images.named import ImageFile
+from attncli.data.images.named import ImageFile, ImageIndex, last_part, open_images
+from attncli.data.json import as_json
 from attncli.data.streams import check_files
-from attncli.data.text.text_files import open_text
+from attncli.data.text.tables import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import save_outputs
+from attncli.render.rows import columns, read_modes, speed_cells
+from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
-from attncli.tasks.caption.attention_scores import AttentionScores, attention_scores
 from attncli.tasks.caption.images import caption_images
 from attncli.terminal.messages import ShowProgress, counted
 from models.base.errors import ModelError
-from models.base.parsing import parse_json
+from models.base.settings import parse_json
+from models.config import BATCH_IMAGES
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
+
+
+# Scores of a captioner's attention: how concentrated it is, and what the words lose by erasure.
+
+
+class AttentionScores(NamedTuple):
+    """Means over the content words of the captions of a test set."""
+
+    words: int
+    entropy: float  # share of the maximum, that of equal weights
+    attended: float  # nats of log-probability lost if the most attended fifth is blurred
+    random: float  # nats lost if a random fifth is blurred
+    copied: float | None = None  # share of the words that were copied from labels, if it copies
+
+    @property
+    def ratio(self) -> float:
+        """Quotient of both losses: above 1 if attention shows what the words depend on."""
+        return self.attended / self.random if self.random > 0 else math.inf
+
+
+def attention_scores(
+    captioner: Captioner, files: Sequence[ImageFile], advance: ShowProgress
+) -> AttentionScores:
+    """Caption images and return the scores of the attention maps."""
+    from models.images.opening import open_image, to_square
+    from models.inference.erasure import Erased, erasure
+
+    config = captioner.config.image
+    entropy: list[float] = []
+    copied: list[float] = []
+    erased: list[Erased] = []
+    for start in range(0, len(files), BATCH_IMAGES):
+        group = files[start : start + BATCH_IMAGES]
+        images = [
+            to_square(open_image(file.content(), name=file.name, least=config.size), config)
+            for file in group
+        ]
+        found = captioner.caption(images, attention=True)
+        for number, (image, caption) in enumerate(zip(images, found, strict=True), start):
+            maps = caption.attention
+            assert maps is not None
+            chosen = [n for n, word in enumerate(maps.words) if is_content_word(word)]
+            most = math.log(maps.maps[0].numel()) if chosen else 1.0
+            entropy += [float(maps.entropy[n]) / most for n in chosen]
+            if maps.copied is not None:
+                copied += [float(maps.copied[n] > 1 / 2) for n in chosen]
+            erased += erasure(captioner, image, caption, chosen, seed=number)
+            advance(number + 1, "")
+    count = max(1, len(entropy))
+    return AttentionScores(
+        len(entropy),
+        sum(entropy) / count,
+        sum(one.attended for one in erased) / count,
+        sum(one.random for one in erased) / count,
+        sum(copied) / count if copied else None,
+    )
 
 
 class CaptionSet(NamedTuple):
@@ -184,3 +243,93 @@ def _by_name(path: Path, found: dict[str, str], test: CaptionSet) -> list[str]:
             raise ModelError(f"{path} has no caption for {image}", f"one for each of {test.name}")
         captions.append(caption)
     return captions
+
+
+# Writers of caption scores: tables for a person, JSON for a program.
+
+
+SCALES = (
+    "BLEU-1 to BLEU-4 and ROUGE-L are in percent; CIDEr-D is as the COCO tools give it "
+    "(some papers write it times 100)."
+)
+
+
+def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
+    """Return a table of scores, a table of BLEU without brevity penalty, and the read modes."""
+    captions = sum(map(len, test.references))
+    bleu = evaluations[0].scores.bleu
+    parts = [
+        f"{counted(len(test.images), 'image')}, "
+        f"{counted(captions, 'reference caption')} in {test.name}\n",
+        columns(_score_table(evaluations)),
+        columns(_plain_table(evaluations)),
+        columns(_attention_table(evaluations)),
+        f"{SCALES}\nBLEU  {bleu.signature}\n",
+        read_modes((each.system.name, each.system.read) for each in evaluations),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def caption_scores_as_json(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
+    """Return an object with one entry for each system."""
+    record = {
+        "images": len(test.images),
+        "references": sum(map(len, test.references)),
+        "systems": [_record(evaluation) for evaluation in evaluations],
+    }
+    return as_json(record)
+
+
+def _score_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+    timed = any(system.seconds for system, _ in evaluations)
+    head = ["", *(f"BLEU-{n}" for n in range(1, 5)), "ROUGE-L", "CIDEr-D"]
+    table = [head + ["seconds", "images/s"] * timed]
+    for system, scores in evaluations:
+        row = [system.name, *map(_percent, scores.bleu.penalised), _percent(scores.rouge_l)]
+        row += [f"{scores.cider:.3f}"]
+        table.append(row + speed_cells(len(system.captions), system.seconds) * timed)
+    return table
+
+
+def _plain_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+    table = [["without brevity penalty", *(f"BLEU-{n}" for n in range(1, 5)), "length ratio"]]
+    for system, scores in evaluations:
+        ratio = f"{scores.bleu.length_ratio:.3f}"
+        table.append([system.name, *map(_percent, scores.bleu.plain), ratio])
+    return table
+
+
+def _attention_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+    head = ["attention, content words", "words", "entropy/max", "lost", "lost, random", "ratio"]
+    table = [[*head, "copied"]]
+    for system, _ in evaluations:
+        if found := system.attention:
+            row = [system.name, f"{found.words:,}", f"{found.entropy:.1%}"]
+            row += [f"{found.attended:.3f}", f"{found.random:.3f}", f"{found.ratio:.2f}"]
+            table.append([*row, "" if found.copied is None else f"{found.copied:.1%}"])
+    return table if len(table) > 1 else []
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
+    system, scores = evaluation
+    record: dict[str, object] = {
+        "name": system.name,
+        "bleu": scores.bleu.penalised,
+        "bleu_without_brevity_penalty": scores.bleu.plain,
+        "length_ratio": scores.bleu.length_ratio,
+        "bleu_signature": scores.bleu.signature,
+        "rouge_l": scores.rouge_l,
+        "cider_d": scores.cider,
+    }
+    if system.attention:
+        record["attention"] = {**system.attention._asdict(), "ratio": system.attention.ratio}
+    if system.read:
+        record["read"] = system.read
+    if system.seconds:
+        record["seconds"] = round(system.seconds, 3)
+        record["images_per_second"] = round(len(system.captions) / system.seconds, 3)
+    return record

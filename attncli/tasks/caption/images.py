@@ -1,23 +1,27 @@
-"""Captioning of images, batch by batch: one result per image, in order.
-
-Threads read and decode images ahead of the captioner: Pillow releases the interpreter lock while it
-decodes and resizes, and torch while it computes.
-"""
+"""Images to caption, and the files of their maps."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import tee
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.images.named import STDIN, ImageFile
-from attncli.tasks.caption.writers import CaptionedImage
+import typer
+
+from attncli.data.images.named import STDIN, SUFFIXES, ImageFile
+from attncli.data.streams import check_output, open_output
+from attncli.render.rows import RowLayout
+from attncli.tasks.caption.writers import CaptionedImage, frame, rendered
+from attncli.terminal.messages import counted
 from models.base.errors import ModelError
+from models.base.files import write_bytes, write_errors, write_text
 from models.base.limits import IMAGE_PIXELS
 from models.config import BATCH_IMAGES
 
@@ -25,7 +29,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from typing_extensions import Self
 
+    from attncli.render.image_attention import AttentionMaps
     from models.inference.captioner import Caption, Captioner, ImageInput
+
 
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # images from which on equal captions are reported
@@ -72,7 +78,7 @@ class CaptionStatistics:
                 known = outcome.caption in self._captions or len(self._captions) < REMEMBERED
                 self._captions.update([outcome.caption] if known else [])
             if outcome.attention and len(outcome.attention.words) > 1:
-                from attncli.render.image_attention.maps import mean_overlap
+                from attncli.render.image_attention import mean_overlap
 
                 self._maps += 1
                 self._alike += mean_overlap(outcome.attention.maps) >= ALIKE
@@ -106,7 +112,7 @@ def _captioned(
             continue
         caption, maps = next(captions), None
         if image.larger and caption.attention:
-            from attncli.render.image_attention.maps import attention_maps
+            from attncli.render.image_attention import attention_maps
 
             maps = attention_maps(file.name, image.larger, caption.attention)
         outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
@@ -190,3 +196,117 @@ class PixelBudget:
             with self._changed:
                 self._taken -= pixels
                 self._changed.notify_all()
+
+
+# Further files of ``attn caption``: attention maps, and captions in text files.
+
+
+NAME = "{name}"  # placeholder in file names: the image's name without its suffix
+STDIN_NAME = "stdin"
+
+Draw = Callable[[list[CaptionedImage]], None]
+
+
+@contextmanager
+def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
+    """Yield a function that writes attention maps, to one file per image or to one page.
+
+    place: a file for one image; for several, a folder, a name that contains {name}, or one .html
+    file. Impossible choices are refused here, before the model runs.
+    """
+    if place is None:
+        yield lambda outcomes: None
+        return
+    from attncli.render.image_attention import writer_of
+
+    is_folder = place.endswith("/") or Path(place).is_dir()
+    pattern = Path(place, f"{NAME}.png") if is_folder else Path(place)
+    write = writer_of(pattern)
+    if not alone and NAME not in str(pattern):
+        if pattern.suffix.lower() != ".html":
+            raise typer.BadParameter(
+                f"one file for several images; put {NAME} into its name, or give a folder/",
+                param_hint="'--picture'",
+            )
+        with _page(pattern) as draw:
+            yield draw
+        return
+    if place.endswith("/"):
+        with write_errors(pattern.parent):
+            pattern.parent.mkdir(parents=True, exist_ok=True)
+    check_output(pattern)
+    yield _Files(pattern, write).draw
+
+
+class Sidecars:
+    """Text files next to images: photo.txt for photo.jpg, with one caption per line.
+
+    Images that differ in their suffix alone have files of their own: photo.txt for the first one
+    in the folder, in alphabetical order, and photo.png.txt for the others.
+    """
+
+    def __init__(self, *, overwrite: bool) -> None:
+        self._overwrite = overwrite
+        self.existing = 0  # files that were not replaced
+        self._first: dict[Path, dict[str, str]] = {}  # of each folder: stems to names of images
+
+    def write(self, outcomes: list[CaptionedImage]) -> Iterator[str]:
+        """Write the files of some images; yield error messages, but count existing files."""
+        for outcome in outcomes:
+            path = outcome.file.path
+            if not path or not outcome.hypotheses:
+                continue
+            target = self._place(path)
+            if target.exists() and not self._overwrite:
+                self.existing += 1
+                continue
+            lines = (" ".join(hypothesis.text.split()) for hypothesis in outcome.hypotheses)
+            try:
+                write_text(target, "".join(f"{line}\n" for line in lines))
+            except ModelError as error:
+                yield str(error)
+
+    def _place(self, path: Path) -> Path:
+        """Return the text file of an image, which depends on the names in its folder alone."""
+        folder = path.parent
+        if folder not in self._first:
+            names = sorted(name for name in os.listdir(folder) if name.lower().endswith(SUFFIXES))
+            self._first[folder] = {Path(name).stem: name for name in reversed(names)}
+        first = self._first[folder].get(path.stem, path.name)
+        return path.with_suffix(".txt") if first == path.name else Path(f"{path}.txt")
+
+    def notes(self) -> list[str]:
+        """Return a message about the files that were not replaced, if there are any."""
+        if not self.existing:
+            return []
+        return [
+            f"{counted(self.existing, 'text file')} existed before, not replaced "
+            "(-s output.overwrite=true replaces them)"
+        ]
+
+
+class _Files:
+    """One file per image, named after it; further images of the same name get a number."""
+
+    def __init__(self, pattern: Path, write: Callable[[AttentionMaps], bytes]) -> None:
+        self._pattern, self._write = str(pattern), write
+        self._names: Counter[str] = Counter()
+
+    def draw(self, outcomes: list[CaptionedImage]) -> None:
+        for outcome in outcomes:
+            if outcome.attention:
+                name = STDIN_NAME if outcome.file.name == STDIN else Path(outcome.file.name).stem
+                self._names[name] += 1
+                count = self._names[name]
+                place = self._pattern.replace(NAME, name if count == 1 else f"{name}-{count}")
+                write_bytes(Path(place), self._write(outcome.attention))
+
+
+@contextmanager
+def _page(path: Path) -> Iterator[Draw]:
+    layout = RowLayout("html")
+    head, foot = frame(layout)
+    with open_output(path) as write:
+        write(head)
+        yield lambda outcomes: write(rendered(outcomes, layout))
+        write(foot)

@@ -27,11 +27,11 @@ from attncli.render.rows import (
     RowWriter,
     hypothesis_record,
 )
-from attncli.terminal.text import one_cell, printable
+from attncli.terminal.messages import one_cell, printable
 from models.base.types import Hypothesis
 
 if TYPE_CHECKING:
-    from attncli.render.image_attention.maps import AttentionMaps
+    from attncli.render.image_attention import AttentionMaps
 
 
 class CaptionedImage(NamedTuple):
@@ -52,7 +52,7 @@ def frame(layout: RowLayout) -> tuple[bytes, bytes]:
     """Return the bytes before the first result and those after the last: of a page in HTML."""
     if layout.format != "html":
         return b"", b""
-    from attncli.render.image_attention.page import FOOT, HEAD
+    from attncli.render.image_attention import FOOT, HEAD
 
     return HEAD.encode(), FOOT.encode()
 
@@ -98,7 +98,7 @@ def _record(outcome: CaptionedImage, layout: RowLayout) -> dict[str, object]:
 
 
 def _html(outcome: CaptionedImage, layout: RowLayout) -> Iterator[str]:
-    from attncli.render.image_attention.page import fault, figure
+    from attncli.render.image_attention import fault, figure
 
     if outcome.attention:
         others = [(text, score) for text, score, *_ in outcome.hypotheses[1:]]

@@ -12,11 +12,17 @@ import typer
 from attncli.data.streams import check_output
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, LineWriter, Output, open_source, write_lines
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing, check_shown
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, HardAttention, PictureSettings, TextBatches, Threads
+from attncli.options.shared import (
+    Device,
+    HardAttention,
+    PictureSettings,
+    TextBatches,
+    Threads,
+    check_texts,
+)
 from attncli.render.alignment.weighted_text import weighted_text, words_in_colour
 from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.classify.lines import classify_lines

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line
-from attncli.documents.wrap import MARKUP
+from attncli.documents.document import MARKUP
 from attncli.tasks.classify.lines import UNKNOWN, classify_lines
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError

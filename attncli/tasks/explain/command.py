@@ -11,11 +11,19 @@ import typer
 
 from attncli.data.images.named import SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.pictures import check_shown
 from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import MODEL, Device, From, HardAttention, PictureSettings, Threads, To
+from attncli.options.shared import (
+    MODEL,
+    Device,
+    From,
+    HardAttention,
+    PictureSettings,
+    Threads,
+    To,
+    check_texts,
+)
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.terminal import console
 from models.base.errors import unknown_name

@@ -12,10 +12,10 @@ from attncli.data.images.named import listed_images
 from attncli.data.lines import Line, input_chunks
 from attncli.data.text.corpus import pair_of
 from attncli.jobs import loading
-from attncli.render.image_attention.maps import AttentionMaps
+from attncli.render.image_attention import AttentionMaps
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
-from models.alignment.encoded import encode, encoded_translation
+from models.alignment.weights import encode, encoded_translation
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.explain import ExplainOptions
 from models.explain.explanation import (

@@ -24,17 +24,14 @@ from attncli.data.panels import AlignedPair, Panel
 from attncli.data.streams import Write, check_output, open_output
 from attncli.options.pictures import Drawing, Picture, check_drawing
 from attncli.render.alignment.terminal import heat_maps
-from attncli.render.columns import columns
-from attncli.render.image_attention import writer_of
-from attncli.render.image_attention.terminal import maps_as_text
+from attncli.render.image_attention import maps_as_text, writer_of
+from attncli.render.rows import columns
 from attncli.tasks.explain.lines import ExplainedLine
-from attncli.terminal.messages import Messages
+from attncli.terminal.messages import Messages, printable
 from attncli.terminal.screen import Screen, current_screen
-from attncli.terminal.text import printable
 from models.base.errors import ConfigurationError, ModelError
-from models.explain.explanation import Explanation
-from models.explain.gradients import TOLERANCE
-from models.explain.measures import Measure
+from models.explain.explanation import Explanation, Measure
+from models.explain.methods import TOLERANCE
 
 DIGITS = 4
 REFERENCE = "erasure"  # method that the others are correlated with in text

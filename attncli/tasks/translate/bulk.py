@@ -15,7 +15,7 @@ from attncli.render.rows import RowLayout
 from attncli.tasks.translate.command import TranslateTables, translate_options
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import OutputReport, rendered
-from models.text.glossary import Glossary, Term
+from models.text.languages import Glossary, Term
 
 GIVEN = ("to", "source", "precision", "verbatim", "keep_tags")  # options of the job
 

@@ -15,7 +15,6 @@ from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_glossary
 from attncli.documents.document import Document
 from attncli.jobs.loading import row_inputs
-from attncli.jobs.text_arguments import check_texts
 from attncli.options.line_streams import (
     Input,
     LineWriter,
@@ -35,6 +34,7 @@ from attncli.options.shared import (
     PictureSettings,
     Threads,
     To,
+    check_texts,
     search_settings,
 )
 from attncli.render.alignment.terminal import heat_maps

@@ -1,32 +1,44 @@
-"""Comparison of models that translate: of sentence pairs, or of rows of several inputs."""
+"""Comparison of translators."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from attncli.data.alignments.links import Index, PairLinks, read_links
+from attncli.data.alignments import Index, PairLinks, read_links
 from attncli.data.dev_split import held_out
+from attncli.data.json import as_json
 from attncli.data.text.rows import row_pairs
-from attncli.data.text.text_files import open_text
+from attncli.data.text.tables import open_text
 from attncli.jobs.compared import (
     ComparedSource,
+    ModelScores,
     Sets,
     TestFiles,
+    Trained,
     mark_of,
     no_dev,
     write_tables,
 )
-from attncli.terminal.text import one_cell
+from attncli.render.rows import columns, read_modes, speed_cells
+from attncli.scoring.comparison import QualityScore
+from attncli.scoring.sequences import score_alignments
+from attncli.scoring.translations import Bucket, Evaluation, MetricScore
+from attncli.tasks.translate.training.dev import DevTexts, bleu, translated
+from attncli.tasks.translate.training.rows import DevRows, dev_rows, row_images
+from attncli.terminal.messages import counted, one_cell
+from attncli.training.updates.metrics import dev_loss
+from models.alignment import align, diagonal
 from models.base.errors import ConfigurationError
-from models.sources.rows import TAB
+from models.inference.translator import Translator
+from models.sources import TAB, columns_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from attncli.tasks.translate.training.source import RowData, TextData
+
 
 ONE_WAY = "model.bidirectional=false"  # dot, scaled_dot and cosine need keys of the query's size
 
@@ -50,7 +62,7 @@ class ComparedTexts(ComparedSource):
         "train.patience=0",
     )
     without_attention = "seq2seq"
-    scoring = "attncli.tasks.translate.compared_scores:text_scores"
+    scoring = "attncli.tasks.translate.comparison:text_scores"
 
     def prepare(
         self, data: TextData, seed: int, files: TestFiles, folder: Path
@@ -135,7 +147,7 @@ class ComparedRows(ComparedTexts):
     variants = ("flat", "hierarchical")
     settings = budget = ()
     without_attention = ""
-    scoring = "attncli.tasks.translate.compared_scores:row_scores"
+    scoring = "attncli.tasks.translate.comparison:row_scores"
 
     def prepare(self, data: Any, seed: int, files: TestFiles, folder: Path) -> tuple[Any, Sets]:
         """Return the named tables."""
@@ -155,3 +167,161 @@ class ComparedRows(ComparedTexts):
             next(row_pairs([table], (), data.target))  # refuse one without targets
         mark = mark_of([data.dev, files.test])
         return data, Sets(data.dev, files.test or None, mark)
+
+
+# Scores of a trained translator: BLEU, and the alignment error rate of its attention.
+
+
+def text_scores(trained: Trained, sets: Sets) -> ModelScores:
+    """Return BLEU, AER and the dev loss of a translator."""
+    translator: Translator = trained.model
+    dev, test = cast(DevTexts, sets.dev), cast("DevTexts | None", sets.test)
+    aer, aligned_by = alignment(translator, test or dev, sets.gold)
+    return ModelScores(
+        loss=dev_loss(translator.model, translator.tokenizer, dev, trained.report),
+        dev=(QualityScore("bleu", dev_bleu(trained, dev)),),
+        test=(QualityScore("bleu", measured_bleu(trained, test)),) if test else (),
+        aer=aer,
+        aligned_by=aligned_by,
+    )
+
+
+def row_scores(trained: Trained, sets: Sets) -> ModelScores:
+    """Return BLEU and the dev loss of a model of several inputs. sets: tables."""
+    config = trained.config
+    columns, target = columns_of(config.model.inputs), config.data.target
+    images = row_images(config.model, config.data, config.train, config.start_from)
+
+    def rows(tables: Sequence[Path | str]) -> DevRows:
+        pairs = list(row_pairs(tables, columns.names, target))
+        return dev_rows(pairs, images, trained.progress)
+
+    dev, test = rows(sets.dev), rows(sets.test) if sets.test else None
+    trained = trained._replace(model=dev.reader(trained.model))
+    return text_scores(trained, sets._replace(dev=dev, test=test))
+
+
+def dev_bleu(trained: Trained, dev: DevTexts) -> float:
+    """Return the dev BLEU of the final model: measured by training if BLEU was its metric."""
+    kept = trained.kept
+    metric = (kept and kept.metric) or trained.config.train.metric
+    if kept is not None and kept.score is not None and metric == "bleu":
+        return kept.score
+    return measured_bleu(trained, dev)
+
+
+def measured_bleu(trained: Trained, texts: DevTexts) -> float:
+    """Translate texts and return their BLEU."""
+    outputs = translated(trained.model, texts.sources, trained.report)
+    return bleu(outputs, texts.references, trained.config.train.bleu_tokenizer)
+
+
+def alignment(
+    translator: Translator, texts: DevTexts, gold: Sequence[PairLinks] | None
+) -> tuple[float | None, str]:
+    """Return AER in percent under teacher forcing, and the method that made the links.
+
+    Links are the largest attention weights (Luong et al. 2015, section 5.4); for a model without
+    attention they are the diagonal, as a baseline.
+    """
+    if gold is None:
+        return None, ""
+    pairs = list(zip(texts.sources, texts.references[0], strict=True))
+    attends = translator.model.decoder.attends
+    if attends:
+        plain = dataclasses.replace(translator.alignment, extract="argmax")
+        links = [found.links for found in align(translator, pairs, config=plain, scored=False)]
+    else:
+        sizes = [(len(source.split()), len(target.split())) for source, target in pairs]
+        links = [frozenset(diagonal(*size)) for size in sizes]
+    scores = score_alignments("", links, gold)
+    return 100 * scores.error_rate, "attention" if attends else "diagonal"
+
+
+# Writers of translation scores: tables for a person, JSON for a program.
+
+
+def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
+    """Return tables of the scores and of the scores by length, then the signatures."""
+    first = evaluations[0]
+    count = len(first.system.hypotheses)
+    parts = [
+        f"{counted(count, 'sentence')}, {counted(references, 'reference')}\n",
+        _score_table(evaluations),
+        _length_table(evaluations) if first.buckets else "",
+        columns([(score.metric, score.signature) for score in first.scores], left=2),
+        read_modes((each.system.name, each.system.read) for each in evaluations),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def scores_as_json(evaluations: Sequence[Evaluation], references: int) -> str:
+    """Return an object with one entry for each system."""
+    record = {
+        "sentences": len(evaluations[0].system.hypotheses),
+        "references": references,
+        "systems": [_record(evaluation) for evaluation in evaluations],
+    }
+    return as_json(record)
+
+
+def _score_table(evaluations: Sequence[Evaluation]) -> str:
+    timed = any(system.seconds for system, *_ in evaluations)
+    rows = [["", *(score.metric for score in evaluations[0].scores)]]
+    rows[0] += ["seconds", "sentences/s"] if timed else []
+    for system, scores, _ in evaluations:
+        speed = speed_cells(len(system.hypotheses), system.seconds) if timed else []
+        rows.append([system.name, *map(_score, scores), *speed])
+    return columns(rows)
+
+
+def _score(score: MetricScore) -> str:
+    interval = "" if score.interval is None else f" ± {score.interval:.2f}"
+    chance = "" if score.p_value is None else f" (p = {score.p_value:.3f})"
+    return f"{score.value:.2f}{interval}{chance}"
+
+
+def _length_table(evaluations: Sequence[Evaluation]) -> str:
+    """Return a row for each range of source lengths: BLEU and length ratio of each system."""
+    several = len(evaluations) > 1
+    rows = [["words", "sentences"]]
+    for system, *_ in evaluations:
+        name = f"{system.name} " if several else ""
+        rows[0] += [f"{name}BLEU", f"{name}ratio"]
+    for row in zip(*(evaluation.buckets for evaluation in evaluations), strict=True):
+        cells = [_span(row[0]), f"{row[0].sentences:,}"]
+        for bucket in row:
+            cells += [f"{bucket.bleu:.2f}", f"{bucket.ratio:.3f}"]
+        rows.append(cells)
+    return columns(rows)
+
+
+def _span(bucket: Bucket) -> str:
+    same = bucket.shortest == bucket.longest
+    return f"{bucket.shortest}" if same else f"{bucket.shortest}–{bucket.longest}"
+
+
+def _record(evaluation: Evaluation) -> dict[str, object]:
+    system, scores, buckets = evaluation
+    record: dict[str, object] = {
+        "name": system.name,
+        "scores": {score.metric: _score_record(score) for score in scores},
+    }
+    if system.read.startswith("hard"):
+        record["read"] = system.read
+    if system.seconds:
+        record["seconds"] = round(system.seconds, 3)
+        record["sentences_per_second"] = round(len(system.hypotheses) / system.seconds, 3)
+    if buckets:
+        record["by_length"] = [bucket._asdict() for bucket in buckets]
+    return record
+
+
+def _score_record(score: MetricScore) -> dict[str, object]:
+    record = {
+        "score": score.value,
+        "signature": score.signature,
+        "interval": score.interval,
+        "p_value": score.p_value,
+    }
+    return {name: value for name, value in record.items() if value is not None}

@@ -16,21 +16,24 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.compression import read_whole
 from attncli.data.encodings import CONVERT, WESTERN, western
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
-from attncli.data.streams import Write
+from attncli.data.streams import Write, read_whole
 from attncli.documents.divide import read_lines
-from attncli.documents.document import Document, DocumentOptions, Kept, Texts, reassemble
-from attncli.documents.registry import (
+from attncli.documents.document import (
     FORMATS,
     PACKED,
     TEXT,
+    Document,
+    DocumentOptions,
+    Kept,
+    Texts,
     format_of,
     hint,
     is_unread,
     named_delimiter,
     read_document,
+    reassemble,
     suffixes,
 )
 from attncli.tasks.translate.writers import REPORTED, OutputReport

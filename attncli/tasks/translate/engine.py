@@ -17,9 +17,9 @@ from models.catalogue.installed import chosen_model
 from models.config import MAX_BATCH_TOKENS, SearchConfig
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
-from models.storage.about import read_facts
+from models.storage.archive import read_facts
 from models.storage.settings import read_settings
-from models.text.glossary import Glossary
+from models.text.languages import Glossary
 
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator

@@ -32,8 +32,7 @@ from attncli.scoring.translations import (
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import OutputReport
-from attncli.terminal.messages import Messages, ShowProgress, counted
-from attncli.terminal.text import one_line
+from attncli.terminal.messages import Messages, ShowProgress, counted, one_line
 from models.text.normalise import nfc
 
 

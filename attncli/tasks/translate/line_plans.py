@@ -30,9 +30,10 @@ from models.text.normalise import (
     is_spaced_word,
     is_untranslatable,
     outer_symbols,
+    prepared,
+    prepared_in_place,
     sentence_case,
 )
-from models.text.prepare import prepared, prepared_in_place
 
 if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine

@@ -28,7 +28,7 @@ from attncli.render.rows import (
     hypothesis_record,
 )
 from attncli.terminal.messages import counted
-from models.inference.search.repetition import repetition
+from models.inference.search.repeats import repetition
 
 
 def rendered(outcomes: list[TranslatedLine], layout: RowLayout) -> bytes:

@@ -20,14 +20,20 @@ import torch
 
 from attncli.data.batching import Examples, epoch_plan
 from attncli.terminal.messages import counted
-from attncli.training.events import Ended, Evaluated, Event, Scores, Stepped
-from attncli.training.interfaces import RewardLoss, UpdateBatch
+from attncli.training.interfaces import (
+    Ended,
+    Evaluated,
+    Event,
+    RewardLoss,
+    Scores,
+    Stepped,
+    UpdateBatch,
+)
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import time_share, warm_up
-from attncli.training.storage.counters import Counters, read_counters
 from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.state import State
+from attncli.training.storage.state import Counters, State, read_counters
 from attncli.training.updates.metrics import improves, value_of
 from attncli.training.updates.stepper import Stepper
 from models.encoders.image import pretrained_encoder

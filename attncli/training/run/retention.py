@@ -7,12 +7,10 @@ from pathlib import Path
 
 from torch import Tensor
 
-from attncli.training.events import Change, Compared
-from attncli.training.interfaces import Report
+from attncli.training.interfaces import Change, Compared, Report
 from attncli.training.run.run import Run
 from attncli.training.storage.log import read_log
-from attncli.training.updates.evaluation import evaluate
-from attncli.training.updates.metrics import METRICS
+from attncli.training.updates.metrics import METRICS, evaluate
 from models.storage.weights import bundle_weights
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import tomli_w
 
 from models.base.errors import ConfigurationError, ModelError
-from models.base.parsing import parse_toml
-from models.base.settings import fields_of
+from models.base.settings import fields_of, parse_toml
 
 
 def to_toml(config: Any, *, without: Collection[str] = ()) -> str:

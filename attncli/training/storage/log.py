@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attncli.training.events import Stepped
+from attncli.training.interfaces import Stepped
 from attncli.training.loggers import Logger
 from models.base.files import open_append, write_errors
 

@@ -18,10 +18,9 @@ from models.base.files import write_new_folder
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config import ModelConfig, SearchConfig
-from models.inference.ctranslate2.convert import converted, text_files
+from models.inference.ctranslate2.convert import converted, read_weights, text_files
 from models.inference.ctranslate2.engines import ComputePrecision, unsuitable
 from models.inference.ctranslate2.translator import table_size
-from models.inference.ctranslate2.weights import read_weights
 from models.storage.digests import check_digests
 from models.storage.settings import CARD, WEIGHTS, read_settings
 from models.storage.settings import NAME as CONFIG

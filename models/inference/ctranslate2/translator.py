@@ -127,8 +127,7 @@ class CTranslate2Translator(TextTranslator):
 
     def _converted(self, folder: Path, precision: str) -> dict[str, bytes]:
         """Return the files of the converted model. Only this imports numpy."""
-        from models.inference.ctranslate2.convert import converted
-        from models.inference.ctranslate2.weights import read_weights
+        from models.inference.ctranslate2.convert import converted, read_weights
 
         weights = read_weights(folder / WEIGHTS)
         return converted(

@@ -20,9 +20,16 @@ from torch import Tensor
 
 from models.base.types import select, to_device
 from models.config import SearchConfig
-from models.inference.search.backend import Backend
-from models.inference.search.finished import FinishedBatch, Outputs, in_order
-from models.inference.search.hypotheses import Finished, beam_width, check_search, length_penalty
+from models.inference.search.hypotheses import (
+    Backend,
+    Finished,
+    FinishedBatch,
+    Outputs,
+    beam_width,
+    check_search,
+    in_order,
+    length_penalty,
+)
 from models.inference.search.repeats import log_probs_of
 from models.inference.search.sampling import sample
 from models.text.tokenizer import END, FIRST_OUTPUT, START

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from models.base.types import select
 from models.config import SearchConfig
-from models.inference.search.backend import Backend
-from models.inference.search.hypotheses import Finished, beam_width, length_penalty
+from models.inference.search.hypotheses import Backend, Finished, beam_width, length_penalty
 from models.inference.search.repeats import log_probs_of
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 

@@ -1,14 +1,12 @@
-"""Finished hypotheses, their score and their greatest length; shared by all engines. No torch.
-
-    score(y) = log p(y) / lp(y),   lp(y) = ((5 + |y|) / 6)^alpha       Wu et al. 2016, eq. 14
-                                   lp(y) = |y|^alpha                  in other programs
-
-|y| includes the end mark.
-"""
+"""Hypotheses of a search, and what a search asks of a model."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.limits import OUTPUT_TOKENS
@@ -60,3 +58,95 @@ def led_by(first: list[Finished], others: list[Finished]) -> list[Finished]:
     """Return outputs with those of another search behind them, each once."""
     known = {one.ids for one in first}
     return [*first, *(one for one in others if one.ids not in known)]
+
+
+# Finished hypotheses of a batch as tensors, and their conversion to lists at the end.
+
+
+class FinishedBatch(NamedTuple):
+    """Finished hypotheses of B sentences, K each; an empty place has the length 0."""
+
+    scores: Tensor  # (B, K) by which they are sorted; -inf at empty places
+    log_probs: Tensor  # (B, K)
+    lengths: Tensor  # (B, K) in tokens, end mark included
+    truncated: Tensor  # (B, K)
+    ids: Tensor  # (B, K, t) start mark first, without the end mark; the rest is padding
+
+    @classmethod
+    def empty(cls, sentences: int, width: int, device: torch.device) -> FinishedBatch:
+        """Return `width` empty places for each sentence."""
+        scores = torch.full((sentences, width), -torch.inf, device=device)
+        lengths = torch.zeros_like(scores, dtype=torch.long)
+        return cls(scores, scores, lengths, lengths.bool(), lengths[:, :, None][..., :0])
+
+    def with_others(self, others: FinishedBatch) -> FinishedBatch:
+        """Return the best K of these and of others, whose ids are longer; best first."""
+        longer = others.ids.shape[2] - self.ids.shape[2]
+        padded = self._replace(ids=torch.nn.functional.pad(self.ids, (0, longer)))
+        both = FinishedBatch(*(torch.cat(pair, 1) for pair in zip(padded, others, strict=True)))
+        order = both.scores.sort(dim=1, descending=True, stable=True).indices
+        order = order[:, : self.scores.shape[1]]
+        ids = both.ids.gather(1, order[:, :, None].expand(-1, -1, both.ids.shape[2]))
+        scores, log_probs, lengths, truncated = (part.gather(1, order) for part in both[:4])
+        return FinishedBatch(scores, log_probs, lengths, truncated, ids)
+
+
+Outputs = tuple[list[int], FinishedBatch]  # numbers of sentences, and their hypotheses
+
+
+def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finished]]:
+    """Return the best `config.nbest` hypotheses of sentences 0, 1, ..., best first.
+
+    parts: of all sentences; they stay on the device until now.
+    """
+    found = {}
+    for sentences, finished in parts:
+        lists = (part.tolist() for part in finished[1:])
+        for sentence, *hypotheses in zip(sentences, *lists, strict=True):
+            each = [
+                Finished(
+                    ids=tuple(ids[1:length]),
+                    log_prob=log_prob,
+                    score=log_prob / length_penalty(length, config),
+                    truncated=truncated,
+                )
+                for log_prob, length, truncated, ids in zip(*hypotheses, strict=True)
+                if length
+            ]
+            found[sentence] = sorted(each, key=lambda one: -one.score)[: config.nbest]
+    return [found[number] for number in range(len(found))]
+
+
+# Interface between search and a model.
+#
+# `EncoderDecoder` (models/families/encoder_decoder.py) is the usual backend. Any object with these
+# two methods can be searched: `EnsembleBackend` (models/inference/translator.py) averages the
+# probabilities of several.
+
+
+class Step(Protocol):
+    """Result of a decoding step."""
+
+    @property
+    def log_probs(self) -> Tensor:
+        """Log-probabilities (R, Y) of the next token; they may be changed in place."""
+
+    @property
+    def state(self) -> Any:
+        """State of R rows; see `models.base.types.select`."""
+
+
+class Backend(Protocol):
+    """Model as search uses it: start once with a memory, then one step per output token."""
+
+    def start(self, memory: Any) -> tuple[Any, Any]:
+        """Return the prepared memory of B sentences, and the state of B rows before any token.
+
+        memory: encoded sources with a `mask` (B, S): a `Memory`, or `Memories` of several models.
+        """
+
+    def step(self, tokens: Tensor, state: Any, prepared: Any) -> Step:
+        """Return log-probabilities and state after one more token per row, (R,).
+
+        R is B times the number of hypotheses per sentence; rows of one sentence are adjacent.
+        """

@@ -1,20 +1,18 @@
-"""Search without repeated n-grams of tokens, and a penalty on tokens that an output has already.
-
-no_repeat n             a token that would complete an n-gram of the output again has probability 0
-                                                                        Paulus et al. 2018, 2.5
-repetition_penalty p    the logit z of a token of the output is z / p if it is positive, else z p
-                                                                        Keskar et al. 2019, eq. 2
-
-The probabilities of all tokens then sum to 1 again. CTranslate2 computes the same.
-"""
+"""Repeated tokens and repeated outputs."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from models.base.types import Hypothesis
 from models.config import SearchConfig
-from models.inference.search.backend import Step
+from models.inference.search.hypotheses import Step, check_search, length_penalty
 from models.text.tokenizer import END
 
 
@@ -39,3 +37,118 @@ def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
         counts[:, END] = 0
         scores = scores.masked_fill(counts > 0, -torch.inf)
     return scores.log_softmax(1)
+
+
+# Detection of repetition loops in outputs, a common fault of neural decoders.
+#
+# repetition("the dog and the dog and the dog and the dog and") == ("the dog and", 4)
+
+
+LONGEST = 20  # units of a repeated phrase, at most
+TIMES = 4  # repetitions, at least
+UNITS = 6  # units of the whole loop, at least
+LEAST_EQUAL = 4  # units of a loop that another unit equals, at least
+
+
+class Repetition(NamedTuple):
+    """A phrase that an output repeats several times in a row."""
+
+    phrase: str
+    times: int
+
+
+def repetition(text: str, *others: str, times: int = TIMES) -> Repetition | None:
+    """Return the longest loop of a text, None if there is none.
+
+    others: the source, and references if they are known. A loop does not count if one of them
+    repeats a phrase as often. Units are words, or characters in a text without spaces. times:
+    repetitions, at least.
+    """
+    words = text.split()
+    units, join = (words, " ") if len(words) > 1 else (list(text.strip()), "")
+    if len(units) - len({*units}) < LEAST_EQUAL:
+        return None
+    start, period, length = _longest_run(units, times)
+    count = length // period if period else 0
+    if count < times or length < UNITS:
+        return None
+    if any((own := repetition(other, times=times)) and own.times >= count - 1 for other in others):
+        return None
+    return Repetition(join.join(units[start : start + period]), count)
+
+
+def _longest_run(units: Sequence[str], times: int) -> tuple[int, int, int]:
+    """Return start, period and length of the longest run that repeats some times or more."""
+    best = (0, 0, 0)
+    for period in range(1, min(LONGEST, len(units) // times) + 1):
+        run = 0
+        for index in range(period, len(units)):
+            run = run + 1 if units[index] == units[index - period] else 0
+            if run + period > best[2] and (run + period) // period >= times:
+                best = (index - run - period + 1, period, run + period)
+    return best
+
+
+# n-best lists of different texts.
+#
+# A text can be written in several sequences of tokens. Such outputs are merged: the text keeps the
+# tokens of its most probable sequence, and its probability is the sum over the sequences found.
+#
+#     log p(text) = log sum over the sequences y of the text of  p(y)
+#
+# A list that is then too short is searched again with a wider beam. Its first output stays that of
+# the given beam, so that asking for more outputs never changes the first.
+
+
+WIDER = (1, 2, 4)  # beams that are tried in turn, in widths of the usual one
+WIDEST = 10_000
+
+Search = Callable[[Sequence[int], SearchConfig], list[list[Hypothesis]]]
+
+
+def different_texts(
+    search: Search, count: int, config: SearchConfig, *, depends_on_nbest: bool = False
+) -> list[tuple[Hypothesis, ...]]:
+    """Return `config.nbest` outputs for each of `count` inputs, no two with the same text.
+
+    A list is shorter only if the widest beam does not find enough texts. Samples are independent of
+    each other, and may repeat a text. search: returns the outputs of some inputs, given their
+    numbers. depends_on_nbest: True if its first output depends on `config.nbest`.
+    """
+    check_search(config)
+    if config.nbest == 1 or config.method != "beam":
+        return [tuple(found) for found in search(range(count), config)]
+    known = 1 if depends_on_nbest else config.beam
+    first = search(range(count), replace(config, nbest=known))
+    lists = [merged(found, config) for found in first]
+    usual = max(config.beam, config.nbest)
+    for width in (min(factor * usual, WIDEST) for factor in WIDER if factor * usual > known):
+        short = [n for n, found in enumerate(lists) if len(found) < config.nbest]
+        if not short:
+            break
+        again = search(short, replace(config, beam=width, nbest=width))
+        for n, found in zip(short, again, strict=True):
+            lists[n] = merged([first[n][0], *found], config)
+    return [tuple(found[: config.nbest]) for found in lists]
+
+
+def merged(found: Sequence[Hypothesis], config: SearchConfig) -> list[Hypothesis]:
+    """Return outputs with equal texts as one each: the first one first, then the best first.
+
+    Texts are equal if they differ in white space alone.
+    """
+    texts: dict[str, dict[tuple[int, ...], Hypothesis]] = {}
+    for one in found:
+        texts.setdefault(" ".join(one.text.split()), {}).setdefault(one.ids, one)
+    first, *others = (_sum([*same.values()], config) for same in texts.values())
+    return [first, *sorted(others, key=lambda one: -one.score)]
+
+
+def _sum(same: Sequence[Hypothesis], config: SearchConfig) -> Hypothesis:
+    """Return the first of some outputs with the sum of their probabilities."""
+    if len(same) == 1:
+        return same[0]
+    most = max(one.log_prob for one in same)
+    log_prob = most + math.log(math.fsum(math.exp(one.log_prob - most) for one in same))
+    score = log_prob / length_penalty(len(same[0].ids) + 1, config)
+    return same[0]._replace(log_prob=log_prob, score=score)

@@ -15,9 +15,7 @@ from torch import Tensor
 
 from models.base.types import select
 from models.config import SearchConfig
-from models.inference.search.backend import Backend
-from models.inference.search.finished import FinishedBatch, in_order
-from models.inference.search.hypotheses import Finished
+from models.inference.search.hypotheses import Backend, Finished, FinishedBatch, in_order
 from models.inference.search.repeats import log_probs_of
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.models import catalogue
-from attncli.training.run.configuration import run_config
-from attncli.training.run.initial_model import check_buildable
+from attncli.training.run.configuration import check_buildable, run_config
 from attncli.training.settings.toml import from_toml
 from models import build
 from models.base import registry

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.text import headers
+from attncli.data.text import tables
 from attncli.data.text.corpus import read_pairs
 from attncli.data.text.tables import read_labelled
 from models.base.errors import ModelError
@@ -17,8 +17,8 @@ PAIRS = [("a dog", "ein Hund"), ("a cat", "eine Katze"), ("2", "zwei")]
 @pytest.fixture(autouse=True)
 def forget() -> None:
     """Let each test say everything again."""
-    headers._say.cache_clear()
-    headers._warn.cache_clear()
+    tables._say.cache_clear()
+    tables._warn.cache_clear()
 
 
 def table(path: Path, *rows: tuple[str, ...]) -> Path:

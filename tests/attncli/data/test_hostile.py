@@ -14,13 +14,11 @@ import pytest
 import zstandard
 from PIL import Image
 
-from attncli.data.alignments.external import read_external_alignments
-from attncli.data.alignments.links import read_links
+from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.images.captions import read_captions
-from attncli.data.images.index import open_images
-from attncli.data.images.named import named_images
+from attncli.data.images.named import named_images, open_images
 from attncli.data.split import split
-from attncli.data.text.text_files import open_text, read_content
+from attncli.data.text.tables import open_text, read_content
 from attncli.tags.parse import parse
 from attncli.tags.project import project_tags
 from models.base.errors import ModelError
@@ -145,7 +143,7 @@ def test_a_frame_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
 def test_a_file_read_as_a_whole_has_a_ceiling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.data.compression.FILE_BYTES", 1 << 20)
+    monkeypatch.setattr("attncli.data.streams.FILE_BYTES", 1 << 20)
     with pytest.raises(ModelError, match="longer than"):
         read_content(write(tmp_path / "file", gzip.compress(b"x" * (1 << 21))))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli.data.streams import check_output, open_output
-from attncli.data.text.text_files import read_content
+from attncli.data.text.tables import read_content
 from models.base.errors import ModelError
 
 

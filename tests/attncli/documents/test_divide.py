@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from attncli.documents.divide import read_lines
-from attncli.documents.document import DocumentOptions
+from attncli.documents.document import DocumentOptions, read_document
 from attncli.documents.inline import with_lines, with_words
-from attncli.documents.registry import read_document
 
 CUE = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
 

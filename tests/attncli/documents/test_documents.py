@@ -8,9 +8,14 @@ import pytest
 
 from attncli.data.lines import CHUNK_LINES, TranslatedLine
 from attncli.documents import po
-from attncli.documents.document import Document, DocumentOptions, has_letters
+from attncli.documents.document import (
+    FORMATS,
+    Document,
+    DocumentOptions,
+    has_letters,
+    read_document,
+)
 from attncli.documents.inline import TAGS
-from attncli.documents.registry import FORMATS, read_document
 from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines

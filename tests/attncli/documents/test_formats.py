@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.documents.document import DocumentOptions, reassemble
-from attncli.documents.registry import format_of, read_document
+from attncli.documents.document import DocumentOptions, format_of, read_document, reassemble
 from attncli.tasks.translate.documents import decoded
 from models.base.errors import ConfigurationError, InputError, UnknownNameError
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from attncli.documents import packed
-from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.registry import PACKED, format_of, read_document
+from attncli.documents.document import PACKED, Document, DocumentOptions, format_of, read_document
 from attncli.tasks.translate import documents
 from models.base.errors import ModelError
 from tests.attncli.documents.test_documents import Capitals, outcomes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.documents.document import DocumentOptions, with_existing
-from attncli.documents.registry import read_document
+from attncli.documents.document import DocumentOptions, read_document, with_existing
 from models.base.errors import InputError
 from tests.attncli.documents.test_formats import in_capitals
 

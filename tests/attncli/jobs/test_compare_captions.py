@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from attncli.commands.compare import run as compare_run
-from attncli.commands.compare.settings import ComparedData, base_config
+from attncli.commands import compare as compare_run
+from attncli.commands.compare import ComparedData, base_config
 from attncli.jobs import compare
 from attncli.jobs.compare import check_all
 from attncli.jobs.variants import find

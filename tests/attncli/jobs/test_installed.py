@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs import installed as jobs
-from attncli.jobs.installed import Packing, add, pack
+from attncli.jobs import models as jobs
+from attncli.jobs.models import Packing, add, pack
 from models import load, load_translator
 from models.base.errors import ModelError
 from models.catalogue import installed
-from models.storage.about import About, read_facts
+from models.storage.archive import About, read_facts
 from tests.attncli.command_line import Attn
 
 TEXTS = ["The old dog sees a house.", "He sleeps."]

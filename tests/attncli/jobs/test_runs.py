@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs import runs as job
-from attncli.training.events import AlreadyFinished
+from attncli.training.interfaces import AlreadyFinished
 from attncli.training.storage.folder import RunFolder, locked
 from models import load_translator
 from models.base.errors import ModelError

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from attncli.tasks.translate.training.data import read_dev
 from attncli.tasks.translate.training.source import TextTraining
-from attncli.training.events import (
+from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,
     Evaluated,
@@ -21,13 +21,12 @@ from attncli.training.events import (
     Stepped,
 )
 from attncli.training.run.command_line import settings
-from attncli.training.storage.claim import claim, released
-from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.folder import RunFolder, claim, read_config, released
 from attncli.training.storage.log import read_log
 from attncli.training.updates.metrics import described
 from models import load_translator
 from models.base.errors import ModelError
-from models.storage.about import read_about
+from models.storage.archive import read_about
 from models.storage.settings import read_settings
 from tests.attncli.training.small import (
     SMALL,

@@ -12,13 +12,13 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from attncli.data.images import caption_examples
+from attncli.data.images import captions
 from attncli.tasks.caption.training import features as image_features
-from attncli.training.events import Evaluated, FinalModel, Interrupted, Started, Stepped
+from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started, Stepped
 from attncli.training.run.command_line import settings
 from models.base.errors import ModelError
 from models.bundle import read
-from models.encoders.small_cnn import SmallCnn
+from models.encoders.image import SmallCnn
 from models.images.opening import open_image
 from models.inference.captioner import Captioner
 from tests.attncli.command_line import Attn
@@ -59,8 +59,8 @@ def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither mirror nor crop images."""
-    still = partial(caption_examples.augmented, flip=0.0, crop=1.0)
-    monkeypatch.setattr(caption_examples, "augmented", still)
+    still = partial(captions.augmented, flip=0.0, crop=1.0)
+    monkeypatch.setattr(captions, "augmented", still)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

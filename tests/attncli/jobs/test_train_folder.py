@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.jobs.installed import verify
+from attncli.jobs.models import verify
 from attncli.jobs.train import dry_run
-from attncli.training.events import (
+from attncli.training.interfaces import (
     AlreadyFinished,
     Interrupted,
 )

@@ -9,13 +9,13 @@ import pytest
 from attncli.data.text.tables import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.data import LabelSplits, learn
-from attncli.training.events import Evaluated, FinalModel, Started
+from attncli.training.interfaces import Evaluated, FinalModel, Started
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from models import load_classifier
 from models.base.errors import ModelError
 from models.config import TokenizerConfig
-from models.text.labels import LabelTokenizer
+from models.text.tokenizer import LabelTokenizer
 from tests.attncli.labels import toy_rows, write_toy
 from tests.attncli.training.small import TINY, assert_stops_change_nothing, run
 

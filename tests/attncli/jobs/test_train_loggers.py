@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from attncli.training import loggers
-from attncli.training.events import Interrupted
+from attncli.training.interfaces import Interrupted
 from attncli.training.loggers import LOGGERS, LoggedRun, numbers
 from attncli.training.storage.log import read_log
 from models.base.errors import ModelError

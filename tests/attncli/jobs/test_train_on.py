@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from attncli.training.events import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
+from attncli.training.interfaces import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
 from attncli.training.run.command_line import settings
 from attncli.training.run.fit import is_over, reopen
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.storage.counters import Counters, read_counters
 from attncli.training.storage.folder import RunFolder, read_config
+from attncli.training.storage.state import Counters, read_counters
 from attncli.training.updates import stepper
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError

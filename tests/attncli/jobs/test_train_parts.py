@@ -11,7 +11,7 @@ import pytest
 
 from attncli.embedded.grammar import generate
 from attncli.jobs.train import dry_run
-from attncli.training.events import (
+from attncli.training.interfaces import (
     AlreadyFinished,
     Interrupted,
     Started,

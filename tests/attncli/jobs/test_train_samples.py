@@ -10,7 +10,7 @@ import torch
 from attncli.data.panels import SampledEvaluation, ShownExample
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.run.command_line import settings
-from attncli.training.run.samples import (
+from attncli.training.run.saving import (
     KEPT,
     add_evaluation,
     read_evaluations,

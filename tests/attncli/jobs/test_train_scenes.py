@@ -9,9 +9,9 @@ from torch import Tensor
 
 from attncli.embedded import scenes
 from attncli.embedded.scenes import COLOURS, SHAPES, SIDE, Box
-from attncli.tasks.caption.training import demo
-from attncli.tasks.caption.training.demo import DEV_SCENES
-from attncli.training.events import Started
+from attncli.tasks.caption.training import source
+from attncli.tasks.caption.training.source import DEV_SCENES
+from attncli.training.interfaces import Started
 from attncli.training.run.command_line import settings
 from models.images.opening import open_image
 from models.inference.captioner import Captioner
@@ -38,7 +38,7 @@ def share(weights: Tensor, box: Box) -> float:
 def test_scenes_are_drawn_where_there_are_no_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demo, "DEV_SCENES", 6)
+    monkeypatch.setattr(source, "DEV_SCENES", 6)
     changes = [s for s in SMALL if "image.size" not in s]
     where = f"data.features={tmp_path / 'features'}"
     config = settings([], [], "show-attend-tell-soft-nano", [*changes, where, "data.demo_size=20"])

@@ -9,7 +9,7 @@ import pytest
 import typer
 import typer.main
 
-from attncli.options.conversion import convert_quickly
+from attncli.options.shared import convert_quickly
 
 Kind = Literal["one", "two"]
 

@@ -9,8 +9,7 @@ import pytest
 from attncli.options.settings import listed, names_of, read_settings, tables_of
 from attncli.shell import app
 from attncli.tasks.translate.command import TranslateTables
-from models.base.parsing import parse_toml
-from models.base.settings import flat
+from models.base.settings import flat, parse_toml
 from tests.attncli.command_line import Attn
 
 WITH_SETTINGS = [name for name in app.COMMANDS if tables_of(resolve_name(app.COMMANDS[name]))]

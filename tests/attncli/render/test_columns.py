@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attncli.render.columns import columns, wrapped
+from attncli.render.rows import columns, wrapped
 
 
 def test_long_lines_of_a_table_continue_below_the_second_column() -> None:

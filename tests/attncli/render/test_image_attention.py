@@ -11,16 +11,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attncli.render.image_attention import WRITERS
-from attncli.render.image_attention.maps import (
+from attncli.render.image_attention import (
     DARK,
+    SHADES,
+    WRITERS,
     AttentionMaps,
+    fault,
+    figure,
     highlighted,
+    maps_as_text,
     mean_overlap,
     smooth,
 )
-from attncli.render.image_attention.page import fault, figure
-from attncli.render.image_attention.terminal import SHADES, maps_as_text
 from attncli.terminal.screen import Screen
 
 WORDS = ("a", "<b>red</b>", "円", "on")

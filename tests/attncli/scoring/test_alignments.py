@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.data.alignments.links import PairLinks
-from attncli.scoring.alignments import score_alignments
+from attncli.data.alignments import PairLinks
+from attncli.scoring.sequences import score_alignments
 
 SURE = frozenset({(0, 0), (1, 2)})
 GOLD = PairLinks(SURE, SURE | {(1, 1)})

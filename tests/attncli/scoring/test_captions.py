@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 import sacrebleu
 
-from attncli.scoring.caption_words import words
+from attncli.scoring.caption_metrics import DocumentFrequency, Reward, repeated, words
 from attncli.scoring.captions import bleu4, caption_scores, cider
-from attncli.scoring.cider_d import DocumentFrequency, Reward, repeated
 from models.base.errors import ModelError
 
 OUTPUTS = [

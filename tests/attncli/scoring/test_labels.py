@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.scoring.labels import score_labels
+from attncli.scoring.sequences import score_labels
 
 GOLD = ["a", "a", "a", "b", "b", "c"]
 FOUND = ["a", "a", "b", "b", "c", "c"]

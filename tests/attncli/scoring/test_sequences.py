@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from attncli.scoring.rouge import rouge_l, rouge_n, rouge_words
+from attncli.scoring.caption_metrics import rouge_l, rouge_n, rouge_words
 from attncli.scoring.sequences import common_subsequence, edit_distance, error_rate, exact_match
 
 

@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from attncli.serve.http import server
+from attncli.serve.catalogue import ServeOptions
+from attncli.serve.http import app
 from attncli.serve.http.app import application
-from attncli.serve.options import ServeOptions
 from attncli.serve.service import Service
 from models.catalogue.installed import BOX, is_bundle
 
@@ -32,9 +32,9 @@ def box() -> None:
 def running(options: ServeOptions) -> Iterator[str]:
     """Run a service in a thread at a free port; yield its address."""
     service = Service(options)
-    listening = server._listening(options)
+    listening = app._listening(options)
     port = listening.getsockname()[1]
-    process = server.Server(server._config(application(service), options), service)
+    process = app.Server(app._config(application(service), options), service)
     thread = threading.Thread(target=process.run, args=[[listening]], daemon=True)
     thread.start()
     until = time.monotonic() + 10

@@ -7,7 +7,7 @@ import json
 from attncli.data.images.named import ImageFile
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.writers import CaptionedImage, rendered
-from attncli.terminal.text import cell, printable
+from attncli.terminal.messages import cell, printable
 from attncli.training.storage.log import read_log
 from models.base.types import Hypothesis
 

@@ -16,9 +16,8 @@ from attncli.commands.train.processes import joined
 from attncli.commands.train.run import follow
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.train import train
-from attncli.training.events import Interrupted
-from attncli.training.processes import Processes
-from attncli.training.rank import Rank
+from attncli.training.interfaces import Interrupted
+from attncli.training.processes import Processes, Rank
 from attncli.training.settings.config import RunConfig
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError

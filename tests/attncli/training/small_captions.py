@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
-from models.encoders.small_cnn import SmallCnn
+from models.encoders.image import SmallCnn
 
 COLOURS = ("red", "green", "blue", "yellow", "black")
 PLACES = ("left", "right")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.commands.train.display import compared
+from attncli.commands.train.run import compared
 from attncli.data.text.mixture import Mixture
 from attncli.embedded.grammar import generate
 from attncli.tasks.translate.training import replay
 from attncli.tasks.translate.training.source import TextTraining
-from attncli.training.events import Change, Compared, Evaluated, FinalModel, Interrupted
+from attncli.training.interfaces import Change, Compared, Evaluated, FinalModel, Interrupted
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus

@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.data.images.features import FeatureCache, RowKind, verify_cache
-from attncli.data.images.index import content_hash
+from attncli.data.images.named import content_hash
 from attncli.tasks.caption.training.features import FeatureStore, add_missing
 from models.base.errors import ModelError
 from models.config import ImageConfig

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.training.events import Interrupted
+from attncli.training.interfaces import Interrupted
 from models.base.errors import DamagedError
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import model_config
 from models.config import ImageConfig, SearchConfig, TokenizerConfig
-from models.encoders.edgetpu_weights import read_classifier
+from models.encoders.edgetpu import read_classifier
 from models.encoders.image import ImageEncoder
 from models.images.labels import LABELS, ImageLabels
 from models.text.tokenizer import Tokenizer

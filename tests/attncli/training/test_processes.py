@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from attncli.training.rank import Rank, own_rank
+from attncli.training.processes import Rank, own_rank
 from attncli.training.updates.stepper import seed_of, split
 from models.base.errors import ModelError
 

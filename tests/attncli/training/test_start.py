@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.data.alignments.word_links import token_links
+from attncli.data.alignments import token_links
 from attncli.embedded.grammar import generate
 from attncli.tasks.caption.training import features as image_features
 from attncli.tasks.translate.training.data import as_links, as_tsv
-from attncli.training.events import Interrupted
-from attncli.training.interfaces import UpdateBatch
+from attncli.training.interfaces import Interrupted, UpdateBatch
 from attncli.training.run.command_line import settings
 from attncli.training.run.run import fresh_state, open_run
 from attncli.training.sources import training_source
@@ -26,9 +25,8 @@ from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from models.base.types import Batch
 from models.bundle import read
-from models.encoders.image import ImageEncoder
-from models.encoders.small_cnn import SmallCnn
-from models.losses.losses import region_loss
+from models.encoders.image import ImageEncoder, SmallCnn
+from models.losses import region_loss
 from models.storage.weights import weights_of
 from tests.attncli.training.small import Texts, assert_same, run, small_config, write_texts
 from tests.attncli.training.small_captions import PRETRAINED, fill, write_images

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 import torch
 
-from models.alignment.chain import NULL, forward_backward, smoothed, steps_of, widths
+from models.alignment.hmm import NULL, forward_backward, smoothed, steps_of, widths
 from models.alignment.weights import UnitWeights
 
 

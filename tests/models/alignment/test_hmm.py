@@ -8,13 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from attncli.data.alignments.links import PairLinks
+from attncli.data.alignments import PairLinks
 from attncli.embedded.grammar import generate
-from attncli.scoring.alignments import score_alignments
+from attncli.scoring.sequences import score_alignments
 from models.alignment import diagonal
-from models.alignment.hmm import HMM, MODEL1, JointHmm, trained
-from models.alignment.statistical import link_probabilities, turned
-from models.alignment.word_pairs import normalised, word_pairs
+from models.alignment.hmm import HMM, MODEL1, JointHmm, link_probabilities, trained, turned
+from models.alignment.links import normalised, word_pairs
 from models.base.errors import DamagedError
 from models.storage.settings import STATISTICAL
 from models.storage.statistical import (

@@ -6,7 +6,7 @@ import pytest
 
 from attncli.embedded.grammar import Pair
 from models.alignment import choose_head, head_weights
-from models.alignment.mutual_head import NEAR, score_heads
+from models.alignment.align import NEAR, score_heads
 from models.inference.translator import Translator
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention.combinations.base import Combination
+from models.attention.combinations import Combination
 from models.base.registry import find, names
 from models.base.types import Memory
 from models.config import AttentionConfig

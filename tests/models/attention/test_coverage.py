@@ -11,7 +11,7 @@ from torch import Tensor
 from models.bundle import build
 from models.config import AttentionLossConfig
 from models.decoders.base import DecoderOutput
-from models.losses.losses import AttentionLoss, coverage_penalty
+from models.losses import AttentionLoss, coverage_penalty
 from tests.models.mechanisms import BATCH, FAMILIES, SIZES
 from tests.models.small import pairs, small_config, small_model
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention import hard
+from models.attention import reads
 from models.attention.base import History
-from models.attention.hard import Hard
+from models.attention.reads import Hard
 from models.base.settings import limits_of
 from models.base.types import AttentionOutput, Batch
 from models.bundle import build
@@ -84,7 +84,7 @@ def test_hard_attention_outside_training_is_argmax_sampled_or_expected() -> None
 
 def test_samples_of_other_seeds_steps_and_heads_are_independent() -> None:
     step = torch.arange(4096.0)
-    found = [hard.hashed_uniform(step, torch.full((4096,), head), seed) for head, seed in SEEDS]
+    found = [reads.hashed_uniform(step, torch.full((4096,), head), seed) for head, seed in SEEDS]
     found += [found[0].roll(1), found[0].roll(2)]
     table = torch.stack(found)
     correlation = table.corrcoef() - torch.eye(len(found))
@@ -200,9 +200,9 @@ def test_samples_of_different_inputs_differ_and_those_of_equal_inputs_agree() ->
 def test_the_key_of_an_input_does_not_depend_on_its_padding() -> None:
     ids = torch.tensor([[7, 0, 9, 4, 4], [7, 0, 9, 4, 4], [9, 0, 7, 4, 4]])
     short = torch.arange(5) < torch.tensor([[3], [5], [3]])
-    keys = hard.input_key(ids, short)
-    assert keys[0] == hard.input_key(ids[:1, :3], short[:1, :3])
+    keys = reads.input_key(ids, short)
+    assert keys[0] == reads.input_key(ids[:1, :3], short[:1, :3])
     assert len(set(keys.tolist())) == 3 and int(keys.max()) < 2**22
     features = torch.randn(2, 5, 8)
-    keys = hard.input_key(features, short[:2])
-    assert keys[0] == hard.input_key(features[:1, :3], short[:1, :3])
+    keys = reads.input_key(features, short[:2])
+    assert keys[0] == reads.input_key(features[:1, :3], short[:1, :3])

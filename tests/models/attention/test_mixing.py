@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch.nn.functional import elu
 
-from models.attention.average import AverageAttention
-from models.attention.linear import SMALLEST, LinearAttention
+from models.attention.mixing import SMALLEST, AverageAttention, LinearAttention
 from models.base.registry import names
 from models.bundle import build
 from models.config import AttentionConfig, ModelConfig

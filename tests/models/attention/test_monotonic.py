@@ -11,8 +11,7 @@ from torch import Tensor
 
 from models.attention.base import Attention
 from models.attention.heads import attention
-from models.attention.mocha import MoChA
-from models.attention.monotonic import Monotonic, expected_stops
+from models.attention.normalisers import MoChA, Monotonic, expected_stops
 from models.base.types import Memory
 from models.config import AttentionConfig
 from tests.models.mechanisms import refused

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from models.attention.base import masked_softmax
-from models.attention.entmax15 import Entmax15
-from models.attention.sparsemax import Sparsemax
+from models.attention.normalisers import Entmax15, Sparsemax
 from tests.models.mechanisms import Vector
 
 

@@ -7,10 +7,7 @@ import cmath
 import pytest
 import torch
 
-from models.attention.positions.alibi import Alibi
-from models.attention.positions.learned import Learned
-from models.attention.positions.relative import REACH, Relative
-from models.attention.positions.rotary import Rotary
+from models.attention.positions import REACH, Alibi, Learned, Relative, Rotary
 from models.base.registry import names
 from models.config import AttentionConfig, ModelConfig
 from tests.models.mechanisms import BATCH, CLOSE, check_transformer, refused, transformer

@@ -15,7 +15,7 @@ from models.base.registry import names
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.config import AttentionConfig, AttentionLossConfig
-from models.losses.losses import AttentionLoss
+from models.losses import AttentionLoss
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, hard_model, refused
 from tests.models.small import VOCABULARY, reads_images, small_config
 

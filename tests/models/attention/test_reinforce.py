@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention import hard
+from models.attention import reads
 from models.base.types import Batch
 from models.config import AttentionConfig, AttentionLossConfig
 from models.families.encoder_decoder import EncoderDecoder
-from models.losses.losses import AttentionLoss, token_loss
+from models.losses import AttentionLoss, token_loss
 from tests.models.mechanisms import BATCH, FAMILIES, hard_model, model_of
 from tests.models.small import pairs
 
@@ -53,7 +53,7 @@ def test_reinforce_is_the_gradient_of_the_expected_likelihood(
 
     paths = list(itertools.product(range(3), repeat=2))
     steps = iter(torch.tensor(paths).unbind(1))
-    monkeypatch.setattr(hard, "sampled", lambda weights, place: next(steps)[:, None])
+    monkeypatch.setattr(reads, "sampled", lambda weights, place: next(steps)[:, None])
     batch = repeated(TWO_STEPS, 9)
     forced = model.teacher_force(batch)
     assert forced.log_prob is not None

@@ -6,7 +6,7 @@ import pytest
 
 from attncli.training.settings.toml import from_toml
 from models.base.errors import ModelError
-from models.base.parsing import parse_json, parse_toml
+from models.base.settings import parse_json, parse_toml
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "1" * 5000, "", "{"])

@@ -13,8 +13,7 @@ from models.base.registry import names
 from models.base.settings import from_dict, limits_of, to_dict
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.catalogue.presets import PRESETS, model_config
-from models.catalogue.unused_settings import unused_settings, without_effect
+from models.catalogue.presets import PRESETS, model_config, unused_settings, without_effect
 from models.config import AttentionConfig, ImageConfig, ModelConfig
 from tests.models.small import VOCABULARY, reads_images, small_config
 

@@ -13,8 +13,8 @@ from models.base.registry import names
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.config import ModelConfig
-from models.encoders.cnn import Cnn
 from models.encoders.image import ImageEncoder, identity, kind_of
+from models.encoders.recurrent import Cnn
 from tests.models.small import IMAGES, small_config
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models.bundle import build
 from models.config import ModelConfig
-from models.encoders.intra import IntraRecurrence
+from models.encoders.recurrent import IntraRecurrence
 from tests.models.mechanisms import BATCH, CLOSE, FAMILIES, SIZES
 from tests.models.small import VOCABULARY, small_config
 

@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from models import load_classifier
-from models.alignment.encoded import encode, encoded_translation
+from models.alignment.weights import encode, encoded_translation
 from models.base.errors import InputError
 from models.explain import METHODS, ExplainOptions
 from models.explain.explanation import explain_caption, explain_label, explain_pair
@@ -71,7 +71,7 @@ def test_a_caption_has_curves(soft_captioner: Path) -> None:
 
 
 def test_gradients_of_an_image_are_complete(soft_captioner: Path) -> None:
-    from models.explain.gradients import integrated_gradients
+    from models.explain.methods import integrated_gradients
 
     captioner = Captioner.read(soft_captioner)
     ids = captioner.caption([noise(32)])[0].hypotheses[0].ids[:3]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.explain.measures import (
+from models.explain.explanation import (
     SHARES,
     area,
     curves,

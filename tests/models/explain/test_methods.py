@@ -16,13 +16,15 @@ from models.attention.transformer import SelfAttention
 from models.base.registry import source_name
 from models.catalogue.presets import model_config
 from models.explain import METHODS
-from models.explain.erasure import erasure
-from models.explain.gradients import (
+from models.explain.methods import (
     completeness_gaps,
+    decoder_rollout,
+    erasure,
     gradient_times_input,
     integrated_gradients,
+    recorded_weights,
+    with_residual,
 )
-from models.explain.rollout import decoder_rollout, recorded_weights, with_residual
 from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
 from models.text.tokenizer import END
 from tests.models.small import CLASSIFIERS, TEXT_PRESETS, small_model, sources

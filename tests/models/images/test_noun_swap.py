@@ -8,8 +8,7 @@ from torch import Tensor
 
 from models.base.types import Batch, Memory, TokenMemory
 from models.config import ImageConfig
-from models.images.labels import TOKENS, ImageLabels, nouns
-from models.images.noun_swap import padded, swap_nouns, with_swaps
+from models.images.labels import TOKENS, ImageLabels, nouns, padded, swap_nouns, with_swaps
 from models.text.tokenizer import END, PAD, START
 
 FEATURES = 4

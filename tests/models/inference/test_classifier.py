@@ -13,7 +13,7 @@ from models.base.errors import DamagedError, InputError, ModelError
 from models.base.types import LabelProbability
 from models.inference.classifier import Classifier
 from models.storage.archive import extract_archive, write_archive
-from models.text.labels import LABELS, LabelTokenizer, read_tokenizer
+from models.text.tokenizer import LABELS, LabelTokenizer, read_tokenizer
 from tests.attncli.labels import toy_rows
 
 TEXTS = [

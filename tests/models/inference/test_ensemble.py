@@ -12,9 +12,8 @@ from models import load_ensemble, load_translator
 from models.base.errors import ConfigurationError, InputError
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.config import SearchConfig, TokenizerConfig
-from models.inference.ensemble import mean_log_probs
 from models.inference.search.batching import pad_pairs
-from models.inference.translator import EnsembleTranslator, Translator
+from models.inference.translator import EnsembleTranslator, Translator, mean_log_probs
 from models.text.tokenizer import END, Tokenizer, train
 from tests.models.small import add_noise, small_config
 

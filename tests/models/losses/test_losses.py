@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
-from models.losses import losses as loss
-from models.losses.losses import token_loss
+from models import losses as loss
+from models.losses import token_loss
 
 VOCABULARY = 11
 

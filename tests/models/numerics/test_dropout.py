@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from models.numerics.dropout import Dropout
+from models.numerics import Dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])

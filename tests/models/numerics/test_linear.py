@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import linear as torch_linear
 
-from models.numerics import linear as maps
+from models import numerics as maps
 
 ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 

@@ -13,7 +13,7 @@ import torch
 from models.base.registry import find, names
 from models.base.types import AttentionOutput, Memory
 from models.config import AttentionConfig, ModelConfig
-from models.pooling.base import Pooling, final_state
+from models.pooling import Pooling, final_state
 from tests.models.attention.formulas import FORMULAS, times
 from tests.models.mechanisms import cannot_move
 from tests.models.small import add_noise

@@ -13,7 +13,7 @@ from models.base.errors import InputError
 from models.bundle import Bundle, read, save
 from models.config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 from models.inference.translator import Translator
-from models.text.prepare import check_untokenised, preparation_for, prepared
+from models.text.normalise import check_untokenised, preparation_for, prepared
 from tests.upper_model import Upper
 
 PLAIN = ["The dog sleeps.", "it's late", "A cat sits on the mat."]

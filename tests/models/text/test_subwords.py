@@ -10,8 +10,8 @@ import pytest
 
 from attncli.embedded.grammar import Pair
 from models.config import TokenizerConfig
-from models.text.subwords import SubwordSampler
 from models.text.tokenizer import Tokenizer, train
+from models.text.units import SubwordSampler
 
 TEXTS = [
     "The old dog sees a small house.",

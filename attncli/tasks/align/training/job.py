@@ -17,20 +17,20 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.alignments.word_links import read_word_links
+from attncli.data.alignments import read_word_links
 from attncli.data.text.corpus import fingerprint, read_pairs
-from attncli.tasks.align.training import bundle as parts
+from attncli.tasks.align.training import alignment_layer as parts
 from attncli.tasks.align.training.alignment_layer import LinkedPair, train_layer
 from attncli.training.interfaces import Progress
 from attncli.training.run.command_line import settings
-from attncli.training.run.initial_model import weights_hash
+from attncli.training.run.configuration import weights_hash
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import LOCK, RunFolder
 from models.alignment.hmm import trained
 from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
-from models.base.parsing import parse_json
+from models.base.settings import parse_json
 from models.inference.translator import Translator
 from models.storage import statistical
 from models.storage.settings import family_of, read_settings

@@ -13,19 +13,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.dev_split import described, held_out
-from attncli.data.images.caption_examples import CaptionExamples, CaptionStages
-from attncli.data.images.captions import Captioned, read_captions, styled
-from attncli.data.images.index import ImageIndex, content_hash, open_images
+from attncli.data.images.captions import (
+    Captioned,
+    CaptionExamples,
+    CaptionStages,
+    read_captions,
+    styled,
+)
+from attncli.data.images.named import ImageIndex, content_hash, open_images
 from attncli.data.text.tokens import Dropped
-from attncli.tasks.caption.training import demo as image_demo
-from attncli.tasks.caption.training.dev import DevCaptions
+from attncli.tasks.caption.training import source as image_demo
+from attncli.tasks.caption.training.dev import DevCaptions, SelfCritical
 from attncli.tasks.caption.training.features import (
     Broken,
     FeatureStore,
     add_missing,
     feature_stores,
 )
-from attncli.tasks.caption.training.files import (
+from attncli.tasks.caption.training.source import (
+    ImageData,
     Manifest,
     PreparedCaptions,
     read_manifest,
@@ -34,13 +40,11 @@ from attncli.tasks.caption.training.files import (
     write_captions,
     write_manifest,
 )
-from attncli.tasks.caption.training.self_critical import SelfCritical
-from attncli.tasks.caption.training.source import ImageData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.run.configuration import start_advice
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.sources.preparation import (
+from attncli.training.sources import (
     Preparation,
     learn_side,
     preparation,

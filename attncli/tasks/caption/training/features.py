@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.images.caption_examples import ImageInputs
+from attncli.data.images.captions import ImageInputs
 from attncli.data.images.features import FeatureCache, RowKind, cache_folder
 from attncli.training.interfaces import Progress
-from attncli.training.run.initial_model import load_initial_encoder
+from attncli.training.run.configuration import load_initial_encoder
 from attncli.training.settings.config import TrainConfig
 from models.base.errors import ModelError
 from models.config import ImageConfig, ModelConfig

@@ -1,18 +1,31 @@
-"""Captioned images in training."""
+"""Training on images and captions."""
 
 from __future__ import annotations
 
+import dataclasses
+import io
+import json
+import tarfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.images.captions import read_captions
+import numpy as np
+
+from attncli.data.alignments import WordLinks, cell_links, read_word_links
+from attncli.data.images.captions import Captioned, read_captions, styled
+from attncli.data.text.tokens import Dropped, Side, SideWriter, id_type, read_side
+from attncli.embedded import Splits, scenes
 from attncli.training.run.configuration import names_shipped_network
 from attncli.training.settings.config import DataConfig
-from attncli.training.sources import TrainingSource
+from attncli.training.sources import TrainingSource, read_made, reading
 from models.base.errors import ModelError
+from models.base.files import write_bytes, write_errors, write_text
 from models.base.settings import option
+from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
@@ -93,8 +106,8 @@ class ImageTraining(TrainingSource):
 
     def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""
-        from attncli.training.run.initial_model import weights_hash
-        from models.encoders.edgetpu_weights import shipped_captioner
+        from attncli.training.run.configuration import weights_hash
+        from models.encoders.edgetpu import shipped_captioner
 
         if not names_shipped_network(config.image):
             return {}
@@ -107,3 +120,164 @@ class ImageTraining(TrainingSource):
         if config.train.noun_swap and not config.model.image.labels:
             raise ModelError("train.noun_swap without model.image.labels", "both")
         return image_data.load(config, folder, progress)
+
+
+# Files of prepared captions in a run folder.
+#
+# data/tokenizer.model, target.ids, target.offsets.npy    captions to train on, as token ids
+# data/links.ids, links.offsets.npy      links of cells and tokens, if data.regions names a file
+# data/pictures.npy       (N,) index of each caption's image
+# data/made.json          content hashes of the images, and what was excluded
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The content of `data/made.json`."""
+
+    train: dict[str, str]  # name of an image: content hash
+    dev: dict[str, str]
+    missing: list[str]  # names that no file has
+    broken: dict[str, str]  # name of an image that cannot be decoded: reason, with the name
+    empty: int  # captions excluded
+    long: int
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write `made.json`."""
+    write_text(folder / "made.json", json.dumps(dataclasses.asdict(manifest), ensure_ascii=False))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the content of `made.json`; raise a ModelError if it is damaged."""
+    with reading(f"the prepared captions in {folder} are"):
+        return Manifest(**read_made(folder))
+
+
+def write_captions(
+    train: list[Captioned],
+    tokenizer: Tokenizer,
+    folder: Path,
+    data: ImageData,
+    regions: Regions | None = None,
+) -> Dropped:
+    """Write token ids, image indices and links; count captions that are empty or too long."""
+    numbers, empty, long = [], 0, 0
+    with write_errors(folder):
+        writer = SideWriter(folder, "target", id_type(len(tokenizer.target)))
+        links = SideWriter(folder, "links", np.dtype(np.uint32)) if regions else None
+        for number, image in enumerate(train):
+            for place, caption in enumerate(image.captions):
+                ids = tokenizer.encode_target(styled(caption, data.caption_style))
+                if len(ids) < 2:
+                    empty += 1
+                elif len(ids) > data.max_length:
+                    long += 1
+                else:
+                    writer.add([ids])
+                    numbers.append(number)
+                    if links and regions:
+                        words = regions.links[image.image][place]
+                        found = cell_links(words, regions.cells, ids, tokenizer)
+                        links.add([found.flatten().tolist()])
+        writer.close()
+        if links:
+            links.close()
+        np.save(folder / "pictures.npy", np.array(numbers, np.int64), allow_pickle=False)
+    if not numbers:
+        raise ModelError(
+            f"no usable caption in {data.captions}: {empty:,} are empty, "
+            f"{long:,} are longer than data.max_length",
+            "captions of that length",
+        )
+    return Dropped(empty, long)
+
+
+class Regions(NamedTuple):
+    """Cells that the words of captions name."""
+
+    links: dict[str, list[WordLinks]]  # of each caption of an image: cell, word
+    cells: int  # of an image
+
+
+def read_regions(data: ImageData, cells: int) -> Regions | None:
+    """Return the regions of the captions, or None if the settings name no file."""
+    if not data.regions:
+        return None
+    captions = read_captions(data.captions, part="train")
+    total = sum(len(image.captions) for image in captions)
+    lines = iter(read_word_links(Path(data.regions), total, "caption"))
+    return Regions({one.image: list(islice(lines, len(one.captions))) for one in captions}, cells)
+
+
+class PreparedCaptions(NamedTuple):
+    """The memory-mapped captions of a run."""
+
+    target: Side
+    images: np.ndarray  # (N,) index of each caption's image
+    links: Side | None
+
+
+def read_prepared_captions(folder: Path) -> PreparedCaptions:
+    """Return the memory-mapped captions of a run."""
+    with reading(f"the prepared captions in {folder} are"):
+        links = read_side(folder, "links") if (folder / "links.ids").exists() else None
+        images = np.load(folder / "pictures.npy", allow_pickle=False)
+        return PreparedCaptions(read_side(folder, "target"), images, links)
+
+
+# Generated scenes for a captioner without images of its own.
+
+
+DEMO_SIZE = 2000  # scenes in train
+DEV_SCENES = 200  # in dev and in test
+
+
+def demonstration(data: ImageData, seed: int, folder: Path) -> ImageData:
+    """Write scenes and captions to the run folder; return settings that name the files."""
+    if not (folder / "data").exists():  # data/ is written after these files
+        write_scenes(data.demo_size or DEMO_SIZE, seed, folder)
+    return replace(
+        data,
+        images=str(folder / "images.tar"),
+        captions=str(folder / "train.tsv"),
+        dev_captions=str(folder / "dev.tsv"),
+    )
+
+
+def write_scenes(count: int, seed: int, folder: Path) -> None:
+    """Write scenes to images.tar, and their captions to train.tsv, dev.tsv and test.tsv."""
+    parts = demo_scenes(count, seed)
+    for name, text in tables(parts).items():
+        write_text(folder / f"{name}.tsv", text)
+    write_bytes(folder / "images.tar", images_tar(parts))
+
+
+def demo_scenes(count: int, seed: int) -> Splits:
+    """Return scenes for training, dev and test."""
+    return scenes.split(count, DEV_SCENES, DEV_SCENES, seed=seed)
+
+
+def tables(parts: Splits) -> dict[str, str]:
+    """Return the captions of each part as a table: image, tab, captions."""
+    rows: dict[str, list[str]] = {part: [] for part in parts._fields}
+    for part, name, scene in named(parts):
+        rows[part].append("\t".join([name, *(caption.text for caption in scene.captions)]) + "\n")
+    return {part: "".join(lines) for part, lines in rows.items()}
+
+
+def images_tar(parts: Splits) -> bytes:
+    """Return a TAR file of the images of all parts."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for _, name, scene in named(parts):
+            content, member = scenes.png(scene), tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def named(parts: Splits) -> Iterator[tuple[str, str, scenes.Scene]]:
+    """Yield every scene with its part and the name of its image."""
+    for part, found in zip(parts._fields, parts, strict=True):
+        for number, scene in enumerate(found):
+            yield part, f"{part}-{number:05}.png", scene

@@ -9,9 +9,8 @@ import numpy as np
 
 from attncli.data.panels import ShownExample, spread
 from attncli.render.training_samples import heat_map
-from attncli.scoring.labels import score_labels
-from attncli.training.events import Scores
-from attncli.training.interfaces import DevSet, Report
+from attncli.scoring.sequences import score_labels
+from attncli.training.interfaces import DevSet, Report, Scores
 from attncli.training.settings.config import TrainConfig
 from models.base.types import Batch, Classification
 from models.bundle import Bundle

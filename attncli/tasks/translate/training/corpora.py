@@ -19,14 +19,13 @@ from attncli.tasks.translate.training.data import (
     write_held,
     write_tokenizer,
 )
-from attncli.tasks.translate.training.dev import DevTexts
-from attncli.tasks.translate.training.dev_directions import DevDirections
+from attncli.tasks.translate.training.dev import DevDirections, DevTexts
 from attncli.tasks.translate.training.replay import replay_corpora, with_replay_share
 from attncli.tasks.translate.training.source import TextData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.settings.corpora import CorpusConfig
-from attncli.training.sources.preparation import (
+from attncli.training.sources import (
     MOST_LINES,
     Preparation,
     prepare_folder,

@@ -19,7 +19,7 @@ from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.linked_pairs import read_linked, write_links
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.sources.preparation import (
+from attncli.training.sources import (
     MOST_LINES,
     Preparation,
     count_words,
@@ -33,7 +33,7 @@ from attncli.training.sources.preparation import (
 )
 from models.base.files import write_text
 from models.config import VERBATIM, PrepareConfig, TokenizerConfig
-from models.text.prepare import with_apostrophes
+from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from attncli.data.alignments.word_links import read_word_links, target_weights, token_links
+from attncli.data.alignments import read_word_links, target_weights, token_links
 from attncli.data.text.tokens import Side, SideWriter, TokenPairs, read_pairs, read_side
 from models.base.types import Batch
 from models.text.tokenizer import Tokenizer

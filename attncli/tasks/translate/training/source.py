@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from attncli.data.text.corpus import read_pairs
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig, check_corpora, with_absolute_paths
-from attncli.training.sources import TrainingSource
-from attncli.training.sources.output_length import fit_limits
-from attncli.training.sources.preparation import preparation
+from attncli.training.sources import TrainingSource, fit_limits, preparation
 from models.base.errors import ModelError
 from models.base.settings import option
-from models.sources.rows import columns_of
+from models.sources import columns_of
 from models.text.tokenizer import check_joint
 
 if TYPE_CHECKING:
@@ -170,8 +168,7 @@ class TextTraining(TrainingSource):
 
     def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best, by sentence pairs of the dev set."""
-        from attncli.tasks.translate.training.dev import store_head
-        from attncli.tasks.translate.training.dev_directions import DevDirections
+        from attncli.tasks.translate.training.dev import DevDirections, store_head
 
         store_head(folder, dev.parts[0] if isinstance(dev, DevDirections) else dev, device)
 
@@ -263,8 +260,8 @@ class RowTraining(TrainingSource):
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised rows and the dev set."""
-        from attncli.tasks.translate.training import row_images, rows
+        from attncli.tasks.translate.training import rows
 
         columns = columns_of(config.model.inputs)
-        images = row_images.row_images(config.model, config.data, config.train, config.start_from)
+        images = rows.row_images(config.model, config.data, config.train, config.start_from)
         return rows.load(preparation(config), columns, images, folder, progress)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.commands.train.display import Display
-from attncli.training.events import Evaluated, Scores, Started, Stepped
+from attncli.commands.train.run import Display
+from attncli.training.interfaces import Evaluated, Scores, Started, Stepped
 from attncli.training.settings.config import TrainConfig
 
 

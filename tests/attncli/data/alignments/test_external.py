@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.alignments.external import read_external_alignments
+from attncli.data.alignments import read_external_alignments
 from attncli.data.panels import Panel
 from models.base.errors import ModelError
 from tests.attncli.files import write

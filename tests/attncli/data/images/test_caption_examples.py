@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.images.caption_examples import (
+from attncli.data.images.captions import (
     CaptionExamples,
     CaptionStages,
     ImageInputs,
@@ -21,7 +21,7 @@ from models.bundle import build, sizes_of
 from models.catalogue.presets import model_config
 from models.config import AttentionLossConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
-from models.losses.losses import AttentionLoss
+from models.losses import AttentionLoss
 from models.text.tokenizer import Tokenizer, train
 
 CPU = torch.device("cpu")

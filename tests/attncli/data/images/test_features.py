@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attncli.data.images.features import FeatureCache, RowKind, cache_folder
-from attncli.data.images.index import content_hash
+from attncli.data.images.named import content_hash
 from models.base.errors import ModelError
 
 KIND = RowKind((3, 2), "float16", "a test")

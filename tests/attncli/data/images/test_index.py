@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.images.index import open_images
+from attncli.data.images.named import open_images
 from models.base.errors import ModelError
 
 FILES = {"a.jpg": b"one", "train/b.jpg": b"two!", "train/deep/c.png": b"three", "val/d.jpg": b""}

@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.data.text.mixture import Direction, Mixture, Variation
-from attncli.data.text.noise import add_noise, typo, without_final_mark
+from attncli.data.text.mixture import (
+    Direction,
+    Mixture,
+    Variation,
+    add_noise,
+    typo,
+    without_final_mark,
+)
 from attncli.data.text.tokens import read_pairs, write_pairs
 from attncli.embedded.grammar import Pair
 from models.config import TokenizerConfig

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.alignments.links import read_links
+from attncli.data.alignments import read_links
 from attncli.data.panels import AlignedPair, Panel
 from attncli.render.alignment.figures import undrawable
 from attncli.render.alignment.shades import LINK

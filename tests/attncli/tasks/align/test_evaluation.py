@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.alignments.links import PairLinks
+from attncli.data.alignments import PairLinks
 from attncli.embedded.grammar import Pair
-from attncli.scoring.alignments import score_alignments
+from attncli.scoring.sequences import score_alignments
 from models.alignment import align
 from models.inference.translator import Translator
 from tests.attncli.command_line import Attn

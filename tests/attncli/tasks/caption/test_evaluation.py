@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from attncli.scoring.caption_words import is_content_word
+from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import caption_scores
 from models import load_captioner
 from models.config import SearchConfig

@@ -9,7 +9,7 @@ import pytest
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import sentences
-from attncli.jobs.text_arguments import check_texts
+from attncli.options.shared import check_texts
 from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions, LinePlan, plan_line
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.writers import REPORTED, OutputReport

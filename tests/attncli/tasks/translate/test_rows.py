@@ -14,12 +14,12 @@ import pytest
 import torch
 
 from attncli import load
-from attncli.tasks.translate.training.row_images import row_images
+from attncli.tasks.translate.training.rows import row_images
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from models import load_ensemble, load_translator
 from models.base.errors import ModelError
-from models.encoders.small_cnn import SmallCnn
+from models.encoders.image import SmallCnn
 from models.inference.row_translator import RowTranslator
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import assert_stops_change_nothing, run

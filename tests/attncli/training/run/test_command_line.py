@@ -14,13 +14,12 @@ from attncli.commands.train.options import spread
 from attncli.commands.train.run import Stop, memory_advice, stopping
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.run.command_line import settings
-from attncli.training.run.configuration import run_config
-from attncli.training.run.initial_model import check_buildable
+from attncli.training.run.configuration import check_buildable, run_config
 from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.sources import training_source
-from attncli.training.storage.claim import differences
+from attncli.training.storage.folder import differences
 from models.base.errors import ModelError
 from models.base.registry import source_name
 from models.catalogue.presets import PRESETS, model_config

@@ -10,13 +10,12 @@ import torch
 from attncli.jobs.train import train
 from attncli.tasks.caption.training import data as image_data
 from attncli.training.run.command_line import settings
-from attncli.training.run.configuration import start_advice
-from attncli.training.run.initial_model import check_buildable
+from attncli.training.run.configuration import check_buildable, start_advice
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ModelError
 from models.catalogue.installed import BOX, DEFAULTS
 from models.config import ImageConfig, ModelConfig
-from models.encoders import edgetpu_weights
+from models.encoders import edgetpu
 from models.encoders.image import ImageEncoder
 from models.inference.captioner import Captioner
 from tests.attncli.training.small_captions import Files, small_config
@@ -83,7 +82,7 @@ def test_the_shipped_model_is_named_where_only_its_network_is_used(files: Files)
 def test_missing_weights_are_reported_before_images_are_read(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edgetpu_weights, "BOX", tmp_path)
+    monkeypatch.setattr(edgetpu, "BOX", tmp_path)
     monkeypatch.setattr(image_data, "open_images", lambda path: pytest.fail("read"))
     config = chosen(files, "show-attend-tell-soft-small")
     with pytest.raises(ModelError, match="photos is missing.*model.image.weights=PATH"):

@@ -13,18 +13,15 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan
-from attncli.training.events import Scores, Stepped
-from attncli.training.interfaces import UpdateBatch
+from attncli.training.interfaces import Scores, Stepped, UpdateBatch
 from attncli.training.run.fit import LONGER, due, judged, limit_reached, short_run, watch
 from attncli.training.run.run import fresh_state
 from attncli.training.run.saving import averaged
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import training_source
-from attncli.training.storage.counters import Counters
 from attncli.training.storage.log import add_update, interval_record
-from attncli.training.storage.state import State, content, restore
-from attncli.training.storage.tensor_file import to_bytes
+from attncli.training.storage.state import Counters, State, content, restore, to_bytes
 from attncli.training.updates.stepper import GROW, Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes

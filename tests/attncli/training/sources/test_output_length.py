@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attncli.training.sources.output_length import fit_limits
+from attncli.training.sources import fit_limits
 from models.config import SearchConfig
 
 DEFAULT = SearchConfig()

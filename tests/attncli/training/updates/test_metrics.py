@@ -10,7 +10,7 @@ import pytest
 
 from attncli.scoring.translations import EvaluationSet, Scoring, System, score
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.training.events import Evaluated, FinalModel, Scores, Started
+from attncli.training.interfaces import Evaluated, FinalModel, Scores, Started
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.folder import RunFolder, read_config

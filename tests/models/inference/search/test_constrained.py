@@ -14,7 +14,7 @@ from models.inference.search.constrained import (
 )
 from models.inference.search.hypotheses import Finished
 from models.inference.translator import Translator
-from models.text.glossary import Glossary, Term
+from models.text.languages import Glossary, Term
 from tests.models.inference.search.test_beam import (
     WORDS,
     agree,

@@ -10,8 +10,8 @@ import pytest
 
 from models.base.types import Hypothesis
 from models.config import SearchConfig
-from models.inference.search.distinct import different_texts, merged
 from models.inference.search.hypotheses import length_penalty
+from models.inference.search.repeats import different_texts, merged
 from models.inference.translator import Translator
 
 #: ten sequences of tokens of six texts, of falling probability; "a" has four sequences

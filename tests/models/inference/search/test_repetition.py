@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.inference.search.repetition import Repetition, repetition
+from models.inference.search.repeats import Repetition, repetition
 
 
 @pytest.mark.parametrize(

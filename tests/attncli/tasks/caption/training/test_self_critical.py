@@ -12,9 +12,8 @@ import torch
 
 from attncli.data.batching import epoch_plan, gather
 from attncli.tasks.caption.training.data import load
-from attncli.tasks.caption.training.self_critical import SelfCritical, likelihoods
-from attncli.training.events import Stepped
-from attncli.training.interfaces import UpdateBatch
+from attncli.tasks.caption.training.dev import SelfCritical, likelihoods
+from attncli.training.interfaces import Stepped, UpdateBatch
 from attncli.training.run.run import fresh_state
 from attncli.training.updates.stepper import Stepper
 from models.base.types import Batch, Memory

@@ -1,0 +1,364 @@
+"""``attn models compare``."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Literal, NamedTuple
+
+import typer
+
+from attncli.commands.train.options import (
+    DEV,
+    Captions,
+    Images,
+    Labels,
+    Preset,
+    Set,
+    StartFrom,
+    TrainCommand,
+    check_run_folder,
+    split_dev,
+)
+from attncli.commands.train.run import Display, Stop, stoppable
+from attncli.data.streams import check_files, write_stdout
+from attncli.jobs import compare as job
+from attncli.jobs import loading
+from attncli.jobs.compared import (
+    ComparedSource,
+    Sets,
+    TestFiles,
+    compared_source,
+    find_compared_source,
+)
+from attncli.jobs.loading import OpenOptions
+from attncli.jobs.variants import variants, with_grid
+from attncli.options.shared import Device, Threads
+from attncli.render.comparison import WRITERS, draw_comparison
+from attncli.render.plots import FORMATS
+from attncli.render.rows import columns
+from attncli.scoring.comparison import RunScores
+from attncli.terminal import console
+from attncli.terminal.messages import counted
+from attncli.training.interfaces import RunEvent
+from attncli.training.run.command_line import settings
+from attncli.training.settings.config import RunConfig
+from attncli.training.sources import named_kind
+from models.base.files import write_text
+from models.base.registry import DEFAULT_SOURCE
+from models.catalogue.installed import find_model
+from models.catalogue.presets import model_config
+from models.storage.settings import family_of, read_settings
+
+# Runs of a comparison: planned and trained; their tables and plots written. Imports torch.
+
+
+def show_remaining(runs: list[job.Planned], sets: Sets, best: int, output: Path) -> None:
+    """Write the number of runs of each variant that are not measured yet.
+
+    If all runs are measured, name the file of the results instead.
+    """
+    left, count = job.missing(runs, sets, best), job.planned_count(runs, best)
+    if not left:
+        results = output / "comparison.txt"
+        where = results if results.exists() else "the same command without --dry-run writes them"
+        return console.say(f"finished before: {counted(count, 'run')}; results: {where}")
+    counts = Counter(run.variant for run in left)
+    rows = [(variant, str(number)) for variant, number in counts.items()]
+    write_stdout(columns([("variant", "runs"), *rows, ("total", str(len(left)))]))
+    further = count - sum(run.first for run in runs)
+    if best and left[0].first and further:
+        variants = counted(best, "variant")
+        console.say(f"then {counted(further, 'run')} of further seeds, of the best {variants}")
+
+
+def run(
+    runs: list[job.Planned], sets: Sets, best: int, output: Path, device: str
+) -> tuple[list[RunScores], int]:
+    """Train the missing runs; return the rows, which are written after each run, and failures."""
+    rows: list[RunScores] = []
+    failed = 0
+    with stoppable(runs[0].config.train, output) as (stop, display):
+        try:
+            for event in job.compare(
+                runs,
+                sets,
+                best=best,
+                device=device,
+                progress=display.progress,
+                stop_requested=stop,
+            ):
+                take(event, display, stop)
+                failed += isinstance(event, job.Failed)
+                if isinstance(event, RunScores):
+                    rows.append(event)
+                    for suffix, write in WRITERS.items():
+                        write_text(output / f"comparison.{suffix}", write(rows))
+        finally:
+            for suffix in FORMATS if rows else ():
+                draw_comparison(output / f"comparison{suffix}", rows)
+    return rows, failed
+
+
+def take(
+    event: RunEvent | job.Begun | RunScores | job.Failed, display: Display, stop: Stop
+) -> None:
+    """Show an event of a comparison."""
+    if not isinstance(event, (RunScores, job.Begun, job.Failed)):
+        display.take(event)
+        return
+    display.close()
+    if isinstance(event, job.Begun):
+        stop.is_polled = False  # Ctrl-C ends its preparation at once
+        run, seed = event.run.variant, event.run.config.train.seed
+        console.say(f"{event.number} of {event.total}: {run}, seed {seed}")
+    elif isinstance(event, job.Failed):
+        console.warn(f"{event.run.variant} is left out: {event.error}")
+
+
+# Settings that every variant of a comparison changes, from the options of the command.
+
+
+TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
+CAPTIONS, LABELS = "--captions", "--labels"
+
+
+class ComparedData(NamedTuple):
+    """Files given on the command line."""
+
+    train: Sequence[Path] = ()
+    dev: Sequence[Path] = ()
+    inputs: Mapping[str, Path] = MappingProxyType({})  # by their settings in [data]
+    tests: TestFiles = TestFiles()
+
+    @property
+    def pairs(self) -> list[Path]:
+        """The training files of pairs or rows, without a file of settings."""
+        return [path for path in self.train if path.suffix != ".toml"]
+
+
+def base_config(
+    files: ComparedData,
+    preset: str | None,
+    assigned: Sequence[str],
+    start: Path | None = None,
+) -> RunConfig:
+    """Return the settings that every variant changes. start: the initial model of all variants."""
+    check_options(files)
+    kind = kind_of(files, preset, start)
+    has_tables = len(files.pairs) < len(files.train)
+    is_given = bool(files.train or files.inputs)
+    usual = kind.preset if is_given else kind.demo_preset
+    of_kind = [each for each in kind.settings if not (start and each.startswith("model."))]
+    return settings(
+        files.train,
+        files.dev,
+        preset or (None if has_tables or start else usual),
+        [*of_kind, *(() if is_given else kind.budget), *assigned],
+        start=start,
+        inputs=files.inputs,
+    )
+
+
+def kind_of(files: ComparedData, preset: str | None, start: Path | None = None) -> ComparedSource:
+    """Return the kind of input that the initial model, the preset or the options name.
+
+    The default is text. Files for another kind than that of the initial model are refused.
+    """
+    names = [*files.inputs, *(["train"] if files.train else [])]
+    found = named_kind(names)
+    named = find_compared_source(found) if found else None
+    if start:
+        own = compared_source(family_of(read_settings(find_model(start))))
+        if named and named is not own:
+            raise _refused(
+                f"{start} is compared by {own.outputs}, the files by {named.outputs}", FROM
+            )
+        return own
+    if preset:
+        return compared_source(model_config(preset).family)
+    return named or find_compared_source(DEFAULT_SOURCE)
+
+
+def check_options(files: ComparedData) -> None:
+    """Refuse options that do not belong together."""
+    if len(files.pairs) > 2:
+        raise _refused(
+            f"{counted(len(files.pairs), 'file')}; variants are named before the options", TRAIN
+        )
+    given = {
+        TRAIN: files.train,
+        CAPTIONS: "captions" in files.inputs,
+        LABELS: "labels" in files.inputs,
+    }
+    data = [option for option, value in given.items() if value]
+    test, gold, gold_index = files.tests
+    if len(data) > 1:
+        raise _refused(f"cannot be combined with {data[0]}", data[1])
+    if test and not data:
+        raise _refused(f"needs {TRAIN}, {CAPTIONS} or {LABELS}", TEST)
+    if len(test) > 1 and not files.train:
+        raise _refused(f"{counted(len(test), 'file')} with {data[0]}, expected one", TEST)
+    if gold and not files.train:
+        raise _refused(f"needs {TRAIN}", GOLD)
+    if gold_index and not gold:
+        raise _refused(f"needs {GOLD}", "--gold-index")
+
+
+def _refused(message: str, option: str) -> typer.BadParameter:
+    return typer.BadParameter(message, param_hint=f"'{option}'")
+
+
+# ``attn models compare``: parse the options, train, measure, write table and chart.
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="VARIANT...",
+        help="Variants to compare; give them before the options. Default: the parts of the "
+        "attention that suit the data.",
+    ),
+]
+Train = Annotated[
+    list[Path] | None,
+    typer.Option(
+        TRAIN,
+        metavar="FILE...",
+        help="Translators: source and target, or one TSV. Default: the embedded grammar.",
+    ),
+]
+Dev = Annotated[
+    list[Path] | None,
+    typer.Option(
+        DEV, metavar="FILE...", help="Dev set, as in `attn train`; without it, a part is held out."
+    ),
+]
+Test = Annotated[
+    list[Path] | None,
+    typer.Option(
+        TEST,
+        metavar="FILE...",
+        help="Test set: source and references, or one TSV; with --captions or --labels a file of "
+        "the same kind.",
+    ),
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Gold links between the words of the test set (without one: of the dev set), in "
+        "Pharaoh or NAACL format. AER is then measured.",
+    ),
+]
+GoldIndex = Annotated[
+    Literal["0", "1"] | None,
+    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
+Seeds = Annotated[
+    int, typer.Option(min=1, help="Runs of each variant, with seeds from train.seed upwards.")
+]
+Best = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Run further seeds for this many variants only, the best on the dev set (0: all).",
+    ),
+]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE,VALUE",
+        help="Try every value of a setting with every variant. Repeated: all combinations.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="List the runs that are not measured yet; train nothing."),
+]
+
+
+class CompareCommand(TrainCommand):
+    """A command whose ``--train``, ``--dev`` and ``--test`` take all values that follow."""
+
+    spread = (TRAIN, DEV, TEST)
+
+
+def compare(
+    names: Names = None,
+    *,
+    grid: Grid = None,
+    train: Train = None,
+    dev: Dev = None,
+    test: Test = None,
+    gold: Gold = None,
+    gold_index: GoldIndex = None,
+    images: Images = None,
+    captions: Captions = None,
+    labels: Labels = None,
+    output: Output = Path("runs/compare"),
+    seeds: Seeds = 2,
+    best: Best = 0,
+    preset: Preset = None,
+    start_from: StartFrom = None,
+    dry_run: DryRun = False,
+    device: Device = "auto",
+    threads: Threads = 0,
+    set: Set = None,
+) -> None:
+    """Train and compare variants of a model.
+
+    The model is a translator, a captioner or a classifier. All variants are trained on the same
+    data with the same budget, each in VARIANT/seed-N of the output folder; the same command
+    continues. The folder gets the results as tables and plots. See docs/compare.md.
+
+    \b
+    A variant is one of
+      dot, local_p, sparsemax, hard     a part of the attention
+      dot,local_p                       several parts
+      score=cosine,heads=4              settings of the attention
+      heads=2,train.lr=0.0005           settings of model and training
+      none                              the same sizes without attention
+      mean, learned, learned,dot        a pooling of classifiers
+      small-cnn, encoder=resnet50       an image network of captioners
+      transformer-tiny,lr=0.0005        a preset, with other settings
+
+    Example:
+      attn models compare none dot additive score=cosine,window=local_p -s train.steps=400
+      attn models compare --grid train.lr=0.002,0.001 --grid model.dropout=0.1,0.3 --dry-run
+      attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
+      attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
+      attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
+    """
+    of_pairs, inputs = split_dev(dev or [], images=images, captions=captions, labels=labels)
+    tests = TestFiles(test or (), gold, gold_index)
+    base = base_config(
+        ComparedData(train or (), of_pairs, inputs, tests), preset, set or [], start_from
+    )
+    check_files([*base.data.inputs, *tests.paths])
+    check_run_folder(output)
+    kind = compared_source(base.model.family)
+    chosen = with_grid(names or (() if grid else kind.variants), grid or [])
+    found = variants(chosen, base, set or [])
+    where = loading.open_device(OpenOptions(device, threads))
+    # imports torch
+    from attncli.jobs.compare import check_all, plan
+
+    check_all(found)
+    with tempfile.TemporaryDirectory() as scratch:  # for data of a dry run that no file has
+        folder = Path(scratch) if dry_run else output
+        data, sets = kind.prepare(base.data, base.train.seed, tests, folder)
+        runs = plan(found, data, seeds, output)
+        if dry_run:
+            return show_remaining(runs, sets, best, output)
+    rows, failed = run(runs, sets, best, output, where)
+    write_stdout(WRITERS["txt"](rows))
+    if failed:
+        raise typer.Exit(1)
+
+
+compare.command_class = CompareCommand  # type: ignore[attr-defined]

@@ -1,1 +1,0 @@
-"""Alignments as data: pairs, links, files of other programs."""

@@ -1,0 +1,392 @@
+"""Maps of attention over an image."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from attncli.terminal.messages import fitted, padded
+from attncli.terminal.screen import GROUND, LETTER, Screen, colour_code
+from models.base.errors import ModelError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from models.inference.captioner import ImageAttention
+
+
+# Attention maps of a caption, as plain arrays, and their drawing over the image.
+#
+# A map is enlarged to the size of the image by bicubic interpolation and divided by its largest
+# value. Where the map is 1 the image keeps its colours; where it is 0 the image is dark and grey.
+# The scale starts at 0, not at the smallest weight, so that a uniform map is drawn uniform.
+
+
+SHOWN = 0.5  # share of a word's probability from labels from which on it is named
+DARK = 0.22  # share of the brightness where the map is 0
+
+
+class AttentionMaps(NamedTuple):
+    """An image, the words of its caption, and the attention map of each word."""
+
+    name: str  # of the image
+    image: Image.Image  # RGB, square, as the model received it
+    words: tuple[str, ...]
+    maps: NDArray[np.float32]  # (W, rows, columns)
+    gates: NDArray[np.float32] | None  # (W,) beta: share of the context that the decoder used
+    entropy: NDArray[np.float32]  # (W,) in nats
+    read: str  # soft, hard argmax, hard sample or hard expected
+    copied: NDArray[np.float32] | None = None  # (W,) share of the probability from labels
+
+    @property
+    def caption(self) -> str:
+        """Return the words as one line."""
+        return " ".join(self.words)
+
+    def figures(self, word: int) -> str:
+        """Return gate, entropy and copied share of a word as text."""
+        gate = "" if self.gates is None else f"β {self.gates[word]:.2f}  "
+        share = 0.0 if self.copied is None else self.copied[word]
+        label = f"  label {share:.0%}" if share >= SHOWN else ""
+        return f"{gate}H {self.entropy[word]:.2f}{label}"
+
+
+def attention_maps(name: str, image: Image.Image, found: ImageAttention) -> AttentionMaps:
+    """Return the attention maps of a caption as arrays, with the image to draw them over."""
+    return AttentionMaps(
+        name=name,
+        image=image,
+        words=found.words,
+        maps=found.maps.float().cpu().numpy(),
+        gates=None if found.gates is None else found.gates.float().cpu().numpy(),
+        entropy=found.entropy.float().cpu().numpy(),
+        read=found.read,
+        copied=None if found.copied is None else found.copied.float().cpu().numpy(),
+    )
+
+
+def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:
+    """Return a map enlarged to (side, side), from 0 to 1."""
+    image = Image.fromarray(np.ascontiguousarray(weights, np.float32))
+    large = np.asarray(image.resize((side, side), Image.Resampling.BICUBIC)).clip(0)
+    most = large.max()
+    return large / most if most > 0 else large
+
+
+def highlighted(attention: AttentionMaps, word: int, side: int) -> Image.Image:
+    """Return the image (side, side), bright where the word has attention."""
+    colours = np.asarray(attention.image.resize((side, side), Image.Resampling.LANCZOS), np.float32)
+    grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (side, side)
+    share = smooth(attention.maps[word], side)[..., None]  # (side, side, 1)
+    mixed = share * colours + (1 - share) * grey[..., None]
+    return Image.fromarray(mixed.round().astype(np.uint8))
+
+
+def mean_overlap(maps: NDArray[np.float32]) -> float:
+    """Return the overlap of the words' maps, from 0 to 1 (all maps equal).
+
+    It is 1 minus the mean total variation distance between a word's map and the mean map.
+    """
+    if not len(maps):
+        return 0.0
+    flat = maps.reshape(len(maps), -1)
+    return float(1 - np.abs(flat - flat.mean(0)).sum(1).mean() / 2)
+
+
+def npz(attention: AttentionMaps) -> bytes:
+    """Return the arrays as a compressed archive for ``numpy.load``, without pickled objects.
+
+    image (side, side, 3) uint8; words (W,); maps (W, rows, columns); entropy (W,) in nats; gates
+    (W,) and copied (W,), the share of each word that was copied from a label, if the model has
+    them; name and read, texts.
+    """
+    arrays = {
+        "image": np.asarray(attention.image, np.uint8),
+        "words": np.array(attention.words, dtype=np.str_),
+        "maps": attention.maps,
+        "entropy": attention.entropy,
+        "name": np.array(attention.name),
+        "read": np.array(attention.read),
+    }
+    optional = {"gates": attention.gates, "copied": attention.copied}
+    arrays |= {name: values for name, values in optional.items() if values is not None}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+# Attention maps as a sheet of panels, one per word: bright where it has attention, with figures.
+#
+# Source: Xu et al. 2015, Figures 2 and 3.
+
+
+PANEL_SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: image, margin, text below
+COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
+TITLE, LINE = 19, 26  # size and height of the caption's letters
+PANEL_FOOT = 30
+INK, PALE, PAPER = "#1a1a1a", "#6a6a6a", "#ffffff"
+
+
+def png(attention: AttentionMaps) -> bytes:
+    """Return the panels as PNG."""
+    buffer = io.BytesIO()
+    drawn(attention).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def drawn(attention: AttentionMaps) -> Image.Image:
+    """Draw the caption, the image, a panel for each word, and the read mode."""
+    count = len(attention.words) + 1
+    columns = min(COLUMNS, key=lambda columns: -count % columns)
+    columns = max(3, min(columns, count))  # room for the title
+    rows = math.ceil(count / columns)
+    width = GAP + columns * (PANEL_SIDE + GAP)
+    title = wrapped(attention.caption, width - 2 * GAP, TITLE)
+    head = GAP + LINE * len(title) + GAP // 2
+    sheet = Image.new("RGB", (width, head + rows * (PANEL_SIDE + LEGEND) + PANEL_FOOT), PAPER)
+    draw = ImageDraw.Draw(sheet)
+    for number, line in enumerate(title):
+        draw.text((GAP, GAP + LINE * number - 4), line, fill=INK, font=font(TITLE))
+    for number in range(count):
+        left = GAP + number % columns * (PANEL_SIDE + GAP)
+        top = head + number // columns * (PANEL_SIDE + LEGEND)
+        image = (
+            highlighted(attention, number - 1, PANEL_SIDE)
+            if number
+            else attention.image.resize((PANEL_SIDE, PANEL_SIDE))
+        )
+        sheet.paste(image, (left, top))
+        if number:
+            word, figures = attention.words[number - 1], attention.figures(number - 1)
+            for text, letters, ink, below in (
+                (word, fitted_font(word, PANEL_SIDE, 17, bold=True), INK, 3),
+                (figures, font(12), PALE, 25),
+            ):
+                middle = left + (PANEL_SIDE - letters.getlength(text)) / 2
+                draw.text((middle, top + PANEL_SIDE + below), text, fill=ink, font=letters)
+    note = f"{attention.name}   {explained(attention)}"
+    foot = (GAP, sheet.height - PANEL_FOOT + 6)
+    draw.text(foot, note, fill=PALE, font=fitted_font(note, width - 2 * GAP, 12))
+    return sheet
+
+
+def explained(attention: AttentionMaps) -> str:
+    """Return what the figures mean, and the read mode."""
+    gate = "" if attention.gates is None else "β gate: how much of it the model used;  "
+    cells = math.log(max(1, attention.maps[0].size)) if len(attention.maps) else 0.0
+    return (
+        f"{gate}H entropy: 0 one cell, {cells:.2f} everywhere alike;  {attention.read} attention"
+        if cells
+        else f"{attention.read} attention"
+    )
+
+
+@cache
+def font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
+    """Return DejaVu Sans, which has the letters of most alphabets."""
+    import matplotlib
+
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ImageFont.truetype(str(Path(matplotlib.get_data_path(), "fonts", "ttf", name)), size)
+
+
+def fitted_font(
+    text: str, width: float, size: int, *, bold: bool = False
+) -> ImageFont.FreeTypeFont:
+    """Return the font at the largest size, at most `size`, at which the text fits the width."""
+    while size > 6 and font(size, bold=bold).getlength(text) > width:
+        size -= 1
+    return font(size, bold=bold)
+
+
+def wrapped(text: str, width: float, size: int) -> list[str]:
+    """Return the lines of a text, wrapped to a width in pixels."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and font(size).getlength(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+# Attention maps as one HTML file: pointing at a word shows its map.
+#
+# Each word contains its map as a small PNG that darkens cells with little attention. It covers the
+# image while the word is pointed at, touched or selected by the Tab key. The page has no script and
+# loads nothing.
+
+
+SIDE = 384  # pixels of an image on the page
+MAP_SIDE = 96  # pixels of a map; the browser enlarges it
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; background: #fff; color: #1a1a1a }
+main { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start }
+figure { position: relative; width: 384px; margin: 0 }
+figure img { display: block; width: 384px; height: 384px }
+figcaption { padding-top: .5rem }
+.words { font-size: 1.15rem }
+.word { cursor: pointer; border-radius: 3px; padding: 0 .12em }
+.word:hover, .word:focus { background: #c2410c; color: #fff; outline: 0 }
+.word img, .word small { display: none; position: absolute; pointer-events: none }
+.word img { left: 0; top: 0 }
+.word small { right: 0; top: 384px; transform: translateY(-100%); padding: 0 .4em }
+.word small { color: #fff; background: #c2410c }
+.word:hover img, .word:focus img, .word:hover small, .word:focus small { display: block }
+.name, .others, .fault { color: #6a6a6a; font-size: .85rem; overflow-wrap: anywhere }
+.fault { color: #b91c1c }
+@media (prefers-color-scheme: dark) { body { background: #181818; color: #eee } }
+"""
+HEAD = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Captions</title>
+<style>{STYLE}</style>
+<main>
+"""
+FOOT = "</main>\n</html>\n"
+
+
+def html_page(attention: AttentionMaps) -> bytes:
+    """Return the page of one image."""
+    return f"{HEAD}{figure(attention)}{FOOT}".encode("utf-8", "replace")
+
+
+def figure(attention: AttentionMaps, others: Sequence[tuple[str, float]] = ()) -> str:
+    """Return the HTML of one image and its caption, whose words show their maps.
+
+    others: the texts and scores of further captions.
+    """
+    words = " ".join(_word(attention, number) for number in range(len(attention.words)))
+    rest = "".join(f"<br>{escaped(text)} <i>{score:.4f}</i>" for text, score in others)
+    others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""
+    image = jpeg_url(attention.image.resize((SIDE, SIDE)), 85)
+    return (
+        f'<figure><img src="{image}" alt="{escaped(attention.caption)}">\n'
+        f'<figcaption><div class="words">{words}</div>\n{others_said}'
+        f'<div class="name">{escaped(attention.name)}<br>{escaped(explained(attention))}</div>'
+        "</figcaption></figure>\n"
+    )
+
+
+def fault(name: str, note: str) -> str:
+    """Return the HTML that replaces an image without a caption."""
+    said = f'<div class="fault">{escaped(note)}</div>'
+    return f'<figure><div class="name">{escaped(name)}</div>{said}</figure>\n'
+
+
+def _word(attention: AttentionMaps, word: int) -> str:
+    shade = f'<img src="{_shade(attention, word)}" alt="">'
+    figures = f"<small>{attention.figures(word)}</small>"
+    return (
+        f'<span class="word" tabindex="0">{escaped(attention.words[word])}{shade}{figures}</span>'
+    )
+
+
+def _shade(attention: AttentionMaps, word: int) -> str:
+    """Return a black PNG as a data URL, opaque where the word has no attention."""
+    away = (1 - smooth(attention.maps[word], MAP_SIDE)) * (1 - DARK)
+    opacity = (255 * away).round().astype(np.uint8)
+    shade = Image.merge("LA", [Image.new("L", opacity.shape[::-1]), Image.fromarray(opacity)])
+    buffer = io.BytesIO()
+    shade.save(buffer, "PNG", optimize=True)
+    return _url("image/png", buffer)
+
+
+def jpeg_url(image: Any, quality: int) -> str:
+    """Return an image as a data URL of a JPEG file."""
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=quality)
+    return _url("image/jpeg", buffer)
+
+
+def _url(kind: str, buffer: io.BytesIO) -> str:
+    return f"data:{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+def escaped(text: str) -> str:
+    """Return a text as HTML; characters that UTF-8 lacks become question marks."""
+    return html.escape(text.encode("utf-8", "replace").decode())
+
+
+WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
+    ".png": png,
+    ".html": html_page,
+    ".npz": npz,
+}
+
+
+def writer_of(path: Path) -> Callable[[AttentionMaps], bytes]:
+    """Return the writer for a file name's suffix; a ModelError if the suffix is unknown."""
+    writer = WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise ModelError(f"--picture {path}", f"a name ending in {', '.join(WRITERS)}, or a folder")
+    return writer
+
+
+# Attention maps over an image in the terminal: the image, then a panel for each word.
+#
+# In colour, a character is a half block that shows two pixels, one above the other. Without colour,
+# a character is a shade of the map alone.
+
+
+SHADES = " ░▒▓█"
+WIDEST, NARROWEST, COLUMN_GAP = 32, 12, 2  # columns of a panel, and between panels
+RESET = "\x1b[0m"
+
+
+def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
+    """Return the panels as lines; word and figures are below each panel."""
+    across = max(1, (screen.width + COLUMN_GAP) // (24 + COLUMN_GAP))
+    columns = (screen.width + COLUMN_GAP) // across - COLUMN_GAP
+    columns = max(min(columns, WIDEST), min(NARROWEST, screen.width))
+    panels = list(_panels(attention, columns, screen))
+    lines = []
+    for start in range(0, len(panels), across):
+        rows = zip(*panels[start : start + across], strict=True)
+        lines += [(" " * COLUMN_GAP).join(row).rstrip(" ") for row in rows]
+    gate = "" if attention.gates is None else "β gate, "
+    lines.append(f"{gate}H entropy in nats; {attention.read} attention")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[list[str]]:
+    if screen.colours:
+        image = attention.image.resize((columns, columns))
+        yield [*_blocks(np.asarray(image), screen), " " * columns, " " * columns]
+    for word, text in enumerate(attention.words):
+        drawn = (
+            _blocks(np.asarray(highlighted(attention, word, columns)), screen)
+            if screen.colours
+            else _shaded(attention.maps[word], columns)
+        )
+        texts = (text, attention.figures(word))
+        yield [*drawn, *(padded(fitted(text, columns), columns) for text in texts)]
+
+
+def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:
+    """Return pixels (2 N, columns, 3) as N lines."""
+    lines = []
+    for upper, lower in zip(pixels[::2], pixels[1::2], strict=False):
+        cells = (
+            f"\x1b[{colour_code(one, screen, LETTER)};{colour_code(two, screen, GROUND)}m▀"
+            for one, two in zip(upper, lower, strict=True)
+        )
+        lines.append("".join(cells) + RESET)
+    return lines
+
+
+def _shaded(weights: NDArray[np.float32], columns: int) -> list[str]:
+    """Return a map as lines of shades; a character is twice as high as it is wide."""
+    levels = (smooth(weights, columns) * (len(SHADES) - 1)).round().astype(int)
+    return ["".join(SHADES[level] for level in row) for row in levels[: columns // 2 * 2 : 2]]

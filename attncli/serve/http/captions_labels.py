@@ -1,0 +1,176 @@
+"""POST /caption, /classify and /detect."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from attncli.data.lines import ClassifiedLine
+from attncli.documents.document import MARKUP
+from attncli.render.image_attention import jpeg_url
+from attncli.serve.catalogue import CAPTION, CLASSIFY
+from attncli.serve.models import CaptionJob, ClassifyJob
+from attncli.serve.requests import RequestError, invalid
+from attncli.serve.service import Call, call_of
+from attncli.tasks.caption.writers import CaptionedImage
+from attncli.tasks.classify.languages import judged
+from attncli.tasks.classify.lines import UNKNOWN
+
+# POST /caption: the caption of an image, other captions, and the attention map of each word.
+
+
+MOST_CAPTIONS = 20
+
+
+async def caption(request: Request) -> Response:
+    """Caption the image in the body, or in the field `file` of a form."""
+    call = await call_of(request)
+    given = call.given
+    job = CaptionJob(max(1, given.number("nbest", 1, MOST_CAPTIONS)), given.flag("attention", True))
+    image = next(filter(None, given.files.values()), b"")
+    if not image:
+        raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
+    outcome = await captioned(call, image, given.text("model", ""), job)
+    answer = caption_record(outcome)
+    if outcome.attention and given.flag("image"):
+        square = outcome.attention.image  # as the model read it; its maps lie over it
+        answer["image"] = await asyncio.to_thread(jpeg_url, square, 88)
+    return JSONResponse(answer)
+
+
+async def captioned(call: Call, image: bytes, model: str, job: CaptionJob) -> Any:
+    """Return the captions of an image. Raises RequestError if it cannot be read."""
+    name = call.service.catalogue.model(model, CAPTION).name
+    await asyncio.to_thread(check_pixels, image, call.service.options.max_pixels * 10**6)
+    [outcome] = await call.run(name, job, [image])
+    return outcome
+
+
+def check_pixels(image: bytes, most: int) -> None:
+    """Raise RequestError for bytes that are no image, or for one of too many pixels."""
+    from PIL import Image
+
+    opened: Callable[..., Any] = Image.open
+    try:
+        with opened(io.BytesIO(image)) as found:
+            width, height = found.size
+    except Exception:  # Pillow raises anything; an image that only HEIF's reader knows has no size
+        return
+    if width * height > most:
+        raise RequestError(413, f"The image has {width:,} x {height:,} pixels: at most {most:,}")
+
+
+def caption_record(outcome: CaptionedImage) -> dict[str, Any]:
+    """Return the captions of an image, and for each word of the best its map (rows, columns)."""
+    if not outcome.hypotheses:
+        raise invalid(outcome.note)
+    found: dict[str, Any] = {
+        "caption": outcome.caption,
+        "captions": [{"text": h.text, "score": round(h.score, 4)} for h in outcome.hypotheses],
+    }
+    if maps := outcome.attention:
+        found["words"] = list(maps.words)
+        found["maps"] = maps.maps.astype(float).round(4).tolist()
+        found["entropy"] = maps.entropy.astype(float).round(3).tolist()
+        if maps.gates is not None:
+            found["gates"] = maps.gates.astype(float).round(3).tolist()
+    return found
+
+
+# POST /classify and /detect: the label of a text with the weights of its words; its language.
+
+
+MOST_LABELS = 1000
+AUTO = "auto"
+IDENTIFIER = "languages"  # the model whose labels are languages
+READ = 2000  # characters of a text that are read
+LEAST = 1.0  # percent of a language that is listed
+
+
+class Detected(NamedTuple):
+    """A language and the confidence in it, from 0 to 100."""
+
+    language: str
+    confidence: float
+
+    def record(self) -> dict[str, Any]:
+        """Return the language in the protocol's form."""
+        return {"confidence": self.confidence, "language": self.language}
+
+
+async def classify(request: Request) -> Response:
+    """Classify a text or a list of texts."""
+    call = await call_of(request)
+    given, texts = call.given, call.texts()
+    model = call.service.catalogue.model(given.text("model", ""), CLASSIFY)
+    nbest = given.number("nbest", 5, MOST_LABELS)
+    job = ClassifyJob(max(1, nbest), given.flag("attention", True))
+    found = await call.run(model.name, job, [" ".join(text.split()) for text in texts])
+    return call.answer([_record(outcome) for outcome in found])
+
+
+async def detect(request: Request) -> Response:
+    """Return the languages of a text by the shipped identifier, most probable first."""
+    call = await call_of(request)
+    found = await detected(call, call.texts(), ())
+    return call.answer([[one.record() for one in languages] for languages in found])
+
+
+async def detected(
+    call: Call, texts: Sequence[str], candidates: Collection[str]
+) -> list[list[Detected]]:
+    """Return the languages of each text, most probable first, at least one.
+
+    candidates: languages that come into question; none: all. Raises RequestError without a model.
+    """
+    models = call.service.catalogue.models()
+    if IDENTIFIER not in models or models[IDENTIFIER].facts.task != CLASSIFY:
+        raise RequestError(400, f"{AUTO} is not supported: no model recognises languages here")
+    shown = [" ".join(text[:READ].split()) for text in texts]
+    found = await call.run(IDENTIFIER, ClassifyJob(nbest=MOST_LABELS), shown)
+    return [_languages(outcome, candidates) for outcome in found]
+
+
+async def recognised(
+    call: Call, texts: Sequence[str], candidates: Collection[str]
+) -> list[Detected]:
+    """Return the language of each text; short ones are judged with the others."""
+    texts = [MARKUP.sub(" ", text) for text in texts]
+    found = await detected(call, texts, candidates)
+    shares = [{one.language: one.confidence / 100 for one in each} for each in found]
+    sizes = [sum(map(str.isalpha, text)) for text in texts]
+    best = zip(found, judged(shares, sizes), strict=True)
+    return [
+        next((one for one in each if one.language == language), Detected(language, 0.0))
+        for each, language in best
+    ]
+
+
+def _languages(outcome: Any, candidates: Collection[str]) -> list[Detected]:
+    labels = outcome.result.labels if outcome.result else ()
+    labels = [one for one in labels if one.label != UNKNOWN]
+    known = [one for one in labels if not candidates or one.label in candidates]
+    if not known:
+        default = "en" if not candidates or "en" in candidates else min(candidates)
+        return [Detected(default, 0.0)]
+    languages = [Detected(one.label, round(100 * one.probability, 1)) for one in known]
+    return [one for one in languages if one.confidence >= LEAST] or languages[:1]
+
+
+def _record(outcome: ClassifiedLine) -> dict[str, Any]:
+    """Return the labels of a text with their probabilities, and the weights of its words."""
+    if outcome.result is None:
+        raise invalid(outcome.note)
+    result = outcome.result
+    found: dict[str, Any] = {
+        "label": result.label,
+        "labels": [{"label": a, "probability": round(b, 4)} for a, b in result.labels],
+    }
+    if result.words:
+        found["words"] = [{"word": a, "weight": round(b, 4)} for a, b in result.words]
+    return found

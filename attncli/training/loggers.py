@@ -1,0 +1,185 @@
+"""Loggers of other programs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from models.base.errors import ModelError
+from models.base.extras import install_command
+from models.base.settings import flat
+
+LOGGERS = {  # module:Class by value of train.loggers, which is the name of package and extra too
+    "tensorboard": "attncli.training.loggers:TensorBoardLogger",
+    "wandb": "attncli.training.loggers:WandbLogger",
+    "mlflow": "attncli.training.loggers:MlflowLogger",
+}
+NOT_SHOWN = ("step", "epoch", "progress", "seconds", "elapsed", "tokens")
+
+
+class LoggedRun(NamedTuple):
+    """Facts about a run that a tracker receives."""
+
+    folder: Path
+    step: int  # updates done before; later records of an interrupted run are written again
+    settings: dict[str, Any]  # of the run, as nested tables
+
+
+class Logger(Protocol):
+    """A tracker, opened for a run as `Class(LoggedRun)`."""
+
+    def write(self, event: str, record: dict[str, Any]) -> None:
+        """Write a record of the log. event: train, dev, start, average."""
+
+    def close(self) -> None:
+        """End the run in the tracker, or this part of an interrupted run."""
+
+
+def check_loggers(names: Iterable[str]) -> None:
+    """Raise ModelError if the package of a tracker is not installed; nothing is imported."""
+    for name in names:
+        if find_spec(name) is None:
+            raise ModelError(
+                f"train.loggers={name} without its package",
+                name,
+                f"{install_command(name)}, or leave out train.loggers",
+            )
+
+
+def numbers(event: str, record: dict[str, Any]) -> dict[str, float]:
+    """Return the measurements of a record by name, such as "dev/bleu"; none without an update."""
+    if "step" not in record:
+        return {}
+    return {
+        f"{event}/{name}": float(value)
+        for name, value in record.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and name not in NOT_SHOWN
+    }
+
+
+# MLflow: a run in mlflow.db of the run folder, or where MLFLOW_TRACKING_URI says.
+#
+# `mlflow ui --backend-store-uri sqlite:///RUN/mlflow.db` shows it. MLFLOW_EXPERIMENT_NAME chooses
+# the experiment.
+
+
+EXPERIMENT = "attn"
+FOLDER = "attn.folder"  # tag by which the run of a folder is found again
+LETTERS = 500  # of a parameter's value, which every store accepts
+AT_ONCE = 100  # parameters that every store accepts in one request
+
+
+class MlflowLogger:
+    """A run of MLflow."""
+
+    def __init__(self, run: LoggedRun) -> None:
+        """Start a run, or continue the one that this run folder was logged to before."""
+        from mlflow import MlflowClient
+
+        folder = run.folder.resolve()
+        store = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{folder / 'mlflow.db'}"
+        self.client = MlflowClient(store)
+        name = os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT)
+        known = self.client.get_experiment_by_name(name)
+        experiment = known.experiment_id if known else self.client.create_experiment(name)
+        earlier = self.client.search_runs([experiment], f"tags.`{FOLDER}` = '{_quoted(folder)}'")
+        if earlier:
+            self.id = earlier[0].info.run_id
+            self.client.set_terminated(self.id, "RUNNING")
+        else:
+            tags = {FOLDER: _quoted(folder)}
+            self.id = self.client.create_run(
+                experiment, run_name=folder.name, tags=tags
+            ).info.run_id
+            self._write_settings(run.settings)
+
+    def _write_settings(self, settings: dict[str, Any]) -> None:
+        from mlflow.entities import Param
+
+        found = [Param(name, str(value)[:LETTERS]) for name, value in flat(settings).items()]
+        for start in range(0, len(found), AT_ONCE):
+            self.client.log_batch(self.id, params=found[start : start + AT_ONCE])
+
+    def write(self, event: str, record: dict[str, Any]) -> None:
+        """Write the numbers of a record that belongs to an update."""
+        from mlflow.entities import Metric
+
+        now = int(1000 * time.time())
+        found = numbers(event, record).items()
+        metrics = [Metric(name, value, now, record["step"]) for name, value in found]
+        if metrics:
+            self.client.log_batch(self.id, metrics)
+
+    def close(self) -> None:
+        """End the run."""
+        self.client.set_terminated(self.id)
+
+
+def _quoted(folder: object) -> str:
+    """Return a path without quotes, which a filter of MLflow cannot contain."""
+    return str(folder).replace("'", "_")
+
+
+# TensorBoard: event files in tensorboard/ of the run folder.
+
+
+class TensorBoardLogger:
+    """Event files of TensorBoard."""
+
+    def __init__(self, run: LoggedRun) -> None:
+        """Continue after the run's update; later records of an interrupted run are hidden."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=run.step + 1)
+
+    def write(self, event: str, record: dict[str, Any]) -> None:
+        """Write the numbers of a record that belongs to an update."""
+        for name, value in numbers(event, record).items():
+            self.writer.add_scalar(name, value, record["step"])
+        self.writer.flush()
+
+    def close(self) -> None:
+        """Close the event files."""
+        self.writer.close()
+
+
+# Weights & Biases: offline files in wandb/ of the run folder, unless WANDB_MODE is set.
+#
+# `wandb sync` uploads offline files. WANDB_MODE=online uploads while the run trains. WANDB_PROJECT
+# and WANDB_ENTITY choose the project, as in every program that uses wandb.
+
+
+PROJECT = "attn"
+
+
+class WandbLogger:
+    """A run of Weights & Biases."""
+
+    def __init__(self, run: LoggedRun) -> None:
+        """Start the run, or continue it: its id is derived from the run folder."""
+        import wandb
+
+        self.run = wandb.init(
+            project=os.environ.get("WANDB_PROJECT", PROJECT),
+            name=run.folder.name,
+            id=sha256(str(run.folder.resolve()).encode()).hexdigest()[:16],
+            resume="allow",
+            dir=str(run.folder),
+            mode=os.environ.get("WANDB_MODE", "offline"),
+            config=run.settings,
+            settings=wandb.Settings(silent=True, console="off"),
+        )
+
+    def write(self, event: str, record: dict[str, Any]) -> None:
+        """Write the numbers of a record that belongs to an update."""
+        if found := numbers(event, record):
+            self.run.log(found, step=record["step"])
+
+    def close(self) -> None:
+        """Finish the run."""
+        self.run.finish()

@@ -1,1 +1,0 @@
-"""Positions of tokens: added to embeddings, or a part of every self-attention."""

@@ -1,0 +1,177 @@
+"""Reads of a memory by weights: soft and hard."""
+
+from __future__ import annotations
+
+import zlib
+
+import torch
+from torch import Tensor
+
+from models.attention.base import History, Read
+from models.base.settings import check_limits, limits_of, within
+from models.base.types import AttentionOutput
+from models.config import AttentionConfig
+
+# Reads: combination of the values by the weights.
+
+
+class Soft(Read):
+    """Soft: the expectation of the values under the weights.
+
+    context = sum_i weights_i value_i
+    Source: Bahdanau, Cho, Bengio 2015, eq. 5.
+    """
+
+    def forward(self, weights: Tensor, values: Tensor) -> AttentionOutput:
+        """Compute the context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
+        return AttentionOutput(weights.to(values.dtype) @ values, weights)
+
+
+# Hard attention: a query reads one sampled slot.
+#
+# context = value_s,  s ~ Categorical(weights)        Xu et al. 2015, section 4.1
+#
+# Sampling has no gradient. The score learns by REINFORCE (models.losses) from the
+# log-probability of the sampled slot, or by the gradient that the expectation would have
+# (straight-through, Bengio et al. 2013).
+
+
+TINY = 1e-38
+LOW = 0xFFFFFFFF  # the low 32 bits
+
+
+class Hard(Read):
+    """Hard: one slot; sampled in training, the most probable one otherwise.
+
+    context = value_s, s ~ Categorical(weights)
+    Source: Xu et al. 2015, section 4.1.
+    Options: read_decode, read_gradient.
+    The returned weights are the ones used: 1 for the slot, 0 for the others. In training, the
+    output includes log-probability and entropy of the sample, for REINFORCE. Half of the sentences
+    or images are then read by expectation, which lowers the variance. The weights of REINFORCE and
+    entropy are settings of train.attention. Outside training, a sample depends on the seed, the
+    input and the step only, not on the batch or earlier samples.
+    """
+
+    needs_history = True
+    expected_share = 0.5  # of the sentences or images, in training
+
+    def __init__(self, config: AttentionConfig, *, seed: int = 1) -> None:
+        super().__init__(config)
+        check_limits(config, where="model.attention")
+        self.config, self.decode = config, decode_of(config)
+        self.seed = seed  # of samples outside training
+
+    def begin(self, key: Tensor) -> Tensor:
+        """Return a number (B,) per sentence.
+
+        In training it is random and selects expectation or sample; outside training it is the key,
+        from which samples are derived.
+        """
+        return torch.rand_like(key) if self.training else key
+
+    def forward(
+        self, weights: Tensor, values: Tensor, history: History | None = None
+    ) -> AttentionOutput:
+        """Compute the context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
+        assert history is not None
+        if self.training:
+            return self._sampled(weights, values, history.random)
+        if self.decode == "expected":
+            return self._read(weights, values)
+        if self.decode == "argmax":
+            return self._read(only(weights.argmax(-1), weights), values)
+        place = hashed_uniform(history.step, history.random, self.seed)
+        return self._read(only(sampled(weights, place), weights), values)
+
+    def _sampled(self, weights: Tensor, values: Tensor, random: Tensor) -> AttentionOutput:
+        slots = sampled(weights.detach(), torch.rand_like(random))  # (B, T)
+        soft = random.frac() < self.expected_share  # (B, T)
+        hard = only(slots, weights)
+        if self.config.read_gradient == "straight_through":
+            hard = hard + (weights - weights.detach())
+            return self._read(torch.where(soft.unsqueeze(-1), weights, hard), values)
+        mixed = torch.where(soft.unsqueeze(-1), weights, hard)
+        return self._read(mixed, values)._replace(
+            log_prob=log_probability(weights, slots).masked_fill(soft, 0), entropy=entropy(weights)
+        )
+
+    def _read(self, weights: Tensor, values: Tensor) -> AttentionOutput:
+        return AttentionOutput(weights.to(values.dtype) @ values, weights)
+
+
+def decode_of(config: AttentionConfig) -> str:
+    """Return the read mode outside training: argmax, sample or expected."""
+    limits = limits_of(AttentionConfig, "read_decode")
+    return within(limits, config.read_decode, "model.attention.read_decode")
+
+
+def described(config: AttentionConfig) -> str:
+    """Return the read mode: "soft", "hard argmax", "hard sample" or "hard expected"."""
+    return f"hard {decode_of(config)}" if config.read == "hard" else config.read
+
+
+def sampled(weights: Tensor, place: Tensor) -> Tensor:
+    """Sample one slot (B, T) from each row of weights (B, T, S), which may have any sum.
+
+    place (B, T): uniform numbers in [0, 1), at which the cumulative distribution is inverted.
+    """
+    cumulative = weights.cumsum(-1)
+    total = cumulative[..., -1:]
+    place = place.unsqueeze(-1) * total
+    first = (cumulative > place).int().argmax(-1)
+    last = (cumulative < total).sum(-1).clamp_max(weights.shape[-1] - 1)
+    # rounding can move the place to the total itself, which no slot exceeds
+    return torch.where((place < total).squeeze(-1), first, last)
+
+
+def hashed_uniform(step: Tensor, key: Tensor, seed: int) -> Tensor:
+    """Return a number in [0, 1) per step, a hash of step, key and seed.
+
+    step and key have one shape. The result depends on nothing else, so it is the same in any batch.
+    """
+    bits = (step.long() * 0x9E3779B1 + key.long() * 0x85EBCA77) & LOW
+    bits = mixed(bits ^ zlib.crc32(str(seed).encode()))
+    return (bits >> 8).float() / 2**24  # a float holds 24 bits exactly
+
+
+def input_key(source: Tensor, mask: Tensor) -> Tensor:
+    """Return a hash (B,) of each input, below 2 ** 22, which is the same alone and in any batch.
+
+    source: ids (B, S) or features (B, S, V) with mask (B, S), padding does not count; or images
+    (B, 3, h, w).
+    """
+    bits = source.float().view(torch.int32) if source.is_floating_point() else source
+    if source.dim() < 4:
+        bits = bits.masked_fill(~mask.view(*mask.shape, *[1] * (source.dim() - 2)), 0)
+    bits = bits.flatten(1).long()
+    place = torch.arange(bits.shape[1], device=bits.device)
+    total = (mixed((bits + place * 0x9E3779B1) & LOW) * (bits != 0)).sum(1)
+    return mixed(total & LOW) >> 10
+
+
+def mixed(bits: Tensor) -> Tensor:
+    """Mix 32-bit numbers by two rounds of multiply and shift: Wellons' lowbias32."""
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        bits = ((bits ^ (bits >> shift)) * factor) & LOW
+    return bits ^ (bits >> 16)
+
+
+def only(slots: Tensor, weights: Tensor) -> Tensor:
+    """Return one-hot weights (B, T, S) at slots (B, T); all zero if every weight is zero."""
+    ones = torch.zeros_like(weights).scatter_(-1, slots.unsqueeze(-1), 1.0)
+    return ones * (weights > 0).any(-1, keepdim=True)
+
+
+def log_probability(weights: Tensor, slots: Tensor) -> Tensor:
+    """Return the log-probability (B, T) of the slots; 0 if every weight is zero."""
+    total = weights.sum(-1)
+    weight = weights.gather(-1, slots.unsqueeze(-1)).squeeze(-1)
+    safe = torch.where(weight > 0, weight, 1.0), torch.where(weight > 0, total, 1.0)
+    return safe[0].log() - safe[1].log()
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """Return the entropy (B, T) in nats of normalised weights, which may contain zeros."""
+    shares = weights / weights.sum(-1, keepdim=True).clamp_min(TINY)
+    return -(shares * shares.clamp_min(TINY).log()).sum(-1)

@@ -1,0 +1,323 @@
+"""Scores F(query, key): one class each, with its equation and source."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize, softplus
+
+from models.attention.base import History, Score
+from models.base.errors import InputError
+from models.config import AttentionConfig
+from models.numerics import Linear, additive_energy, feed_forward_energy
+
+# The dot product of query and key.
+#
+# score(s, h) = s^T h                      Luong, Pham and Manning 2015, section 3.1
+
+
+class Dot(Score):
+    """Dot: the plain product of query and key.
+
+    score(s, h) = s^T h
+    Source: Luong, Pham, Manning 2015, section 3.1.
+    Query and key must have equal sizes; use `general` where they differ. The two directions of a
+    bidirectional encoder therefore have half of model.hidden each with this score.
+    """
+
+    needs_equal_sizes = is_product = True
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Compute scores (B, T, S)."""
+        return query @ keys.mT
+
+
+# The dot product, divided by the root of the key's size.
+#
+# score(s, h) = s^T h / sqrt(n)            Vaswani et al. 2017, eq. 1
+
+
+class ScaledDot(Dot):
+    """Scaled dot: the product over the root of the key's size n.
+
+    score(s, h) = s^T h / sqrt(n)
+    Source: Vaswani et al. 2017, eq. 1.
+    """
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Compute scores (B, T, S)."""
+        return super().forward(query * keys.shape[-1] ** -0.5, keys)
+
+
+# A learned bilinear form of query and key.
+#
+# score(s, h) = s^T W h                    Luong, Pham and Manning 2015, section 3.1
+
+
+class General(Score):
+    """General: a learned matrix between query and key.
+
+    score(s, h) = s^T W h
+    Source: Luong, Pham, Manning 2015, section 3.1.
+    W h is computed once per source.
+    """
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        self.key = Linear(key_size, query_size, bias=False)  # W
+
+    def prepare(self, values: Tensor) -> Tensor:
+        """Compute W h of every slot (B, S, Q)."""
+        return self.key(values)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Compute scores (B, T, S)."""
+        return query @ keys.mT
+
+
+# Cosine of the angle between query and key, times a learned sharpness.
+#
+# score(s, h) = beta cos(k, h),  beta = softplus(b^T s + c)      Graves et al. 2014, eq. 5 and 6
+
+
+FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8
+
+
+class Cosine(Score):
+    """Cosine (content-based): the angle between query and key, times a learned sharpness.
+
+    score(s, h) = beta cos(k, h);  beta = softplus(b^T s + c)
+    Source: Graves, Wayne, Danihelka 2014, eq. 5 and 6.
+    k is s itself, or W s where query and key differ in size. Without the sharpness beta,
+    scores are between -1 and 1, and a softmax over them is almost uniform.
+    """
+
+    is_product = True
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        same = query_size == key_size
+        self.query = nn.Identity() if same else Linear(query_size, key_size, bias=False)  # W
+        self.sharpness = Linear(query_size, 1)  # b, c
+        nn.init.normal_(self.sharpness.weight, std=0.1 * query_size**-0.5)
+        nn.init.constant_(self.sharpness.bias, math.log(math.expm1(FIRST_SHARPNESS)))
+
+    def prepare(self, values: Tensor) -> Tensor:
+        """Normalise every slot to length 1: (B, S, K)."""
+        return normalize(values, dim=-1)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Compute scores (B, T, S)."""
+        angles = normalize(self.query(query), dim=-1) @ keys.to(query.dtype).mT
+        return angles * softplus(self.sharpness(query))
+
+
+# The product of query and key, each of length 1, times one learned number.
+#
+# score(s, h) = g (s / |s|)^T (h / |h|)    Henry, Dachapally, Pawar, Chen 2020, eq. 3
+
+
+TYPICAL_LENGTH = 40  # L of the paper: the length that 97.5 % of the sentences do not exceed
+FIRST_SCALE = math.log2(TYPICAL_LENGTH**2 - TYPICAL_LENGTH)  # g_0, eq. 4
+
+
+class QkNorm(Dot):
+    """QK norm: normalised query and key, so that no product can saturate the softmax.
+
+    score(s, h) = g (s / |s|)^T (h / |h|);  g is learned, one number for each head
+    Source: Henry, Dachapally, Pawar, Chen 2020, eq. 3 and 4.
+    Query and key must have equal sizes. Without g, scores would be between -1 and 1, and a softmax
+    over them almost uniform; g begins at log2(L^2 - L) for sentences of L = 40 tokens.
+    """
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        self.scale = nn.Parameter(torch.tensor(FIRST_SCALE))
+
+    def prepare(self, values: Tensor) -> Tensor:
+        """Normalise every slot to length 1: (B, S, K)."""
+        return normalize(values, dim=-1)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Compute scores (B, T, S)."""
+        return super().forward(self.scale * normalize(query, dim=-1), keys.to(query.dtype))
+
+
+# Additive attention: one hidden layer over query and key together.
+#
+# score(s, h) = v^T tanh(W s + U h)        Bahdanau, Cho and Bengio 2015, A.1.2
+#               v^T tanh(W s + U h + C c)  with coverage c, the sum of the slot's weights so far:
+#                                          Tu et al. 2016, section 3, with a fertility of 1
+
+
+class Additive(Score):
+    """Additive (Bahdanau): a hidden layer over query and key.
+
+    score(s, h) = v^T tanh(W s + U h)
+    Source: Bahdanau, Cho, Bengio 2015, A.1.2.
+    Options: size, coverage.
+    U h is computed once per source.
+    """
+
+    supports_coverage = True
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        size = config.size or query_size
+        self.query = Linear(query_size, size, bias=False)  # W
+        self.key = Linear(key_size, size)  # U
+        self.energy = _uniform(size)  # v
+        self.needs_history = config.coverage
+        self.sequential = self.sequential or config.coverage
+        self.coverage = _uniform(size, 1) if config.coverage else None  # C
+
+    def prepare(self, values: Tensor) -> Tensor:
+        """Compute U h of every slot (B, S, A)."""
+        return self.key(values)
+
+    def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
+        """Compute scores (B, T, S)."""
+        if history is None or self.coverage is None:
+            return additive_energy(self.query(query), keys, self.energy)
+        total = history.total.unsqueeze(-1)  # (B, T, S, 1)
+        return additive_energy(self.query(query), keys, self.energy, total, self.coverage)
+
+
+def _uniform(*shape: int) -> nn.Parameter:
+    bound = shape[0] ** -0.5
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
+
+
+# Luong's concat score: additive attention, with W split over query and key.
+#
+# score(s, h) = v^T tanh(W [s; h])         Luong, Pham and Manning 2015, section 3.1
+
+
+class Concat(Additive):
+    """Concat (Luong): a hidden layer over query and key, side by side.
+
+    score(s, h) = v^T tanh(W [s; h])
+    Source: Luong, Pham, Manning 2015, section 3.1.
+    Options: size, coverage.
+    W [s; h] = W_s s + W_h h, so that W_h h is computed once per source; there is no bias.
+    """
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        self.key = Linear(key_size, self.key.out_features, bias=False)
+
+
+# The general form: a feed-forward network over query and key, one slot at a time.
+#
+# score(s, h) = v^T tanh(W_2 tanh(W_1 [s; h] + b_1) + b_2)
+
+
+class FeedForwardScore(Score):
+    """Feed-forward (general form): a network of two hidden layers over query and key.
+
+    score(s, h) = v^T tanh(W_2 tanh(W_1 [s; h] + b_1) + b_2)
+    Source: Bahdanau, Cho, Bengio 2015, section 3.1.
+    Options: size.
+    With one hidden layer it is `concat` with a bias. W_1 is split over query and key, so that its
+    key half is computed once per source; the second layer costs T * S products.
+    """
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        size = config.size or query_size
+        self.query = Linear(query_size, size, bias=False)  # W_1, left half
+        self.key = Linear(key_size, size)  # W_1, right half, and b_1
+        self.layers = nn.ModuleList([Linear(size, size)])  # W_2, b_2
+        self.energy = Linear(size, 1, bias=False)  # v
+
+    def prepare(self, values: Tensor) -> Tensor:
+        """Compute the keys' part of the first layer (B, S, A)."""
+        return self.key(values)
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Compute scores (B, T, S)."""
+        weight, bias = self.layers.parameters()
+        energy = self.energy.weight.squeeze(0)
+        return feed_forward_energy(self.query(query), keys, energy, weight, bias)
+
+
+# Location score: one logit per source position, from the query alone.
+#
+# score(s, h_i) = (W s)_i                  Luong, Pham and Manning 2015, eq. 8
+
+
+class Location(Score):
+    """Location (Luong): one logit per position, independent of the slot's content.
+
+    score(s, h_i) = (W s)_i
+    Source: Luong, Pham, Manning 2015, eq. 8.
+    Options: positions.
+    It does not use the keys. W has one row per position, which limits the length of a source;
+    a longer source raises InputError.
+    """
+
+    uses_keys = False
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        self.max_slots = config.positions
+        self.logits = Linear(query_size, self.max_slots, bias=False)  # W
+
+    def prepare(self, values: Tensor) -> Tensor:
+        """Return keys without features (B, S, 0), which only carry the number of slots."""
+        if values.shape[1] > self.logits.out_features:
+            raise InputError(
+                f"a source of {values.shape[1]} slots",
+                f"at most {self.logits.out_features}, the positions of score 'location'",
+                "shorten it, or train with a larger model.attention.positions",
+            )
+        return values[..., :0]
+
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Compute scores (B, T, S)."""
+        return nn.functional.linear(query, self.logits.weight[: keys.shape[1]])
+
+
+# Additive attention with the previous weights as a feature.
+#
+# score(s, h_i) = v^T tanh(W s + U h_i + M f_i),  f = F * previous weights
+#                                          Chorowski et al. 2015
+
+
+FILTERS = 10  # of the convolution
+WIDTH = 15  # of a filter, in slots
+
+
+class LocationAware(Additive):
+    """Location-aware (Chorowski): additive, with the previous weights convolved.
+
+    score(s, h_i) = v^T tanh(W s + U h_i + M f_i + b);  f = F * weights_{t-1}
+    Source: Chorowski, Bahdanau, Serdyuk, Cho, Bengio 2015.
+    Options: size, coverage.
+    The previous weights are part of the decoder's state; before the first step they are uniform.
+    """
+
+    sequential = True
+
+    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, key_size, config)
+        self.needs_history = True
+        self.convolution = nn.Conv1d(1, FILTERS, WIDTH, padding=WIDTH // 2, bias=False)  # F
+        self.feature = Linear(FILTERS, self.energy.shape[0], bias=False)  # M
+
+    def forward(self, query: Tensor, keys: Tensor, history: History | None = None) -> Tensor:
+        """Compute scores (B, T, S)."""
+        assert history is not None
+        features = self.convolved(history.previous)
+        matrix = self.feature.weight
+        if self.coverage is not None:
+            features = torch.cat([features, history.total.unsqueeze(-1)], -1)
+            matrix = torch.cat([matrix, self.coverage], 1)
+        return additive_energy(self.query(query), keys, self.energy, features, matrix)
+
+    def convolved(self, weights: Tensor) -> Tensor:
+        """Compute features (B, T, S, F) by convolving weights (B, T, S)."""
+        signals = self.convolution(weights.flatten(0, 1).unsqueeze(1))  # (B * T, F, S)
+        return signals.mT.unflatten(0, weights.shape[:2])

@@ -1,0 +1,226 @@
+"""Methods of explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.attention.transformer import SelfAttention
+from models.explain.subject import MOST_SLOTS, Subject, UnsupportedMethodError
+
+# Attention weights of the step that predicts a token, and the values that they multiply.
+#
+# attention: the mean of the heads of one layer. values: the length of what each slot adds to the
+# context, |sum over heads of a^h_ts f^h(x_s)|,  f^h(x) = (x W_V^h + b_V^h) W_O^h
+
+
+@torch.inference_mode()
+def attention(subject: Subject) -> Tensor:
+    """Return the attention weights (J, I) of the layer that is shown, averaged over its heads.
+
+    Source: Bahdanau, Cho and Bengio 2015. Raises UnsupportedMethodError without attention.
+    """
+    return subject.by_word(head_weights(subject).mean(0))
+
+
+def head_weights(subject: Subject) -> Tensor:
+    """Return the weights (H, T, S) of the heads of the layer that is shown."""
+    decoder = subject.model.decoder
+    if not decoder.attends:
+        raise UnsupportedMethodError("a model without attention", "a model with attention")
+    batch = subject.batch(subject.source)
+    heads = subject.model.teacher_force(batch, want_heads=(decoder.shown_layer,)).heads
+    assert heads is not None
+    return heads[0, 0].float()
+
+
+@torch.inference_mode()
+def weighted_values(subject: Subject) -> Tensor:
+    """Return the norms (J, I) of the weighted values of the layer that is shown; a row sums to 1.
+
+    Source: Kobayashi, Kuribayashi, Yokoi and Inui 2020, eq. 4 and 6. Slots of no unit have a share,
+    but no column. Raises UnsupportedMethodError without attention.
+    """
+    weights = head_weights(subject)  # (H, T, S)
+    memory = subject.memory(subject.vectors[None])
+    values = subject.model.decoder.read_values(memory)  # (1, H, S, V)
+    if values is None:
+        raise UnsupportedMethodError("a decoder whose values are unknown", "another method")
+    norms = torch.einsum("hts,hsv->tsv", weights, values[0].float()).norm(dim=-1)
+    return subject.by_word(norms / norms.sum(1, keepdim=True).clamp_min(1e-12))
+
+
+# Attention rollout: attention multiplied through the layers, residual connections included.
+#
+#     A~_l = 0.5 A_l + 0.5 I,   rollout = A~_L .. A~_1                 Abnar and Zuidema 2020, eq. 1
+#
+# A decoder position reads earlier positions and the memory. Its rollout over the source is R, its
+# rollout over target positions is C, and C = I, R = 0 before the first layer. Each layer does
+#
+#     C <- A~_self C,  R <- A~_self R;   C <- 0.5 C,  R <- 0.5 R + 0.5 A_cross R_encoder
+
+
+@torch.inference_mode()
+def rollout(subject: Subject) -> Tensor:
+    """Return the attention rollout (J, I); the rest of a row is that of target positions.
+
+    Source: Abnar and Zuidema 2020. Raises UnsupportedMethodError without self-attention.
+    """
+    model, batch = subject.model, subject.batch(subject.source)
+    depth = sum(isinstance(part, SelfAttention) for part in model.decoder.modules())
+    with recorded_weights(model.encoder) as inside, recorded_weights(model.decoder) as prefix:
+        heads = model.teacher_force(batch, want_heads=range(depth)).heads
+    if not inside and not prefix:
+        raise UnsupportedMethodError("a model without self-attention", "a Transformer")
+    memory = torch.eye(batch.source.shape[1], device=batch.source.device)
+    for weights in inside:
+        memory = with_residual(weights[0]) @ memory
+    if heads is None:
+        return subject.by_word(head_weights(subject).mean(0) @ memory)
+    cross = heads[0].float().mean(1).unbind(0)  # of each layer, (T, S)
+    return subject.by_word(decoder_rollout([each[0] for each in prefix], cross, memory))
+
+
+def decoder_rollout(prefix: Sequence[Tensor], cross: Sequence[Tensor], memory: Tensor) -> Tensor:
+    """Return R (T, S) after the layers of a decoder.
+
+    prefix: self-attention (T, T) of each layer. cross: cross-attention (T, S) of each layer.
+    memory: rollout (S, S) of the encoder.
+    """
+    found = torch.zeros_like(cross[0])
+    for own, other in zip(prefix, cross, strict=True):
+        found = (with_residual(own) @ found + other @ memory) / 2
+    return found
+
+
+def with_residual(weights: Tensor) -> Tensor:
+    """Return 0.5 A + 0.5 I of weights A (S, S), normalised by row."""
+    mixed = (weights + torch.eye(len(weights), device=weights.device)) / 2
+    return mixed / mixed.sum(1, keepdim=True)
+
+
+@contextmanager
+def recorded_weights(module: nn.Module) -> Iterator[list[Tensor]]:
+    """Record the weights (B, T, T) of each self-attention in a module, the mean of its heads."""
+    found: list[Tensor] = []
+
+    def record(layer: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        found.append(layer.read(*inputs, want_weights=True)[0].weights.float().mean(1))
+
+    with ExitStack() as hooks:
+        for part in module.modules():
+            if isinstance(part, SelfAttention):
+                hooks.enter_context(part.register_forward_hook(record))
+        yield found
+
+
+# Erasure: the log-probability that a word loses if one unit of the input is erased.
+#
+#     r_ji = f_j(x) - f_j(x without unit i)  Li, Monroe and Jurafsky 2016
+#
+# A word is removed from a text; a cell of an image is blurred.
+
+
+def erasure(subject: Subject) -> Tensor:
+    """Return what each word loses without each unit, (J, I), in nats. Source: Li et al. 2016."""
+    every = torch.ones(1, subject.units, dtype=torch.bool)
+    found = subject.kept_log_probs(torch.cat([every, ~torch.eye(subject.units).bool()]))
+    return (found[:1] - found[1:]).T
+
+
+# Gradients of a word's log-probability by the vectors of the input's slots.
+#
+# gradient times input: the first-order effect of each slot,
+#
+#     r_js = x_s . df_j/dx_s  Shrikumar et al. 2017, section 3.1
+#
+# integrated gradients: the gradient along the line from a baseline to the input,
+#
+#     r_js = (x_s - b_s) . integral over a from 0 to 1 of df_j/dx_s at b + a (x - b)
+#
+# whose sum over all slots is f(x) - f(b) (completeness). Gauss-Legendre quadrature computes the
+# integral. Sundararajan, Taly and Yan 2017, eq. 1 and proposition 1
+
+
+STEPS, MOST_STEPS = 32, 2048  # points of the quadrature
+TOLERANCE = 0.01  # share of f(x) - f(b) by which a sum may differ from it
+LEAST_GAP = 1e-3  # nats; smaller gaps are rounding
+
+
+def gradient_times_input(subject: Subject) -> Tensor:
+    """Return the products (J, I) of gradient and input vectors, in nats.
+
+    Source: Shrikumar et al. 2017.
+    """
+    found = directional_gradients(subject, subject.vectors[None], subject.vectors)
+    return subject.by_unit(found[0])
+
+
+def integrated_gradients(subject: Subject, steps: int = 0) -> Tensor:
+    """Return the integrated gradients (J, I), in nats. Source: Sundararajan et al. 2017.
+
+    steps: points of the quadrature; 0: STEPS for each word, doubled up to MOST_STEPS until the
+    sum of the word differs from f(x) - f(b) by at most a share of TOLERANCE.
+    """
+    if steps:
+        return subject.by_unit(_integral(subject, subject.words, steps))
+    expected = differences(subject)
+    found = torch.zeros(len(subject.words), len(subject.vectors), device=expected.device)
+    words, steps = torch.arange(len(found), device=expected.device), STEPS
+    while len(words) and steps <= MOST_STEPS:
+        found[words] = _integral(subject, subject.words[words], steps)
+        gaps = (found[words].sum(1) - expected[words]).abs()
+        words = words[gaps > (TOLERANCE * expected[words].abs()).clamp_min(LEAST_GAP)]
+        steps *= 2
+    return subject.by_unit(found)
+
+
+@torch.no_grad()
+def differences(subject: Subject) -> Tensor:
+    """Return f(x) - f(b) of each word, (J,), in nats."""
+    at_input, at_baseline = subject.log_probs(torch.stack([subject.vectors, subject.baseline]))
+    return at_input - at_baseline
+
+
+def completeness_gaps(subject: Subject, relevances: Tensor) -> Tensor:
+    """Return how far the sums of relevances (J, I) are from f(x) - f(b), as shares of it, (J,)."""
+    expected = differences(subject).float().cpu()
+    return (relevances.sum(1) - expected).abs() / expected.abs().clamp_min(LEAST_GAP)
+
+
+def _integral(subject: Subject, words: Tensor, steps: int) -> Tensor:
+    """Return the integrated gradients (W, S) of some words (W, T) by a number of points."""
+    device = subject.vectors.device
+    nodes, sizes = (torch.tensor(each) for each in np.polynomial.legendre.leggauss(steps))
+    shares, sizes = ((nodes + 1) / 2).float().to(device), (sizes / 2).float().to(device)
+    way = subject.vectors - subject.baseline
+    total = torch.zeros(len(words), len(way), device=device)
+    parts = max(1, MOST_SLOTS // len(way))
+    for share, size in zip(shares.split(parts), sizes.split(parts), strict=True):
+        points = subject.baseline + share[:, None, None] * way
+        found = directional_gradients(subject, points, way, words)
+        total += torch.einsum("n,njs->js", size, found)
+    return total
+
+
+def directional_gradients(
+    subject: Subject, points: Tensor, direction: Tensor, words: Tensor | None = None
+) -> Tensor:
+    """Return the products (N, J, S) of the gradients of f at points (N, S, E) and a direction.
+
+    direction: (S, E). words: (J, T) of the subject's words; None: all of them. cuDNN is off
+    because its recurrent layers have no gradients in evaluation.
+    """
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        points = points.detach().requires_grad_()
+        log_probs = subject.log_probs(points, words)
+        rows = []
+        for one in log_probs.unbind(1):
+            (gradient,) = torch.autograd.grad(one.sum(), points, retain_graph=True)
+            rows.append((gradient * direction).sum(-1))
+    return torch.stack(rows, 1)

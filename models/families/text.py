@@ -1,0 +1,163 @@
+"""Families that read one text."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from models.base.types import VocabularySizes
+from models.config import ModelConfig
+from models.decoders.rnn import FixedContextDecoder, LuongDecoder, RnnDecoder
+from models.decoders.transformer import TransformerDecoder
+from models.encoders.image import pretrained_parameters
+from models.encoders.transformer import TransformerEncoder
+from models.families.base import embedding_scale, embeddings, recurrent_encoder, transformer_output
+from models.families.encoder_decoder import EncoderDecoder, Output
+
+# Sequence to sequence without attention: the baseline for attention models.
+
+
+class Seq2Seq(EncoderDecoder):
+    """Sequence to sequence: no attention, one fixed context for every step.
+
+    c = h_S, the encoder's last state. Quality decreases with sentence length.
+    Source: Cho et al. 2014; Sutskever, Vinyals, Le 2014.
+    """
+
+    settings = (
+        "encoder_layers",
+        "cell",
+        "readout",
+        "bidirectional",
+        "encoder_attention",
+        "max_source",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes)
+        encoder = recurrent_encoder(source, config, attends=False)
+        decoder = FixedContextDecoder(target, config, final_size=encoder.final_size)
+        readout = config.readout or config.embedding
+        output = Output(sizes.target, readout, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)
+
+
+# RNNsearch: the first attention model.
+
+
+class RnnSearch(EncoderDecoder):
+    """RNNsearch (Bahdanau): attention before the recurrence, deep output.
+
+    c_t = Attention(s_{t-1}, h);  s_t = f(s_{t-1}, y_{t-1}, c_t);  s_0 = tanh(W <-h_1)
+    Source: Bahdanau, Cho, Bengio 2015.
+    The output depends on s_t, as in eq. 4; appendix A.2.2 writes s_{t-1}.
+    """
+
+    settings = (
+        "encoder_layers",
+        "cell",
+        "readout",
+        "bidirectional",
+        "encoder_attention",
+        "max_source",
+        "copy",
+        "attention",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes)
+        encoder = recurrent_encoder(source, config)
+        decoder = RnnDecoder(
+            target,
+            config,
+            value_size=encoder.value_size,
+            final_size=encoder.hidden,  # <-h_1 is the last part of the encoder's final states
+        )
+        readout = config.readout or config.embedding
+        output = Output(sizes.target, readout, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)
+
+
+# Luong's model: attention after the recurrence, with input feeding.
+
+
+class Luong(EncoderDecoder):
+    """Luong: attention after the recurrence, input feeding.
+
+    c_t = Attention(s_t, h);  a_t = tanh(W_c [c_t; s_t]);  a_t enters step t + 1
+    Source: Luong, Pham, Manning 2015.
+    """
+
+    settings = (
+        "encoder_layers",
+        "cell",
+        "readout",
+        "bidirectional",
+        "encoder_attention",
+        "input_feeding",
+        "max_source",
+        "copy",
+        "attention",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes)
+        encoder = recurrent_encoder(source, config)
+        decoder = LuongDecoder(
+            target, config, value_size=encoder.value_size, final_size=encoder.final_size
+        )
+        output = Output(sizes.target, decoder.size, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)
+
+
+# The Transformer: attention in place of recurrence.
+
+
+class Transformer(EncoderDecoder):
+    """Transformer: self-attention, multi-head, no recurrence.
+
+    Embeddings are tied to the output, and to each other if the vocabulary is joint; keys and values
+    are cached in decoding.
+    Source: Vaswani et al. 2017.
+    """
+
+    settings = (
+        "encoder_layers",
+        "heads",
+        "attention_dropout",
+        "position",
+        "position_offset",
+        "norm",
+        "norm_epsilon",
+        "embedding_norm",
+        "embedding_scale",
+        "activation",
+        "output_transform",
+        "mixing",
+        "attention",
+        "self_attention",
+        "max_source",
+        "copy",
+        "alignment_layer",
+    )
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes, scale=embedding_scale(config))
+        super().__init__(
+            config,
+            TransformerEncoder(source, config),
+            TransformerDecoder(target, config),
+            transformer_output(config, sizes, target),
+        )
+        initialise(self)
+
+
+def initialise(model: EncoderDecoder) -> None:
+    """Set weights to Glorot's uniform distribution, biases to 0; skip a pretrained network."""
+    pretrained = {id(parameter) for parameter in pretrained_parameters(model)}
+    for name, parameter in model.named_parameters():
+        if id(parameter) in pretrained:
+            continue
+        if parameter.dim() > 1 and "embedding" not in name:
+            nn.init.xavier_uniform_(parameter)
+        elif name.endswith(".bias"):
+            nn.init.zeros_(parameter)

@@ -1,0 +1,218 @@
+"""Kernels: dropout, linear maps and energies of scores."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+# Dropout with cheap random numbers.
+#
+# On a CPU, PyTorch samples one Bernoulli variable per element on one thread; in a small Transformer
+# this costs as much as the matrix products. Here one 64-bit random number serves eight elements: an
+# element is kept if its random byte is below a threshold, so the rate is a multiple of 1/256.
+#
+#     y = x * keep / (1 - p)                   Srivastava et al. 2014
+
+
+SMALLEST = 1 / 512  # the lowest rate that random bytes can approximate
+
+
+class Dropout(nn.Module):
+    """Dropout: random zeros in training, the identity in evaluation mode."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zero a random share of the elements and scale up the others."""
+        if not self.training or self.rate == 0:
+            return x
+        if x.device.type != "cpu" or self.rate < SMALLEST:
+            return nn.functional.dropout(x, self.rate)
+        return ByteDropout.apply(x, self.rate)  # type: ignore[no-untyped-call]
+
+
+class ByteDropout(torch.autograd.Function):
+    """Dropout on a CPU from random bytes; the mask is stored as one byte per element."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
+        """Return x * keep / (share of kept elements)."""
+        threshold = max(1, round(256 * (1 - rate)))
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)  # of eight random bytes
+        # random_() alone leaves the sign bit 0: the explicit range fills all 64 bits
+        words.random_(-(2**63), None)
+        # bytes 0 and 1, because a boolean mask is several times slower to compute and multiply
+        keep = words.view(torch.uint8)[: x.numel()].view(x.shape).le_(threshold - 1)
+        ctx.save_for_backward(keep)
+        ctx.scale = 256 / threshold
+        return (x * keep).mul_(ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        """Return the gradient through the kept elements."""
+        (keep,) = ctx.saved_tensors
+        return (grads[0] * keep).mul_(ctx.scale), None
+
+
+# Linear maps y = x W^T + b; in inference computed by oneDNN where MKL is slower.
+#
+# torch computes fp32 products with MKL, whose kernels for AMD processors do not use AVX-512.
+# oneDNN, which torch contains for convolutions, takes less than half the time there. Both compute
+# in fp32 and differ by rounding. torch's own product is used with gradients, under autocast and on
+# other devices.
+
+
+FEWEST = 1 << 20  # multiplications from which on oneDNN is faster; measured with 1 to 320 rows
+CPUINFO = Path("/proc/cpuinfo")
+
+
+class Linear(nn.Linear):
+    """A linear layer that uses `linear`."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (..., I) to (..., O)."""
+        return linear(x, self.weight, self.bias)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return x W^T + b: (..., O) of x (..., I), W (O, I) and b (O,)."""
+    if (
+        torch.is_grad_enabled()
+        or x.dtype != torch.float32
+        or x.device.type != "cpu"
+        or x.numel() * len(weight) < FEWEST
+        or not prefers_onednn()
+        or torch.is_autocast_enabled("cpu")
+    ):
+        return nn.functional.linear(x, weight, bias)
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+
+
+@functools.cache
+def prefers_onednn() -> bool:
+    """Return True on an AMD processor if torch contains oneDNN's linear map."""
+    onednn = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return onednn and "AuthenticAMD" in _processor()
+
+
+def _processor() -> str:
+    """Return a description of the processor that contains its vendor."""
+    try:
+        with CPUINFO.open("r", encoding="utf-8", errors="replace") as file:
+            return file.read(1000)
+    except OSError:
+        return platform.processor()
+
+
+# Energies of all pairs of query and slot, a few queries at a time.
+#
+#     additive:      v^T tanh(q + k + M f)
+#     feed-forward:  v^T tanh(W tanh(q + k) + b)
+#
+# A hidden layer has B * T * S * A elements. It is computed again in the backward pass instead of
+# being stored, in fp32 or wider.
+
+
+CHUNK_ELEMENTS = 2**18  # hidden units computed at a time: 1 MB in fp32
+Compute = Callable[..., Tensor]
+
+
+def additive_energy(
+    query: Tensor,
+    keys: Tensor,
+    energy: Tensor,
+    features: Tensor | None = None,
+    matrix: Tensor | None = None,
+) -> Tensor:
+    """Return scores (B, T, S) of query (B, T, A) and keys (B, S, A); energy v (A,).
+
+    features f (B, T, S, F), if given, enter through matrix M (A, F).
+    """
+    if features is None or matrix is None:
+        return _in_chunks(_additive, [query], [keys, energy])
+    return _in_chunks(_additive_with_features, [query, features], [keys, energy, matrix])
+
+
+def feed_forward_energy(
+    query: Tensor, keys: Tensor, energy: Tensor, weight: Tensor, bias: Tensor
+) -> Tensor:
+    """Return scores (B, T, S) of query (B, T, A) and keys (B, S, A).
+
+    energy v (A,); weight W (A, A) and bias b (A,) of the second layer.
+    """
+    return _in_chunks(_feed_forward, [query], [keys, energy, weight, bias])
+
+
+def _additive(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
+    return _weighted_tanh(torch.add(2 * query.unsqueeze(2), keys.unsqueeze(1), alpha=2), energy)
+
+
+def _additive_with_features(
+    query: Tensor, features: Tensor, keys: Tensor, energy: Tensor, matrix: Tensor
+) -> Tensor:
+    sums = query.unsqueeze(2) + keys.unsqueeze(1) + features @ matrix.mT
+    return _weighted_tanh(2 * sums, energy)
+
+
+def _feed_forward(
+    query: Tensor, keys: Tensor, energy: Tensor, weight: Tensor, bias: Tensor
+) -> Tensor:
+    doubled = torch.add(2 * query.unsqueeze(2), keys.unsqueeze(1), alpha=2)
+    hidden = doubled.sigmoid() * 2 - 1  # (B, t, S, A)
+    return _weighted_tanh(2 * nn.functional.linear(hidden, weight, bias), energy)
+
+
+def _weighted_tanh(doubled: Tensor, energy: Tensor) -> Tensor:
+    """Return v^T tanh(x) from 2x (.., A), which is overwritten, as tanh(x) = 2 sigmoid(2x) - 1.
+
+    PyTorch's tanh takes four times as long on a CPU.
+    """
+    return 2 * (doubled.sigmoid_() @ energy) - energy.sum()
+
+
+def _in_chunks(compute: Compute, of_queries: list[Tensor], others: list[Tensor]) -> Tensor:
+    """Return the scores (B, T, S) of inputs (B, T, ..); others: keys (B, S, A) and parameters."""
+    if torch.compiler.is_compiling():  # the number of elements is unknown
+        return _widely(compute, [*of_queries, *others])
+    size = max(1, CHUNK_ELEMENTS // max(1, others[0].numel()))  # queries of a chunk
+    chunks = zip(*(part.split(size, 1) for part in of_queries), strict=True)
+    return torch.cat([Recomputed.apply(compute, *chunk, *others) for chunk in chunks], 1)  # type: ignore[no-untyped-call]
+
+
+class Recomputed(torch.autograd.Function):
+    """A function whose backward pass computes it again, so that no inner tensor is stored."""
+
+    @staticmethod
+    def forward(ctx: Any, compute: Compute, *inputs: Tensor) -> Tensor:
+        """Compute the function."""
+        ctx.compute = compute
+        ctx.save_for_backward(*inputs)
+        return _widely(compute, inputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients of the inputs."""
+        inputs = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
+        with torch.enable_grad():
+            found = _widely(ctx.compute, inputs)
+        wanted = torch.autograd.grad(found, [x for x in inputs if x.requires_grad], grads)
+        of_inputs = iter(wanted)
+        return None, *(next(of_inputs) if x.requires_grad else None for x in inputs)
+
+
+def _widely(compute: Compute, inputs: Sequence[Tensor]) -> Tensor:
+    """Compute a function in fp32 or wider; return its result in the type of the first input."""
+    given = inputs[0].dtype
+    wide = torch.promote_types(given, torch.float32)
+    with torch.autocast(inputs[0].device.type, enabled=False):
+        return compute(*(x.to(wide) for x in inputs)).to(given)

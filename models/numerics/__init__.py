@@ -1,1 +1,0 @@
-"""Kernels: linear maps, dropout, energies of scores."""

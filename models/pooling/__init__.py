@@ -1,1 +1,0 @@
-"""Poolings: a memory of many slots to one vector, from which a classifier predicts its label."""

@@ -1,0 +1,184 @@
+"""Kinds of input: one class each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pkgutil import resolve_name
+from typing import Any, ClassVar, NamedTuple
+
+from models.base.errors import ConfigurationError
+from models.base.registry import find, source_name
+from models.base.types import VocabularySizes
+
+
+class Source:
+    """One kind of input: its vocabulary, and the class that runs a trained model on it."""
+
+    task: ClassVar[str]  # the command that runs such a model: "translate"
+    ability: ClassVar[str]  # for messages: "translates texts"
+    runner: ClassVar[str]  # module:Class, built from (bundle, device) or by `read(folder)`
+    shared_weights: ClassVar[str] = ""  # prefix of weights that models may share; empty: none
+    ensemble: ClassVar[str] = ""  # module:Class, built from several runners; empty: there is none
+    has_columns: ClassVar[bool] = False  # True if a line of input is a row of several columns
+    unused_settings: ClassVar[tuple[str, ...]] = ()  # of search and tokenizer, without effect
+
+    def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
+        """Return the vocabulary sizes of a model, given those of its tokenizer."""
+        return sizes
+
+    def open(self, folder: Any, *, device: str = "cpu") -> Any:
+        """Return the trained model in a folder, ready to use. Imports torch."""
+        return resolve_name(self.runner).read(folder, device=device)
+
+    def open_ensemble(self, folders: Sequence[Any], *, device: str = "cpu") -> Any:
+        """Return the ensemble of the models in several folders. Imports torch.
+
+        Raises ConfigurationError for models that cannot work together.
+        """
+        if not self.ensemble:
+            raise ConfigurationError(
+                f"{len(folders)} models, each of which {self.ability}",
+                "one model: there are no ensembles of this kind",
+            )
+        members = [self.open(folder, device=device) for folder in folders]
+        return resolve_name(self.ensemble)(members, [str(folder) for folder in folders])
+
+
+@cache
+def find_source(name: str) -> Source:
+    """Return the kind of input with a registered name."""
+    return find("source", name)()
+
+
+def source_of(family: str) -> Source:
+    """Return the kind of input that a family reads; a ModelError if the family is unknown."""
+    return find_source(source_name(family))
+
+
+def vocabulary_sizes(family: str, source: int, target: int, joint: bool) -> VocabularySizes:
+    """Return the vocabulary sizes that a family is built with, given those of its tokenizer."""
+    return source_of(family).vocabulary(VocabularySizes(source, target, joint))
+
+
+def check_source(family: str, wanted: str, name: str = "") -> None:
+    """Raise ConfigurationError unless a family reads inputs of the wanted kind.
+
+    name: of the model, for the message.
+    """
+    found, expected = source_of(family), find_source(wanted)
+    if found is not expected:
+        raise ConfigurationError(
+            f"{name}{' is ' if name else ''}a model of family {family}, which {found.ability}",
+            f"a model that {expected.ability}",
+            f"use `attn {found.task}`",
+        )
+
+
+# Text as input.
+
+
+class TextSource(Source):
+    """Text: a sequence of token ids, one slot per token.
+
+    Source: Sutskever et al. 2014; Bahdanau et al. 2015.
+    """
+
+    task = "translate"
+    ability = "translates texts"
+    runner = "models.inference.translator:Translator"
+    ensemble = "models.inference.translator:EnsembleTranslator"
+    unused_settings = ("search.max_caption",)
+
+
+# Images as input.
+
+
+class ImageSource(Source):
+    """Image: a grid of features, one slot per cell; there is no source vocabulary.
+
+    Source: Xu et al. 2015.
+    """
+
+    task = "caption"
+    ability = "captions images"
+    runner = "models.inference.captioner:Captioner"
+    shared_weights = "encoder.body."
+    unused_settings = (
+        *("search.max_ratio", "search.max_extra", "search.split_above"),
+        *("tokenizer.joint", "tokenizer.target_kind"),
+    )
+
+    def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
+        """Return the target's vocabulary size alone; the source's is 0."""
+        return VocabularySizes(0, sizes.target, False)
+
+
+# Labelled text as input and output of a classifier.
+
+
+class LabelledTextSource(Source):
+    """Labelled text: a sequence of token ids, one slot per token; the output is one label.
+
+    Source: Zhou et al. 2016.
+    """
+
+    task = "classify"
+    ability = "classifies texts"
+    runner = "models.inference.classifier:Classifier"
+    unused_settings = (
+        *("search", "tokenizer.joint", "tokenizer.target_kind"),
+        *("model.decoder_layers", "model.tied"),
+    )
+
+    def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
+        """Return the number of tokens and of labels, which are never shared."""
+        return VocabularySizes(sizes.source, sizes.target, False)
+
+
+# Rows of several inputs: texts, and at most one image.
+#
+# A row is a line whose columns are separated by tabs, in the order of `model.inputs`; the column of
+# an image is the path of its file.
+
+
+TAB = "\t"
+IMAGE = "image"
+FORM = "two columns or more, texts first, as in source,draft or source,picture:image"
+
+
+class RowSource(Source):
+    """Rows: several texts, or texts and an image; one slot per token and per image cell.
+
+    Source: Zoph and Knight 2016; Libovický and Helcl 2017.
+    """
+
+    task = "translate"
+    ability = "translates rows of several inputs"
+    runner = "models.inference.row_translator:RowTranslator"
+    ensemble = "models.inference.translator:EnsembleTranslator"
+    has_columns = True
+    unused_settings = ("search.max_caption", "search.split_above")
+
+
+class RowColumns(NamedTuple):
+    """Inputs of a row."""
+
+    names: tuple[str, ...]  # texts first
+    has_image: bool  # the last one is the path of an image
+
+    @property
+    def texts(self) -> int:
+        """Number of texts."""
+        return len(self.names) - self.has_image
+
+
+def columns_of(inputs: Sequence[str]) -> RowColumns:
+    """Return the columns that `model.inputs` names; raise ConfigurationError for another form."""
+    parts = [each.partition(":") for each in inputs]
+    names = tuple(name for name, _, _ in parts)
+    kinds = [kind for _, _, kind in parts]
+    correct = len(names) > 1 and all(names) and len({*names}) == len(names)
+    if not correct or any(kinds[:-1]) or kinds[-1] not in ("", IMAGE):
+        raise ConfigurationError(f"model.inputs = {','.join(inputs)!r}", FORM)
+    return RowColumns(names, bool(kinds[-1]))
