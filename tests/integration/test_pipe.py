@@ -230,14 +230,14 @@ def test_unusable_files_are_one_line(options: list[str], expected: str) -> None:
 
 
 def test_formats() -> None:
-    data = b"a\tb\n\n\xff\r\n"
+    data = b"a b\n\n\xff\r\n"
     assert translate(data, "--scores")[0] == b"-0.5000\tA B\n\t\n\t\r\n"
     nbest = b"0 ||| A B ||| -0.5000\n0 ||| A B! ||| -1.5000\n1 |||  ||| 0.0000\n2 |||  ||| \r\n"
     assert translate(data, "-n", "2")[0] == nbest
     table = "a b\tA B\t-0.5000\n\t\t0.0000\n\ufffd\t\t\r\n"
     assert translate(data, "--format", "tsv")[0].decode() == table
     first, empty, faulty = map(json.loads, translate(data, "--format", "jsonl")[0].splitlines())
-    assert first["source"] == "a\tb"
+    assert first["source"] == "a b"
     assert first["hypotheses"] == [
         {"text": "A B", "score": -0.5, "log_prob": -2.0, "tokens": ["A", "B"], "truncated": False}
     ]

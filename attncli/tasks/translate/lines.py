@@ -105,8 +105,7 @@ def _outcome(
     parts = tuple(piece.translation for piece in marked)
     joined = _joined(plan, [*_gaps(plan, results)], marked)
     same_end = options.everyday and translator.prepare.ends
-    hypotheses = tuple(_in_form(plan, one, same_end) for one in joined.hypotheses)
-    joined = joined._replace(hypotheses=hypotheses)
+    joined = joined._replace(hypotheses=_in_form(plan, joined.hypotheses, same_end))
     best = joined.hypotheses[0].text
     unknown = translator.unknown_characters("".join(part.source for part in parts))
     lost = "".join(character for character in unknown if character not in best)
@@ -140,15 +139,24 @@ def _restored(outcome: TranslatedLine, plan: LinePlan) -> TranslatedLine:
     return outcome._replace(translation=outcome.translation._replace(hypotheses=hypotheses))
 
 
-def _in_form(plan: LinePlan, hypothesis: Hypothesis, same_end: bool) -> Hypothesis:
-    """Return the output with the end of its line."""
-    text = hypothesis.text
-    if "…" in plan.line.text and "..." not in plan.line.text:
-        text = text.replace("...", "…")
-    if same_end:
-        source, after = plan.tagged.text if plan.tagged else plan.line.text, plan.gaps[-1]
-        text = without_added_stop(text.removesuffix(after), source) + after
-    return hypothesis._replace(text=text)
+def _in_form(
+    plan: LinePlan, hypotheses: Sequence[Hypothesis], same_end: bool
+) -> tuple[Hypothesis, ...]:
+    """Return the outputs with the end of their line; different outputs stay different."""
+    formed: list[Hypothesis] = []
+    texts, spare = set[str](), list[str]()
+    for one in hypotheses:
+        text = one.text
+        if "…" in plan.line.text and "..." not in plan.line.text:
+            text = text.replace("...", "…")
+        spare.append(text)
+        if same_end:
+            source, after = plan.tagged.text if plan.tagged else plan.line.text, plan.gaps[-1]
+            text = without_added_stop(text.removesuffix(after), source) + after
+        text = next((other for other in (text, *spare[::-1]) if other not in texts), text)
+        texts.add(text)
+        formed.append(one._replace(text=text))
+    return tuple(formed)
 
 
 def _with_tags(

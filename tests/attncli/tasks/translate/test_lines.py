@@ -11,9 +11,10 @@ from attncli.data.split import split
 from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.runner import TranslateRunner
 from models import load_classifier
 from models.base.errors import ModelError
-from models.base.types import Translation
+from models.base.types import Hypothesis, Translation
 from models.config import SearchConfig
 from tests.attncli.command_line import Attn
 from tests.upper_model import Upper
@@ -100,3 +101,16 @@ def test_the_shipped_identifier_knows_words_in_any_case() -> None:
         *("en", "es", "de", "fr", "de", "es")
     ]
     assert set(classifier.labels) == {"de", "en", "es", "fr"}
+
+
+class Ending(Upper):
+    """Ends its outputs in three ways."""
+
+    def _translation(self, text: str, search: SearchConfig) -> Translation:
+        outputs = [f"{text.upper()}{end}" for end in (".", "", "!")]
+        return Translation(text, tuple(Hypothesis(one, 0, 0, (), ()) for one in outputs))
+
+
+def test_outputs_that_differ_in_their_end_stay_different() -> None:
+    [found] = TranslateRunner(Ending()).results(["a b"])
+    assert [one.text for one in found.hypotheses] == ["A B", "A B.", "A B!"]
