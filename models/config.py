@@ -352,6 +352,7 @@ class PrepareConfig:
         True,
         "numbers, codes and placeholders are taken out of a text and put back; outputs are checked",
     )
+    phrases: bool = option(False, "set phrases of letters, shops and forms come from a table")
 
 
 VERBATIM = PrepareConfig("", *(False,) * 6)

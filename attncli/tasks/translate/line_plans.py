@@ -34,6 +34,7 @@ from models.text.normalise import (
     prepared_in_place,
     sentence_case,
 )
+from models.text.phrases import Fixed, fixed_part
 
 if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine
@@ -87,6 +88,7 @@ class LinePlan(NamedTuple):
     capitals: bool = False  # the output is written in capitals
     protected: tuple[Part, ...] = ()
     language: str = ""  # of the line; "" if it is unknown
+    fixed: str = ""  # the output of a copied line that has set phrases
 
 
 def plan_line(
@@ -145,8 +147,13 @@ def _plan_text(
     separated = SEPARATOR.split(inner) if form.parts else [inner]
     for number, segment in enumerate(separated):
         each = segment
+        if found := _set_phrase(segment, model, language) if form.phrases else None:
+            gap, each = gap + found.before, found.rest
+            if not each or is_untranslatable(each):
+                gap += each
+                continue
         if form.parts:
-            each, parts = _protected(segment, model, language, parts)
+            each, parts = _protected(each, model, language, parts)
         if number % 2 or (form.copies and is_untranslatable(each)) or not each.strip():
             gap += each
             continue
@@ -155,11 +162,19 @@ def _plan_text(
         gaps.append(gap)
         gap = ""
     if not texts:
-        return LinePlan(line, [], copied=True)
+        fixed = gap + after if form.phrases and not parts else ""
+        return LinePlan(line, [], copied=True, fixed=fixed)
     capitals = form.capitals and _has_unknown_capitals(" ".join(texts), model)
     texts = [sentence_case(each) for each in texts] if capitals else texts
     plan = LinePlan(line, texts, [*gaps, gap + after], language=language, capitals=capitals)
     return _shortened(plan._replace(protected=parts), model, options)
+
+
+def _set_phrase(text: str, model: TextTranslator, language: str) -> Fixed | None:
+    """Return the set phrase of a text, unless the glossary of the model has a term of it."""
+    if not text.strip() or (model.glossary and model.glossary.targets(text)):
+        return None
+    return fixed_part(text, language or model.source_language, model.to)
 
 
 def unknown_signs(model: TextTranslator, text: str) -> str:

@@ -99,7 +99,8 @@ def _outcome(
     if plan.refused:
         return TranslatedLine(plan.line, None, plan.note)
     if plan.copied:
-        copied = Translation(plan.line.text, (EMPTY._replace(text=plan.line.text),))
+        text = plan.fixed or plan.line.text
+        copied = Translation(plan.line.text, (EMPTY._replace(text=text),))
         return TranslatedLine(plan.line, copied, plan.note, foreign=plan.foreign)
     marked = tuple(piece for result in results for piece in result.pieces)
     parts = tuple(piece.translation for piece in marked)

@@ -153,7 +153,9 @@ def test_training_can_begin_with_a_multilingual_model(trained: Path, tmp_path: P
 
 
 def test_plain_files_with_a_multilingual_initial_model_are_refused(trained: Path) -> None:
-    with pytest.raises(ModelError, match="two of de, en, fr; give files as --corpus de-en=FILE"):
+    with pytest.raises(
+        ModelError, match="add --from de --to en, or give files as --corpus de-en=FILE"
+    ):
         settings([Path("a.en"), Path("a.de")], start=trained)
 
 

@@ -20,7 +20,11 @@ from attncli.tasks.translate.training.data import (
     write_tokenizer,
 )
 from attncli.tasks.translate.training.dev import DevDirections, DevTexts
-from attncli.tasks.translate.training.replay import replay_corpora, with_replay_share
+from attncli.tasks.translate.training.replay import (
+    example_share,
+    replay_corpora,
+    with_replay_share,
+)
 from attncli.tasks.translate.training.source import TextData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
@@ -53,7 +57,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         if dev := read_dev(dev_corpora):
             remarks = (described_dev(len(dev), "sources", "--dev-corpus"),)
     replay = replay_corpora(settings.start_from, folder) if settings.data.replay else ([], [])
-    own = len(settings.data.corpora)
+    own = sum(len(corpus.directions) for corpus in settings.data.corpora)
     data = replace(settings.data, corpora=(*settings.data.corpora, *replay[0]))
     settings = settings._replace(data=data)
     place = folder / "data"
@@ -65,10 +69,10 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
     tokenizer = Tokenizer.read(place)
     directions = directions_in(data.corpora, stored, tokenizer)
     if data.replay:
-        own = sum(len(corpus.directions) for corpus in data.corpora[:own])
         count = sum(direction.pairs for direction in directions[:own])
-        variation = replace(variation, examples=round(count / (1 - data.replay)))
-        directions = with_replay_share(directions, own, data.replay, data.temperature)
+        share = example_share(directions, own, data.replay)
+        variation = replace(variation, examples=round(count / (1 - share)))
+        directions = with_replay_share(directions, own, share, data.temperature)
     prepared = Prepared(
         tokenizer,
         Mixture.of(directions, tokenizer, variation),

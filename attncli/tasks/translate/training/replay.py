@@ -49,6 +49,19 @@ def _write(path: Path, direction: str, rows: Sequence[tuple[str, str]]) -> Corpu
     return CorpusConfig(direction, (str(path),), both=False)
 
 
+def example_share(directions: Sequence[Direction], own: int, share: float) -> float:
+    """Return the share of the examples that has a share of the target tokens.
+
+    The sentences of the replay set may be much shorter than those of the run's corpora.
+    """
+    lengths = [
+        np.concatenate([direction.target.lengths for direction in part]).mean()
+        for part in (directions[:own], directions[own:])
+    ]
+    ratio = share / (1 - share) * lengths[0] / lengths[1]
+    return float(ratio / (1 + ratio))
+
+
 def with_replay_share(
     directions: Sequence[Direction], own: int, share: float, temperature: float
 ) -> list[Direction]:
