@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -81,6 +81,7 @@ def continues(before: str, text: str) -> bool:
 
 
 Texts = tuple[str, ...]
+FLAG = "#, fuzzy\n"  # of gettext, whose programs do not use such a translation
 
 
 class DocumentSegment(NamedTuple):
@@ -91,6 +92,7 @@ class DocumentSegment(NamedTuple):
     texts: Texts  # to translate, one line each; markup as tags of `attncli.tags`
     write: Callable[[Texts], str]  # from the translations to what replaces the span
     key: str = ""  # of a value, by which the same one is found in another file
+    flag: int = -1  # where `FLAG` is written if the translation is doubtful; -1: it is not written
 
 
 class Kept(NamedTuple):
@@ -119,6 +121,7 @@ class Document:
     # each segment, so that messages can name it.
     save: Callable[[Sequence[Texts | None]], bytes] | None = None
     encoding: str = "utf-8"  # of a text file
+    strict: bool = False  # a program reads it: a doubtful translation without a flag is left out
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,21 @@ def reassemble(document: Document, translations: Sequence[Texts | None]) -> str:
             parts += [document.content[at : segment.start], segment.write(translated)]
             at = segment.end
     return "".join([*parts, document.content[at:]])
+
+
+def with_flags(
+    document: Document, translations: Sequence[Texts | None], doubtful: Collection[int]
+) -> tuple[Document, list[Texts | None]]:
+    """Return a document and its translations, with flags for the doubtful ones.
+
+    doubtful: the numbers of the segments.
+    """
+    flags = {document.segments[n].flag for n in doubtful} - {-1}
+    marks = [(DocumentSegment(at, at, (), lambda _: FLAG), ()) for at in flags]
+    pairs = [*zip(document.segments, translations, strict=True), *marks]
+    pairs.sort(key=lambda one: one[0].start)
+    segments = tuple(segment for segment, _ in pairs)
+    return replace(document, segments=segments), [texts for _, texts in pairs]
 
 
 def with_existing(document: Document, existing: Document) -> Document:

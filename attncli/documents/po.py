@@ -49,7 +49,11 @@ def read(content: str, options: DocumentOptions) -> Document:
     segments: list[DocumentSegment | None] = []
     kept: list[Kept] = []
     singular = plural = header = ""
+    entry, before = 0, ""  # where the entry begins; the name of the last field
     for field in fields_of(content):
+        if field.name == "msgctxt" or (field.name == "msgid" and before != "msgctxt"):
+            entry = content.rfind("\n", 0, content.rfind(field.name, 0, field.start)) + 1
+        before = field.name
         if field.name == "msgid":
             singular = plural = field.text
         elif field.name == "msgid_plural":
@@ -65,9 +69,10 @@ def read(content: str, options: DocumentOptions) -> Document:
                 kept.append(Kept(field.start, "entries that are translated"))
                 continue
             source = plural if field.form or ONE_FORM.search(header) else singular
-            segments.append(
-                string_segment(field.start, field.end, source, lambda text: quoted(text, line_end))
+            segment = string_segment(
+                field.start, field.end, source, lambda text: quoted(text, line_end)
             )
+            segments.append(segment and segment._replace(flag=entry))
     return Document(content, tuple(filter(None, segments)), tuple(kept))
 
 

@@ -43,8 +43,10 @@ from attncli.tasks.translate.documents import (
     Columns,
     Fields,
     InputSettings,
+    Into,
     Translate,
     check_format,
+    check_into,
     document_choice,
     read_input,
     refuse_given,
@@ -127,6 +129,7 @@ def translate(
     output: Output = None,
     column: Columns = None,
     field: Fields = None,
+    into: Into = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
     beam: Beam = None,
@@ -171,6 +174,8 @@ def translate(
     named = None if row_inputs(model) else input  # rows are read line by line
     choice = document_choice(tables.input, named, columns=column, fields=field, to=to)
     check_format(output, choice)
+    check_into(into, choice)
+    output = output or into
     if choice:
         several = tables.search.nbest > 1
         unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}
@@ -190,7 +195,7 @@ def translate(
         messages=console,
     )
     with open_source(text, input) as stream:
-        document = read_input(stream, choice, input) if choice else None
+        document = read_input(stream, choice, input, into) if choice else None
         runner = TranslateRunner.open(model, options)
         several = runner.translator.search.nbest > 1
         layout = RowLayout(format, several, scores, runner.translator.read_mode, align=align)

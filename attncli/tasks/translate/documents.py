@@ -26,6 +26,7 @@ from attncli.documents.document import (
     TEXT,
     Document,
     DocumentOptions,
+    DocumentSegment,
     Kept,
     Texts,
     format_of,
@@ -35,6 +36,8 @@ from attncli.documents.document import (
     read_document,
     reassemble,
     suffixes,
+    with_existing,
+    with_flags,
 )
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
@@ -50,7 +53,17 @@ Fields = Annotated[
     list[str] | None,
     typer.Option("--field", help="json, jsonl, yaml: field, such as meta.title (repeatable)."),
 ]
+Into = Annotated[
+    Path | None,
+    typer.Option(
+        help="json, arb, yaml, properties, strings, xml: translation to complete. What it lacks is "
+        "translated, and it is written again, or --output."
+    ),
+]
+KEYED = ("json", "arb", "yaml", "properties", "strings", "xml")  # formats with keys
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
+DOUBTFUL = "texts whose translation fails a check"
+STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -128,6 +141,18 @@ def check_format(output: Path | None, choice: DocumentChoice | None) -> None:
         )
 
 
+def check_into(into: Path | None, choice: DocumentChoice | None) -> None:
+    """Raise a usage error for --into with an input without keys, and for a file of another kind."""
+    if into is None:
+        return
+    made = choice.format if choice else TEXT
+    if made not in KEYED:
+        raise typer.BadParameter(
+            f"the input is {made}, and this is for {', '.join(KEYED)}", param_hint="'--into'"
+        )
+    check_format(into, choice)
+
+
 def refuse_given(options: Mapping[str, bool], why: str) -> None:
     """Raise a usage error for the first option that was given: whose value is True."""
     for name, is_given in options.items():
@@ -135,11 +160,20 @@ def refuse_given(options: Mapping[str, bool], why: str) -> None:
             raise typer.BadParameter(why, param_hint=f"'--{name}'")
 
 
-def read_input(stream: BinaryIO, choice: DocumentChoice, path: Path | None) -> Document:
-    """Read a whole document; path: of its file, for messages. Raises ModelError as `opened`."""
+def read_input(
+    stream: BinaryIO, choice: DocumentChoice, path: Path | None, into: Path | None = None
+) -> Document:
+    """Read a whole document; path: of its file, for messages. Raises ModelError as `opened`.
+
+    into: a file with some of its translations, which are taken over.
+    """
     content = read_whole(stream, path or "the document")
     with naming(path) if path else nullcontext():
-        return opened(content, choice.format, choice.options)
+        document = opened(content, choice.format, choice.options)
+    if into is None or not into.exists():
+        return document
+    with naming(into):
+        return with_existing(document, opened(into.read_bytes(), choice.format, choice.options))
 
 
 def translate_document(
@@ -206,7 +240,7 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
 
     text, encoding = decoded(content)
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
-    return replace(read, encoding=encoding)
+    return replace(read, encoding=encoding, strict=format in STRICT)
 
 
 def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
@@ -235,7 +269,10 @@ def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
 
     A segment of which one text could not be translated is left unchanged.
     """
-    return reassemble(document, [*_by_segment(document, outcomes)])
+    texts = [*_by_segment(document, outcomes)]
+    each = enumerate(_outcomes_of(document, outcomes))
+    doubtful = [n for n, (_, found) in each if texts[n] is not None and _is_doubtful(found)]
+    return reassemble(*with_flags(document, texts, doubtful))
 
 
 def left(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
@@ -249,9 +286,11 @@ def untranslated(document: Document, outcomes: Sequence[TranslatedLine]) -> Iter
     """Yield a message for each kind of text that is left as it is."""
     number_of = line_numbers(document.content)
     kept = [*document.kept]
-    for segment, texts in zip(document.segments, _by_segment(document, outcomes), strict=True):
+    pairs = zip(_outcomes_of(document, outcomes), _by_segment(document, outcomes), strict=True)
+    for (segment, found), texts in pairs:
         if texts is None or (texts and texts == segment.texts):
-            kept.append(Kept(segment.start, UNTRANSLATED if texts is None else UNCHANGED))
+            kind = DOUBTFUL if document.strict and _is_doubtful(found) else UNTRANSLATED
+            kept.append(Kept(segment.start, kind if texts is None else UNCHANGED))
     kept.sort(key=lambda one: one.kind)
     for kind, group in groupby(kept, lambda one: one.kind):
         at = sorted({number_of(one.start) for one in group})
@@ -274,12 +313,24 @@ def line_numbers(content: str) -> Callable[[int], int]:
 
 
 def _by_segment(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[Texts | None]:
-    rest = iter(outcomes)
-    for segment in document.segments:
-        found = [next(rest) for _ in segment.texts]
+    for segment, found in _outcomes_of(document, outcomes):
         texts = tuple(one.translation.text for one in found if one.translation)
         complete = len(texts) == len(found) and not any(
             one.line.text.strip() and not text.strip()
             for one, text in zip(found, texts, strict=True)
         )
-        yield texts if complete else None
+        left = document.strict and segment.flag < 0 and _is_doubtful(found)
+        yield texts if complete and not left else None
+
+
+def _outcomes_of(
+    document: Document, outcomes: Sequence[TranslatedLine]
+) -> Iterator[tuple[DocumentSegment, list[TranslatedLine]]]:
+    rest = iter(outcomes)
+    for segment in document.segments:
+        yield segment, [next(rest) for _ in segment.texts]
+
+
+def _is_doubtful(found: Sequence[TranslatedLine]) -> bool:
+    """Return True if a translation fails a check."""
+    return any(one.checks for one in found)

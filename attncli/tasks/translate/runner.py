@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line, TranslatedLine
+from attncli.data.paragraphs import by_line
 from attncli.data.text.rows import as_rows
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
@@ -108,15 +109,17 @@ class TranslateRunner:
         on_batch: Callable[[int, int], None],
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
-        found = translate_lines(
-            chunks,
-            self.translator,
+        translated = partial(
+            translate_lines,
+            translator=self.translator,
             options=self._line_options,
             max_batch_tokens=options.max_batch_tokens,
             aligner=self._token_weights if options.keep_tags or options.document else None,
             languages=self.languages,
             on_batch=on_batch,
         )
+        whole = options.verbatim or self.translator.inputs
+        found = translated(chunks) if whole else by_line(chunks, translated)
         if not weights:
             return found
         from attncli.tasks.translate.alignment import with_alignments

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from attncli.data.lines import TranslatedLine
+from attncli.documents.document import DocumentOptions
 from attncli.shell.app import run
+from attncli.tags.checks import Check
+from attncli.tasks.translate import documents
 from attncli.tasks.translate import engine as engines
+from models.base.types import EMPTY, Translation
 from tests.upper_model import opened
 
 SRT = b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>a dog</i>\r\n"
@@ -142,3 +147,36 @@ def test_an_output_named_for_another_format_is_refused(
     assert run(words) == bool(said)
     assert said in capsys.readouterr().err
     assert (tmp_path / output).exists() != bool(said)
+
+
+def test_only_what_the_other_file_lacks_is_translated(tmp_path: Path) -> None:
+    source, into = tmp_path / "en.json", tmp_path / "de.json"
+    source.write_text('{"a": "a dog", "b": "a cat"}\n', "utf-8")
+    into.write_text('{"b": "eine Katze", "a": ""}', "utf-8")
+    assert run(["translate", "-m", "upper", "-i", str(source), "--into", str(into)]) == 0
+    assert into.read_text("utf-8") == '{"a": "A DOG", "b": "eine Katze"}\n'
+    (tmp_path / "a.srt").write_bytes(SRT)
+    assert translate(tmp_path / "a.srt", "--into", str(into)) == 2
+
+
+def test_a_translation_that_fails_a_check_is_left_out_or_flagged() -> None:
+    failed = (Check("digits", "other digits"),)
+
+    def made(text: str) -> Translation:
+        return Translation(text, (EMPTY._replace(text=text.upper()),))
+
+    def done(name: str, content: str) -> tuple[str, list[str]]:
+        document = documents.opened(content.encode(), name, DocumentOptions())
+        outcomes = [
+            TranslatedLine(line, made(line.text), checks=failed)
+            for line in documents.lines_of(document)
+        ]
+        found = documents.written(document, outcomes).decode()
+        return found, [*documents.untranslated(document, outcomes)]
+
+    entry = '#: a.c:1\nmsgctxt "x"\nmsgid "a dog"\nmsgstr ""\n'
+    flagged = entry.replace("msgctxt", "#, fuzzy\nmsgctxt").replace('str ""', 'str "A DOG"')
+    assert done("po", f"{entry}\n{entry}") == (f"{flagged}\n{flagged}", [])
+    said = ["left as they are: texts whose translation fails a check, line 1"]
+    assert done("json", '{"a": "a dog"}') == ('{"a": "a dog"}', said)
+    assert done("html", "<p>a dog</p>") == ("<p>A DOG</p>", [])
