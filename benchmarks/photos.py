@@ -437,9 +437,10 @@ def table(options: argparse.Namespace) -> None:
     for model in (*models, *options.model):
         for name in SETS:
             found = measured(model, name, options)
-            seen = found["attention"]
+            seen, scores = found["attention"], found["scores"]
             print(
-                f"| {Path(model).name} | {name} | {found['bleu'][3]:.2f} | {found['cider_d']:.3f} "
+                f"| {Path(model).name} | {name} | {scores['BLEU-4']['score']:.2f} "
+                f"| {scores['CIDEr-D']['score']:.3f} "
                 f"| {seen['entropy']:.1%} | {seen['attended']:.3f} | {seen['random']:.3f} "
                 f"| {seen['ratio']:.2f} |",
                 flush=True,

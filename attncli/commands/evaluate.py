@@ -23,7 +23,7 @@ from attncli.options.shared import (
 )
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
-from attncli.tasks.translate.comparison import scores_as_json, scores_as_text
+from attncli.tasks.translate.comparison import translation_scores
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.evaluation import evaluate_texts
 from attncli.terminal import console
@@ -165,8 +165,7 @@ def evaluate(
     )
     if plot:
         bleu_by_length(plot, *_curves(evaluations))
-    write_table = scores_as_json if json else scores_as_text
-    write_stdout(write_table(evaluations, len(test_set.references)))
+    write_stdout(translation_scores(evaluations, len(test_set.references), json=json))
 
 
 def _curves(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:

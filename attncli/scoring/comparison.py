@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from attncli.scoring.score import Score
 from attncli.terminal.messages import counted
 
 # 97.5 %, df 1 to 10
@@ -27,20 +28,13 @@ QUALITY = {  # metrics of outputs: name, digits after the point; higher is bette
 PARTS = ("dev", "test")
 
 
-class QualityScore(NamedTuple):
-    """Quality of the outputs for the dev or test set by one metric."""
-
-    metric: str  # key of QUALITY
-    value: float
-
-
 class RunScores(NamedTuple):
     """One finished run."""
 
     variant: str
     seed: int
-    dev: tuple[QualityScore, ...]  # the first ranks the variants
-    test: tuple[QualityScore, ...]  # the same metrics; empty without a test set
+    dev: tuple[Score, ...]  # named by keys of QUALITY; the first ranks the variants
+    test: tuple[Score, ...]  # the same metrics; empty without a test set
     perplexity: float  # per target token, or label, of the dev set
     aer: float | None  # percent; None without gold links
     aligned_by: str  # attention or diagonal; empty without AER
@@ -53,7 +47,7 @@ class RunScores(NamedTuple):
     @property
     def metric(self) -> str:
         """Return the metric that ranks variants, a key of QUALITY."""
-        return self.dev[0].metric
+        return self.dev[0].name
 
     @property
     def dev_score(self) -> float:
@@ -67,14 +61,15 @@ class RunScores(NamedTuple):
 
     def quality(self, part: str, metric: str) -> float | None:
         """Return the score of the dev or test set by a metric; None if it was not measured."""
-        return dict(getattr(self, part)).get(metric)
+        scores: tuple[Score, ...] = getattr(self, part)
+        return next((score.value for score in scores if score.name == metric), None)
 
     def as_record(self) -> dict[str, Any]:
         """Return the row as a flat record, in which dev BLEU has the key dev_bleu."""
         record: dict[str, Any] = {}
         for name, value in self._asdict().items():
             if name in PARTS:
-                record |= {f"{name}_{score.metric}": score.value for score in value}
+                record |= {f"{name}_{score.name}": score.value for score in value}
             else:
                 record[name] = value
         return record
@@ -85,7 +80,7 @@ def from_record(record: Mapping[str, Any]) -> RunScores:
     row = {name: value for name, value in record.items() if name in RunScores._fields}
     for part in PARTS:
         row[part] = tuple(
-            QualityScore(metric, float(value))
+            Score(metric, float(value))
             for metric in QUALITY
             if (value := record.get(f"{part}_{metric}")) is not None
         )

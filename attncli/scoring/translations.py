@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.scoring.caption_metrics import rouge_l, rouge_n
+from attncli.scoring.score import Score
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
 from models.base.errors import ModelError
 
@@ -51,16 +52,6 @@ class Scoring(NamedTuple):
     confidence: bool = False
 
 
-class MetricScore(NamedTuple):
-    """One score and its signature."""
-
-    metric: str
-    value: float
-    signature: str
-    interval: float | None = None  # half the width of the 95 % confidence interval
-    p_value: float | None = None  # of no difference from the first system
-
-
 class Bucket(NamedTuple):
     """BLEU of the sentences in a range of source lengths, in words between spaces."""
 
@@ -75,7 +66,7 @@ class Evaluation(NamedTuple):
     """A system and its scores."""
 
     system: System
-    scores: tuple[MetricScore, ...]
+    scores: tuple[Score, ...]
     buckets: tuple[Bucket, ...] = ()
 
 
@@ -106,7 +97,7 @@ def metrics(scoring: Scoring) -> list[Metric]:
 
 def score(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
-) -> list[tuple[MetricScore, ...]]:
+) -> list[tuple[Score, ...]]:
     """Return the scores of each system, BLEU first."""
     if scoring.confidence:
         found = _resampled(systems, test_set, scoring)
@@ -176,17 +167,17 @@ def _bleu(scoring: Scoring, effective_order: bool = False) -> BLEU:
         raise ModelError(f"tokenizer {scoring.tokenize} cannot be used: {reason}") from None
 
 
-def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[MetricScore, ...]:
+def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[Score, ...]:
     scores = []
     for metric in metrics(scoring):
         result = metric.corpus_score(system.hypotheses, test_set.references)
-        scores.append(MetricScore(result.name, result.score, str(metric.get_signature())))
+        scores.append(Score(result.name, result.score, str(metric.get_signature())))
     return tuple(scores)
 
 
 def _sequence_scores(
     system: System, test_set: EvaluationSet, scoring: Scoring
-) -> tuple[MetricScore, ...]:
+) -> tuple[Score, ...]:
     """Return exact match, error rate, ROUGE-1, ROUGE-2 and ROUGE-L."""
     cased = str.lower if scoring.lowercase else str
     outputs = [cased(text) for text in system.hypotheses]
@@ -198,17 +189,17 @@ def _sequence_scores(
     sign = f"nrefs:{number}|case:{'lc' if scoring.lowercase else 'mixed'}"
     words = f"nrefs:{number}|case:lc|tok:words|beta:1"
     return (
-        MetricScore("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
-        MetricScore("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),
-        MetricScore("ROUGE-1", rouge_n(outputs, references, 1), words),
-        MetricScore("ROUGE-2", rouge_n(outputs, references, 2), words),
-        MetricScore("ROUGE-L", rouge_l(outputs, references), words),
+        Score("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
+        Score("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),
+        Score("ROUGE-1", rouge_n(outputs, references, 1), words),
+        Score("ROUGE-2", rouge_n(outputs, references, 2), words),
+        Score("ROUGE-L", rouge_l(outputs, references), words),
     )
 
 
 def _resampled(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
-) -> list[tuple[MetricScore, ...]]:
+) -> list[tuple[Score, ...]]:
     from sacrebleu.significance import PairedTest
 
     test = PairedTest(
@@ -223,7 +214,7 @@ def _resampled(
     return list(zip(*columns, strict=True))
 
 
-def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[MetricScore]:
+def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[Score]:
     """Return the score of each system by one metric.
 
     For two systems with equal statistics, sacreBLEU reports a significant difference, because no
@@ -236,5 +227,5 @@ def _compared(signature: str, results: Sequence[Result | str], metric: str) -> l
         p_value = result.p_value
         if p_value is not None and result.score == found[0].score:
             p_value = 1.0
-        scores.append(MetricScore(metric, float(result.score), signature, interval, p_value))
+        scores.append(Score(metric, float(result.score), signature, interval, p_value))
     return scores

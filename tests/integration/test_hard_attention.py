@@ -75,7 +75,7 @@ def test_alignments_say_how_the_memory_was_read(
     score = ("evaluate", "alignments", "--gold", tmp_path / "gold", "--gold-index", "0", *files)
     table, err = attn(*score, "-m", hard_bundle, "--json")
     assert "hard attention, read by argmax" in err
-    assert json.loads(table)["alignments"][0]["error_rate"] == 0
+    assert json.loads(table)["systems"][0]["scores"]["AER"]["score"] == 0
 
 
 def test_a_soft_model_has_no_choice_and_says_nothing(tiny_bundle: Path, attn: Attn) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from attncli.data.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
-from attncli.data.json import as_json
 from attncli.data.streams import write_stdout
 from attncli.data.text.corpus import read_pairs
 from attncli.jobs import loading
@@ -19,6 +18,8 @@ from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, ReadSettings, Threads, To
 from attncli.render.rows import columns
+from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.scoring.score import Score, ScoredSystem
 from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
 from attncli.terminal import console
 from attncli.terminal.messages import counted
@@ -87,26 +88,27 @@ def alignments(
     )
     known = read_gold(gold, files or [], gold_index)
     scores = evaluate_alignments(known, folders, hypotheses or [], options)
-    write_table = alignment_scores_as_json if json else alignment_scores_as_text
-    write_stdout(write_table(scores, known.summary))
+    write_stdout(alignment_scores(scores, known.summary, json=json))
 
 
-def alignment_scores_as_text(rows: Sequence[AlignmentScores], gold: GoldSummary) -> str:
+def alignment_scores(
+    rows: Sequence[AlignmentScores], gold: GoldSummary, *, json: bool = False
+) -> str:
     """Return the size of the gold, a row of percentages for each alignment, and how it was read."""
-    table = [["", "AER", "precision", "recall", "F", "links"]]
-    for row in rows:
-        shares = (row.error_rate, row.precision, row.recall, row.f)
-        table.append([row.name, *(f"{100 * share:.2f}" for share in shares), f"{row.links:,}"])
+    systems = list(map(_scored, rows))
+    if json:
+        return scores_as_json({"gold": gold._asdict()}, systems, "pairs")
     read = [("gold", gold.note), *((row.name, row.note) for row in rows)]
     counts = f"{gold.sure:,} sure and {counted(gold.possible, 'possible link')}"
-    head = f"{counted(gold.pairs, 'sentence pair')}, {counts} in {gold.name}\n"
-    return f"{head}\n{columns(table)}\n{columns(read, left=2)}"
+    head = f"{counted(gold.pairs, 'sentence pair')}, {counts} in {gold.name}"
+    return scores_as_text(head, systems, "pairs", [columns(read, left=2)])
 
 
-def alignment_scores_as_json(rows: Sequence[AlignmentScores], gold: GoldSummary) -> str:
-    """Return an object with one entry for each alignment; scores from 0 to 1."""
-    record = {"gold": gold._asdict(), "alignments": [row._asdict() for row in rows]}
-    return as_json(record)
+def _scored(row: AlignmentScores) -> ScoredSystem:
+    values = {"AER": row.error_rate, "precision": row.precision, "recall": row.recall, "F": row.f}
+    scores = [Score(name, 100 * value) for name, value in values.items()]
+    scores.append(Score("links", row.links, digits=0))
+    return ScoredSystem(row.name, tuple(scores), facts={"note": row.note})
 
 
 class Gold(NamedTuple):

@@ -14,11 +14,7 @@ from attncli.options.evaluation import Json, Models, Save, check_save, folders_o
 from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, HardAttention, Threads, search_settings
 from attncli.tasks.caption.command import OF_TEXTS
-from attncli.tasks.caption.evaluation import (
-    caption_scores_as_json,
-    caption_scores_as_text,
-    evaluate_captions,
-)
+from attncli.tasks.caption.evaluation import caption_scores_as, evaluate_captions
 from attncli.terminal import console
 from models.base.settings import option
 from models.config import SearchConfig
@@ -117,5 +113,4 @@ def captions(
             messages=console,
         ),
     )
-    write_table = caption_scores_as_json if json else caption_scores_as_text
-    write_stdout(write_table(evaluations, test_set))
+    write_stdout(caption_scores_as(evaluations, test_set, json=json))

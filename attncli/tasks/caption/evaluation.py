@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.images.captions import parts_of, read_captions
 from attncli.data.images.named import ImageFile, ImageIndex, last_part, open_images
-from attncli.data.json import as_json
 from attncli.data.streams import check_files
 from attncli.data.text.tables import open_text
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import save_outputs
-from attncli.render.rows import columns, read_modes, speed_cells
+from attncli.render.rows import columns
+from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
+from attncli.scoring.score import Score, ScoredSystem
 from attncli.tasks.caption.images import caption_images
 from attncli.terminal.messages import ShowProgress, counted
 from models.base.errors import ModelError
@@ -245,57 +246,52 @@ def _by_name(path: Path, found: dict[str, str], test: CaptionSet) -> list[str]:
     return captions
 
 
-# Writers of caption scores: tables for a person, JSON for a program.
+# Scores of captions as text and JSON: those of all tasks, BLEU without its penalty, attention.
 
 
 SCALES = (
     "BLEU-1 to BLEU-4 and ROUGE-L are in percent; CIDEr-D is as the COCO tools give it "
-    "(some papers write it times 100)."
+    "(some papers write it times 100).\n"
 )
 
 
-def caption_scores_as_text(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
-    """Return a table of scores, a table of BLEU without brevity penalty, and the read modes."""
-    captions = sum(map(len, test.references))
-    bleu = evaluations[0].scores.bleu
-    parts = [
-        f"{counted(len(test.images), 'image')}, "
-        f"{counted(captions, 'reference caption')} in {test.name}\n",
-        columns(_score_table(evaluations)),
-        columns(_plain_table(evaluations)),
-        columns(_attention_table(evaluations)),
-        f"{SCALES}\nBLEU  {bleu.signature}\n",
-        read_modes((each.system.name, each.system.read) for each in evaluations),
-    ]
-    return "\n".join(part for part in parts if part)
+def caption_scores_as(
+    evaluations: Sequence[CaptionEvaluation], test: CaptionSet, *, json: bool = False
+) -> str:
+    """Return the scores, BLEU without brevity penalty and scores of the attention."""
+    captions, systems = sum(map(len, test.references)), list(map(_scored, evaluations))
+    if json:
+        counts = {"images": len(test.images), "references": captions}
+        return scores_as_json(counts, systems, "images")
+    images, references = counted(len(test.images), "image"), counted(captions, "reference caption")
+    tables = [columns(_plain_table(evaluations)), columns(_attention_table(evaluations)), SCALES]
+    head = f"{images}, {references} in {test.name}"
+    return scores_as_text(head, systems, "images", tables)
 
 
-def caption_scores_as_json(evaluations: Sequence[CaptionEvaluation], test: CaptionSet) -> str:
-    """Return an object with one entry for each system."""
-    record = {
-        "images": len(test.images),
-        "references": sum(map(len, test.references)),
-        "systems": [_record(evaluation) for evaluation in evaluations],
+def _scored(evaluation: CaptionEvaluation) -> ScoredSystem:
+    system, scores = evaluation
+    bleu, found = scores.bleu, system.attention
+    facts: dict[str, object] = {
+        "bleu_without_brevity_penalty": bleu.plain,
+        "length_ratio": bleu.length_ratio,
     }
-    return as_json(record)
-
-
-def _score_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
-    timed = any(system.seconds for system, _ in evaluations)
-    head = ["", *(f"BLEU-{n}" for n in range(1, 5)), "ROUGE-L", "CIDEr-D"]
-    table = [head + ["seconds", "images/s"] * timed]
-    for system, scores in evaluations:
-        row = [system.name, *map(_percent, scores.bleu.penalised), _percent(scores.rouge_l)]
-        row += [f"{scores.cider:.3f}"]
-        table.append(row + speed_cells(len(system.captions), system.seconds) * timed)
-    return table
+    if found:
+        facts["attention"] = {**found._asdict(), "ratio": found.ratio}
+    values = [
+        Score(f"BLEU-{order}", value, bleu.signature if order == 4 else "")
+        for order, value in enumerate(bleu.penalised, 1)
+    ]
+    values += [Score("ROUGE-L", scores.rouge_l), Score("CIDEr-D", scores.cider, digits=3)]
+    count = len(system.captions)
+    return ScoredSystem(system.name, tuple(values), count, system.seconds, system.read, facts)
 
 
 def _plain_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
     table = [["without brevity penalty", *(f"BLEU-{n}" for n in range(1, 5)), "length ratio"]]
     for system, scores in evaluations:
-        ratio = f"{scores.bleu.length_ratio:.3f}"
-        table.append([system.name, *map(_percent, scores.bleu.plain), ratio])
+        plain = (f"{value:.2f}" for value in scores.bleu.plain)
+        table.append([system.name, *plain, f"{scores.bleu.length_ratio:.3f}"])
     return table
 
 
@@ -308,28 +304,3 @@ def _attention_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]
             row += [f"{found.attended:.3f}", f"{found.random:.3f}", f"{found.ratio:.2f}"]
             table.append([*row, "" if found.copied is None else f"{found.copied:.1%}"])
     return table if len(table) > 1 else []
-
-
-def _percent(value: float) -> str:
-    return f"{value:.2f}"
-
-
-def _record(evaluation: CaptionEvaluation) -> dict[str, object]:
-    system, scores = evaluation
-    record: dict[str, object] = {
-        "name": system.name,
-        "bleu": scores.bleu.penalised,
-        "bleu_without_brevity_penalty": scores.bleu.plain,
-        "length_ratio": scores.bleu.length_ratio,
-        "bleu_signature": scores.bleu.signature,
-        "rouge_l": scores.rouge_l,
-        "cider_d": scores.cider,
-    }
-    if system.attention:
-        record["attention"] = {**system.attention._asdict(), "ratio": system.attention.ratio}
-    if system.read:
-        record["read"] = system.read
-    if system.seconds:
-        record["seconds"] = round(system.seconds, 3)
-        record["images_per_second"] = round(len(system.captions) / system.seconds, 3)
-    return record

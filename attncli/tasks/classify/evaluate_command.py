@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.data.json import as_json
 from attncli.data.lines import Line
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.text.tables import LabelledText, read_labelled
@@ -29,7 +28,8 @@ from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, ReadSettings, Threads
 from attncli.render.plots import check_picture, confusion_matrices
 from attncli.render.rows import columns
-from attncli.scoring.comparison import QualityScore
+from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.scoring.score import Score, ScoredSystem
 from attncli.scoring.sequences import LabelEvaluation, LabelScores, score_labels
 from attncli.tasks.classify.lines import classify_lines
 from attncli.terminal import console
@@ -101,8 +101,7 @@ def labels(
     )
     if plot:
         confusion_matrices(plot, evaluations)
-    write_table = label_scores_as_json if json else label_scores_as_text
-    write_stdout(write_table(evaluations))
+    write_stdout(label_scores(evaluations, json=json))
 
 
 def evaluate_labels(
@@ -148,25 +147,22 @@ def _classified(
         yield name, labels
 
 
-def label_scores_as_text(evaluations: Sequence[LabelEvaluation]) -> str:
-    """Return accuracy and macro F1 of each system, then its labels and its confusions."""
-    head = [["", "accuracy", "macro F1"]]
-    rows = [[name, f"{s.accuracy:.2f}", f"{s.macro_f1:.2f}"] for name, s in evaluations]
-    parts = [f"{evaluations[0].scores.texts:,} texts\n", columns(head + rows)]
+def label_scores(evaluations: Sequence[LabelEvaluation], *, json: bool = False) -> str:
+    """Return accuracy and macro F1 of each system, its labels and its confusions."""
+    texts, systems = evaluations[0].scores.texts, list(map(_scored, evaluations))
+    if json:
+        return scores_as_json({"texts": texts}, systems, "texts")
+    tables = []
     for name, scores in evaluations:
         title = f"{name}\n" if len(evaluations) > 1 else ""
-        parts += [title + _label_table(scores), _confusions(scores)]
-    return "\n".join(parts)
+        tables += [title + _label_table(scores), _confusions(scores)]
+    return scores_as_text(f"{texts:,} texts", systems, "texts", tables)
 
 
-def label_scores_as_json(evaluations: Sequence[LabelEvaluation]) -> str:
-    """Return an object with one entry for each system."""
-    return as_json(
-        {
-            "texts": evaluations[0].scores.texts,
-            "systems": [{"name": name, **_record(scores)} for name, scores in evaluations],
-        }
-    )
+def _scored(evaluation: LabelEvaluation) -> ScoredSystem:
+    name, scores = evaluation
+    values = Score("accuracy", scores.accuracy), Score("macro F1", scores.macro_f1)
+    return ScoredSystem(name, values, scores.texts, facts=_record(scores))
 
 
 def _label_table(scores: LabelScores) -> str:
@@ -197,8 +193,6 @@ def _confusions(scores: LabelScores) -> str:
 
 def _record(scores: LabelScores) -> dict[str, object]:
     return {
-        "accuracy": scores.accuracy,
-        "macro_f1": scores.macro_f1,
         "labels": [
             {
                 "label": counts.label,
@@ -244,9 +238,9 @@ class ComparedLabels(ComparedSource):
         """Return the accuracy and the dev loss."""
         from attncli.training.updates.metrics import dev_loss
 
-        def accuracy(part: Any) -> tuple[QualityScore, ...]:
+        def accuracy(part: Any) -> tuple[Score, ...]:
             found = part.labelled(trained.model, trained.report)
-            return (QualityScore("accuracy", score_labels(found, part.labels).accuracy),)
+            return (Score("accuracy", score_labels(found, part.labels).accuracy),)
 
         model, tokenizer = trained.model.model, trained.model.tokenizer
         return ModelScores(

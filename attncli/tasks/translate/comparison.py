@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from attncli.data.alignments import Index, PairLinks, read_links
 from attncli.data.dev_split import held_out
-from attncli.data.json import as_json
 from attncli.data.text.rows import row_pairs
 from attncli.data.text.tables import open_text
 from attncli.jobs.compared import (
@@ -23,10 +22,11 @@ from attncli.jobs.compared import (
     no_dev,
     write_tables,
 )
-from attncli.render.rows import columns, read_modes, speed_cells
-from attncli.scoring.comparison import QualityScore
+from attncli.render.rows import columns
+from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.scoring.score import Score, ScoredSystem
 from attncli.scoring.sequences import score_alignments
-from attncli.scoring.translations import Bucket, Evaluation, MetricScore
+from attncli.scoring.translations import Bucket, Evaluation
 from attncli.tasks.translate.training.dev import DevTexts, bleu, translated
 from attncli.tasks.translate.training.rows import DevRows, dev_rows, row_images
 from attncli.terminal.messages import counted, one_cell
@@ -179,8 +179,8 @@ def text_scores(trained: Trained, sets: Sets) -> ModelScores:
     aer, aligned_by = alignment(translator, test or dev, sets.gold)
     return ModelScores(
         loss=dev_loss(translator.model, translator.tokenizer, dev, trained.report),
-        dev=(QualityScore("bleu", dev_bleu(trained, dev)),),
-        test=(QualityScore("bleu", measured_bleu(trained, test)),) if test else (),
+        dev=(Score("bleu", dev_bleu(trained, dev)),),
+        test=(Score("bleu", measured_bleu(trained, test)),) if test else (),
         aer=aer,
         aligned_by=aligned_by,
     )
@@ -238,47 +238,27 @@ def alignment(
     return 100 * scores.error_rate, "attention" if attends else "diagonal"
 
 
-# Writers of translation scores: tables for a person, JSON for a program.
+# Scores of translations as text and JSON: those of all tasks, and scores by source length.
 
 
-def scores_as_text(evaluations: Sequence[Evaluation], references: int) -> str:
-    """Return tables of the scores and of the scores by length, then the signatures."""
-    first = evaluations[0]
+def translation_scores(
+    evaluations: Sequence[Evaluation], references: int, *, json: bool = False
+) -> str:
+    """Return the scores, and those by source length, as tables or JSON."""
+    first, systems = evaluations[0], list(map(_scored, evaluations))
     count = len(first.system.hypotheses)
-    parts = [
-        f"{counted(count, 'sentence')}, {counted(references, 'reference')}\n",
-        _score_table(evaluations),
-        _length_table(evaluations) if first.buckets else "",
-        columns([(score.metric, score.signature) for score in first.scores], left=2),
-        read_modes((each.system.name, each.system.read) for each in evaluations),
-    ]
-    return "\n".join(part for part in parts if part)
+    if json:
+        return scores_as_json({"sentences": count, "references": references}, systems, "sentences")
+    head = f"{counted(count, 'sentence')}, {counted(references, 'reference')}"
+    tables = [_length_table(evaluations)] if first.buckets else []
+    return scores_as_text(head, systems, "sentences", tables)
 
 
-def scores_as_json(evaluations: Sequence[Evaluation], references: int) -> str:
-    """Return an object with one entry for each system."""
-    record = {
-        "sentences": len(evaluations[0].system.hypotheses),
-        "references": references,
-        "systems": [_record(evaluation) for evaluation in evaluations],
-    }
-    return as_json(record)
-
-
-def _score_table(evaluations: Sequence[Evaluation]) -> str:
-    timed = any(system.seconds for system, *_ in evaluations)
-    rows = [["", *(score.metric for score in evaluations[0].scores)]]
-    rows[0] += ["seconds", "sentences/s"] if timed else []
-    for system, scores, _ in evaluations:
-        speed = speed_cells(len(system.hypotheses), system.seconds) if timed else []
-        rows.append([system.name, *map(_score, scores), *speed])
-    return columns(rows)
-
-
-def _score(score: MetricScore) -> str:
-    interval = "" if score.interval is None else f" ± {score.interval:.2f}"
-    chance = "" if score.p_value is None else f" (p = {score.p_value:.3f})"
-    return f"{score.value:.2f}{interval}{chance}"
+def _scored(evaluation: Evaluation) -> ScoredSystem:
+    system, scores, buckets = evaluation
+    facts = {"by_length": [bucket._asdict() for bucket in buckets]} if buckets else {}
+    count = len(system.hypotheses)
+    return ScoredSystem(system.name, scores, count, system.seconds, system.read, facts)
 
 
 def _length_table(evaluations: Sequence[Evaluation]) -> str:
@@ -299,29 +279,3 @@ def _length_table(evaluations: Sequence[Evaluation]) -> str:
 def _span(bucket: Bucket) -> str:
     same = bucket.shortest == bucket.longest
     return f"{bucket.shortest}" if same else f"{bucket.shortest}–{bucket.longest}"
-
-
-def _record(evaluation: Evaluation) -> dict[str, object]:
-    system, scores, buckets = evaluation
-    record: dict[str, object] = {
-        "name": system.name,
-        "scores": {score.metric: _score_record(score) for score in scores},
-    }
-    if system.read.startswith("hard"):
-        record["read"] = system.read
-    if system.seconds:
-        record["seconds"] = round(system.seconds, 3)
-        record["sentences_per_second"] = round(len(system.hypotheses) / system.seconds, 3)
-    if buckets:
-        record["by_length"] = [bucket._asdict() for bucket in buckets]
-    return record
-
-
-def _score_record(score: MetricScore) -> dict[str, object]:
-    record = {
-        "score": score.value,
-        "signature": score.signature,
-        "interval": score.interval,
-        "p_value": score.p_value,
-    }
-    return {name: value for name, value in record.items() if value is not None}

@@ -88,7 +88,7 @@ def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path, attn:
     given = ["--images", files.images, files.dev]
     # by the run's own search: greedy
     [system] = json.loads(attn(*map(str, [*evaluate, *given])).out)["systems"]
-    assert system["bleu"][3] == pytest.approx(kept.score)
+    assert system["scores"]["BLEU-4"]["score"] == pytest.approx(kept.score)
 
 
 def test_features_are_computed_once_for_all_runs(

@@ -6,7 +6,6 @@ import pytest
 
 from attncli.scoring.comparison import (
     Noise,
-    QualityScore,
     RunScores,
     from_record,
     noise,
@@ -14,10 +13,11 @@ from attncli.scoring.comparison import (
     spread,
     verdict,
 )
+from attncli.scoring.score import Score
 
 
 def row(variant: str, seed: int, bleu: float) -> RunScores:
-    dev = (QualityScore("bleu", bleu),)
+    dev = (Score("bleu", bleu),)
     return RunScores(variant, seed, dev, (), 5.0, None, "", 100, 10, 50.0, 2.0)
 
 
@@ -54,7 +54,7 @@ def test_a_small_margin_is_not_shown_as_zero() -> None:
 
 
 def test_a_row_is_read_as_it_was_stored() -> None:
-    scores = (QualityScore("cider", 0.5), QualityScore("bleu4", 20.0))
+    scores = (Score("cider", 0.5), Score("bleu4", 20.0))
     own = RunScores("hard", 2, scores, scores, 5.0, 8.5, "attention", 100, 10, 50.0, 2.0, "hard")
     record = own.as_record()
     assert record["dev_cider"] == 0.5 and record["test_bleu4"] == 20.0 and "dev" not in record

@@ -30,9 +30,9 @@ def test_a_file_against_gold_that_counts_from_one(tmp_path: Path, attn: Attn) ->
     texts = write(tmp_path / "texts", TEXTS)
     task = [*TASK, "--gold", gold, "--hypotheses", found, texts]
     record = json.loads(attn(*task, "--json").out)
-    [scores] = record["alignments"]
+    [scores] = record["systems"]
     assert record["gold"]["sure"] == 2 and record["gold"]["possible"] == 1
-    assert scores["error_rate"] == pytest.approx(1 - (2 + 2) / (3 + 2))
+    assert scores["scores"]["AER"]["score"] == pytest.approx(100 * (1 - (2 + 2) / (3 + 2)))
     assert "counts from 1 (line 1 has 3p2, and 3 source words)" in record["gold"]["note"]
     assert "counts from 0 (line 1 has 0-0)" in scores["note"]
     table = attn(*task).out
@@ -72,9 +72,11 @@ def test_a_model_is_scored_by_its_own_links(
     gold = "".join(" ".join(f"{i}-{j}" for i, j in sorted(p.links)) + "\n" for p in pairs)
     texts, links = write(tmp_path / "texts.tsv", table), write(tmp_path / "gold", gold)
     task = [*TASK, "--gold", links, "-m", tiny_bundle]
-    [scores] = json.loads(attn(*task, "--json", texts).out)["alignments"]
+    [scores] = json.loads(attn(*task, "--json", texts).out)["systems"]
     found = align(tiny_translator, [(pair.source, pair.target) for pair in pairs])
     wanted = [PairLinks(frozenset(pair.links)) for pair in pairs]
     rate = score_alignments("", [one.links for one in found], wanted).error_rate
-    assert scores["error_rate"] == pytest.approx(rate) and "layer" in scores["note"]
+    assert (
+        scores["scores"]["AER"]["score"] == pytest.approx(100 * rate) and "layer" in scores["note"]
+    )
     assert "source and target" in attn(*task, status=2).err

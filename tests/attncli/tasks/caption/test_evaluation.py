@@ -66,10 +66,12 @@ def test_every_way_to_hand_over_captions_scores_the_same(
     expected = caption_scores(OUTPUTS, REFERENCES)
     for name in files:
         system = found[name]
-        assert system["bleu"] == pytest.approx(list(expected.bleu.penalised))
+        scores = {kind: score["score"] for kind, score in system["scores"].items()}
+        bleu = [scores[f"BLEU-{order}"] for order in range(1, 5)]
+        assert bleu == pytest.approx(list(expected.bleu.penalised))
         assert system["bleu_without_brevity_penalty"] == pytest.approx(list(expected.bleu.plain))
-        assert system["cider_d"] == pytest.approx(expected.cider)
-        assert system["rouge_l"] == pytest.approx(expected.rouge_l)
+        assert scores["CIDEr-D"] == pytest.approx(expected.cider)
+        assert scores["ROUGE-L"] == pytest.approx(expected.rouge_l)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -93,7 +95,7 @@ def test_captions_of_a_model_equal_those_of_python_and_saved_captions_score_the_
     other = evaluated(
         attn, "captions", captions, "--hypotheses", saved.format(model=soft_captioner.name)
     )
-    assert other[f"{soft_captioner.name}.tsv"]["bleu"] == model["bleu"]
+    assert other[f"{soft_captioner.name}.tsv"]["scores"] == model["scores"]
     assert model["read"] == "soft" and model["images_per_second"] > 0
 
 
@@ -122,7 +124,7 @@ def test_a_file_with_splits_is_scored_on_its_test_part(tmp_path: Path, attn: Att
     lines = write(tmp_path / "lines", OUTPUTS[:3])
     expected = caption_scores(OUTPUTS[:3], REFERENCES[:3]).cider
     found = evaluated(attn, "captions", path, "--hypotheses", lines)
-    assert found["lines"]["cider_d"] == pytest.approx(expected)
+    assert found["lines"]["scores"]["CIDEr-D"]["score"] == pytest.approx(expected)
     refused = attn(*TASK, path, "--split", "dev", "--hypotheses", lines, status=1)
     assert "has 3 lines; expected 1, one for each image of karpathy.json;" in refused.err
 

@@ -138,7 +138,7 @@ def test_labels_are_scored_and_the_confusions_drawn(
     assert b"<svg" in (tmp_path / "c.svg").read_bytes()
     record = json.loads(attn(*task, "-m", toy_classifier, "--json").out)
     [system] = record["systems"]
-    assert record["texts"] == 3 and system["accuracy"] == pytest.approx(200 / 3)
+    assert record["texts"] == 3 and system["scores"]["accuracy"]["score"] == pytest.approx(200 / 3)
     assert system["confusion"] == [[1, 1], [0, 1]]
     (tmp_path / "other.txt").write_text("animal\n")
     refused = attn(*task, *other, status=1)

@@ -52,7 +52,7 @@ def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
     assert chrf.value == sacrebleu.corpus_chrf(outputs, references).score
     assert ter.value == sacrebleu.corpus_ter(outputs, references).score
     assert bleu.signature.startswith("nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:")
-    assert [score.metric for score in (bleu, chrf, ter)] == ["BLEU", "chrF2", "TER"]
+    assert [score.name for score in (bleu, chrf, ter)] == ["BLEU", "chrF2", "TER"]
 
 
 class Repeating(Upper):
@@ -79,7 +79,7 @@ def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:
     outputs = ["one cat is on it", "", "no"]
     test_set = evaluation_set(read_pairs([table]))
     (found,) = scoring.score([System("x", outputs)], test_set, Scoring())
-    by_name = {one.metric: one for one in found}
+    by_name = {one.name: one for one in found}
     assert by_name["exact"].value == pytest.approx(100 * 2 / 3)  # "" is not a reference of "t"
     assert by_name["error rate"].value == pytest.approx(100 * 2 / (5 + 2 + 1))
     assert all("nrefs:var" in one.signature for one in found)

@@ -57,7 +57,7 @@ def test_training_and_evaluation_count_the_same_tokens() -> None:
             [System("one", outputs)], EvaluationSet([], [references]), Scoring(tokenize=name)
         )
         rates.append(rate)
-        assert rate == next(each.value for each in found if each.metric == "error rate")
+        assert rate == next(each.value for each in found if each.name == "error rate")
     assert rates == pytest.approx([100 * 2 / 6, 100 * 1 / 4])
 
 

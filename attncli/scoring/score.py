@@ -1,0 +1,34 @@
+"""The scores of a system, in one form for all tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Score(NamedTuple):
+    """One score and its signature, as in sacreBLEU."""
+
+    name: str
+    value: float
+    signature: str = ""
+    interval: float | None = None  # half the width of the 95 % confidence interval
+    p_value: float | None = None  # of no difference from the first system
+    digits: int = 2  # to print
+
+    def __str__(self) -> str:
+        """Return the value with its confidence."""
+        interval = "" if self.interval is None else f" ± {self.interval:.{self.digits}f}"
+        chance = "" if self.p_value is None else f" (p = {self.p_value:.3f})"
+        return f"{self.value:.{self.digits}f}{interval}{chance}"
+
+
+class ScoredSystem(NamedTuple):
+    """A model or another program, and its scores."""
+
+    name: str
+    scores: tuple[Score, ...]
+    outputs: int = 0
+    seconds: float | None = None  # to make them, for a model
+    read: str = ""  # read mode of a model
+    facts: Mapping[str, Any] = {}  # further ones, by name, for JSON
