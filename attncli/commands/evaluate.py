@@ -25,7 +25,7 @@ from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
 from attncli.tasks.translate.comparison import translation_scores
 from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.evaluation import evaluate_texts
+from attncli.tasks.translate.evaluation import check_texts, evaluate_texts
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 from models.base.settings import option
@@ -91,6 +91,14 @@ Confidence = Annotated[
         help="95 % confidence intervals of BLEU, chrF and TER; p-values against the first system.",
     ),
 ]
+Checks = Annotated[
+    bool,
+    typer.Option(
+        "--checks",
+        help="Check translations against their sources instead: numbers, placeholders, tags, "
+        "loops, length. FILES: source and translation. Writes line, check and what was found.",
+    ),
+]
 ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")]
 Plot = Annotated[
     Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
@@ -106,6 +114,7 @@ def evaluate(
     to: To = "",
     source_language: From = "",
     confidence: Confidence = False,
+    checks: Checks = False,
     by_length: ByLength = False,
     plot: Plot = None,
     save: Save = None,
@@ -124,6 +133,7 @@ def evaluate(
     Example:
       attn evaluate -m runs/a -m runs/b --plot lengths.png test.en test.de
       attn evaluate --hypotheses other.de test.de
+      attn evaluate --checks test.en other.de
       attn evaluate -m runs/demo runs/demo/test.tsv
     """
     folders = folders_of(model, hypotheses)
@@ -134,6 +144,9 @@ def evaluate(
     step = tables.lengths.step if by_length or plot else 0
     if not files:
         raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
+    if checks:
+        write_stdout(check_texts(files, json=json, messages=console))
+        return
     if folders and source:
         raise ConfigurationError("lengths.source with a model, whose first file is the source")
     if step and not folders and not source:

@@ -56,6 +56,11 @@ def check(source: str, output: str) -> tuple[Check, ...]:
     return (*checks, *check_plain(_without(source, shown), _without(output, shown)))
 
 
+def lacks_parts(checks: Sequence[Check]) -> bool:
+    """Return True if an output lacks a part that must not change, such as a placeholder."""
+    return any(check.name == "parts" for check in checks)
+
+
 def are_faithful(sources: Sequence[str], targets: Sequence[str]) -> bool:
     """Return True if most targets pass the checks, as those of translations do.
 

@@ -22,6 +22,7 @@ from attncli.serve.http.documents import translated_html
 from attncli.serve.models import AlignJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.tags.checks import NAMES
 
 MOST_ALTERNATIVES = 20
 FORMATS = ("text", "html")
@@ -46,6 +47,7 @@ class Translated(NamedTuple):
     alternatives: list[str]
     alignments: list[dict[str, Any]]  # one for each line
     notes: list[str]  # what the client should know about the text
+    checks: list[dict[str, str]]  # that the best output fails: name, found
 
 
 async def translate(request: Request) -> Response:
@@ -56,7 +58,7 @@ async def translate(request: Request) -> Response:
     known = partial(call.service.catalogue.language, model=wanted.model)
     source, target = known(given.text("source")), known(given.text("target"))
     languages = await _sources(call, texts, source, target, wanted.model)
-    found = [Translated(text, [], [], []) for text in texts]  # in the target language already
+    found = [Translated(text, [], [], [], []) for text in texts]  # in the target language already
     for language in {one.language for one in languages} - {target}:
         direction = call.service.catalogue.direction(language, target, wanted.model)
         numbers = [n for n, one in enumerate(languages) if one.language == language]
@@ -121,7 +123,7 @@ async def _of_html(
     call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
 ) -> list[Translated]:
     found = await translated_html(call, texts, direction, 1 + wanted.alternatives)
-    return [Translated(outputs[0], outputs[1:], [], []) for outputs in found]
+    return [Translated(outputs[0], outputs[1:], [], [], []) for outputs in found]
 
 
 async def _of_lines(
@@ -154,7 +156,8 @@ def _joined(
     pairs = [pair for outcome in outcomes for pair in outcome.alignments[:1]]
     notes = list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome)))
     others = list(dict.fromkeys(output for output in outputs[1:] if output != outputs[0]))
-    return Translated(outputs[0], others, [*map(alignment, pairs)], notes)
+    checks = [check._asdict() for outcome in outcomes for check in outcome.checks]
+    return Translated(outputs[0], others, [*map(alignment, pairs)], notes, checks)
 
 
 def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:
@@ -171,6 +174,8 @@ def _notes(outcome: TranslatedLine) -> Iterator[str]:
         yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
     if outcome.translation and outcome.translation.hypotheses[0].truncated:
         yield "The output was cut at its length limit."
+    for check in outcome.checks:
+        yield f"The output has {NAMES[check.name]}: {check.found}."
 
 
 def _columns(
@@ -184,6 +189,7 @@ def _columns(
         columns["alternatives"] = [one.alternatives for one in found]
     if wanted.notes:
         columns["notes"] = [one.notes for one in found]
+        columns["checks"] = [one.checks for one in found]
     if wanted.weights:
         columns["alignments"] = [one.alignments for one in found]
     return columns

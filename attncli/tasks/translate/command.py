@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -115,6 +115,9 @@ From = Annotated[
         "lines that are in the target language.",
     ),
 ]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with status 1 if an output fails a check.")
+]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 Set = Annotated[list[str] | None, SetOption(TranslateTables, example="search.length_penalty=0.6")]
 
@@ -136,6 +139,7 @@ def translate(
     nbest: Nbest = None,
     verbatim: Verbatim = False,
     keep_tags: KeepTags = False,
+    strict: Strict = False,
     glossary: GlossaryFile = None,
     align: Align = False,
     show: Show = False,
@@ -200,11 +204,24 @@ def translate(
         several = runner.translator.search.nbest > 1
         layout = RowLayout(format, several, scores, runner.translator.read_mode, align=align)
         writer = line_writer(layout, drawing, current_screen() if show else None)
-        run = partial(runner.run, weights=aligned)
+        failed: list[TranslatedLine] = []
+        run = _with_failed(partial(runner.run, weights=aligned), failed)
         complete = write_translations(run, document or stream, output, writer, console)
     if runner.summary:
         console.say(runner.summary)
-    raise typer.Exit(not complete)
+    raise typer.Exit(not complete or (strict and bool(failed)))
+
+
+def _with_failed(run: Translate, failed: list[TranslatedLine]) -> Translate:
+    """Return a translation that adds the first line whose output fails a check to a list."""
+
+    def translate(*chunks: Any, **options: Any) -> Iterator[list[TranslatedLine]]:
+        for outcomes in run(*chunks, **options):
+            if not failed:
+                failed.extend([outcome for outcome in outcomes if outcome.checks][:1])
+            yield outcomes
+
+    return translate
 
 
 def translate_options(given: GivenSettings[TranslateTables], **options: Any) -> TranslateOptions:

@@ -39,6 +39,7 @@ from attncli.documents.document import (
     with_existing,
     with_flags,
 )
+from attncli.tags.checks import lacks_parts
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError, naming
@@ -316,7 +317,7 @@ def _by_segment(document: Document, outcomes: Sequence[TranslatedLine]) -> Itera
     for segment, found in _outcomes_of(document, outcomes):
         texts = tuple(one.translation.text for one in found if one.translation)
         complete = len(texts) == len(found) and not any(
-            one.line.text.strip() and not text.strip()
+            (one.line.text.strip() and not text.strip()) or lacks_parts(one.checks)
             for one, text in zip(found, texts, strict=True)
         )
         left = document.strict and segment.flag < 0 and _is_doubtful(found)

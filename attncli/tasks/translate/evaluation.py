@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from json import dumps
 from pathlib import Path
 
 from attncli.data.text.corpus import (
@@ -29,6 +30,7 @@ from attncli.scoring.translations import (
     has_short_references,
     metrics,
 )
+from attncli.tags.checks import check
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import OutputReport
@@ -78,6 +80,23 @@ def evaluate_texts(
     systems = [*_translated(models, test_set, options, save), *others]
     _warn_of_tokens(systems, scoring, options.messages)
     return evaluate_systems(systems, test_set, scoring, step), test_set
+
+
+def check_texts(files: Sequence[Path], *, json: bool, messages: Messages) -> str:
+    """Return the checks that translations fail: a line for each, as TSV or JSON.
+
+    files: source and translation, or a TSV file of both. The number of failures is a message.
+    """
+    pairs = [(pair.source, pair.references[0]) for pair in read_pairs(files)]
+    found = [(n, one) for n, pair in enumerate(pairs, 1) for one in check(*pair)]
+    failed = len({number for number, _ in found})
+    messages.say(f"{failed:,} of {counted(len(pairs), 'translation')} fail a check")
+    if json:
+        records = ({"line": number, **one._asdict()} for number, one in found)
+        rows = (dumps(record, ensure_ascii=False) for record in records)
+    else:
+        rows = ("\t".join((str(number), *one)) for number, one in found)
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _warn_of_tokens(systems: Sequence[System], scoring: Scoring, messages: Messages) -> None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from attncli.data.split import halves
-from attncli.tags.checks import Check, check_marked
+from attncli.tags.checks import Check, check_marked, lacks_parts
 from attncli.tags.protect import (
     FAMILIES,
     FIRST,
@@ -160,7 +160,7 @@ def _checked(text: MarkedText, reading: Reading, result: Translation, *, nbest: 
     if nbest:
         rows = sorted(rows)[:nbest]
     elif reading.marks:  # an alternative that lacks a part is none
-        rows = [row for row in rows if row is rows[0] or not _lacks_marks(row[5])]
+        rows = [row for row in rows if row is rows[0] or not lacks_parts(row[5])]
     parts = {mark: text.parts[ord(mark) - FIRST][:2] for mark in reading.marks}
     hypotheses: list[Hypothesis] = [row[2] for row in rows]
     piece = MarkedTranslation(
@@ -181,15 +181,11 @@ def _improve(found: list[Faithful], numbers: Sequence[int], others: Sequence[Fai
 
 
 def _badness(one: Faithful) -> tuple[int, int]:
-    return len(one.checks), int(_lacks_marks(one.checks))
+    return len(one.checks), int(lacks_parts(one.checks))
 
 
 def _lacks_parts(one: Faithful) -> bool:
     return any(check.name in ("parts", "digits", "characters") for check in one.checks)
-
-
-def _lacks_marks(checks: Sequence[Check]) -> bool:
-    return any(check.name == "parts" for check in checks)
 
 
 def _is_known(reading: Reading, model: Translating) -> bool:

@@ -8,13 +8,14 @@
   (and alignment: units of source and target, links, a row of weights per target unit, and, for
   several inputs, the input of each source unit and the weights on the cells of an image; and
   repetition, if the output is caught in a loop), the read mode of hard attention, and an error if
-  the line was not translated.
+  the line was not translated, and the checks that the best output fails: name and what was found.
 
 Hypotheses are sorted by score; log_prob is the natural logarithm of the probability.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.data.lines import TranslatedLine
@@ -27,6 +28,7 @@ from attncli.render.rows import (
     encoded_rows,
     hypothesis_record,
 )
+from attncli.tags.checks import NAMES
 from attncli.terminal.messages import counted
 from models.inference.search.repeats import repetition
 
@@ -55,6 +57,8 @@ def _record(outcome: TranslatedLine, layout: RowLayout) -> dict[str, object]:
     }
     if layout.read.startswith("hard"):
         record["read"] = layout.read
+    if outcome.checks:
+        record["checks"] = [check._asdict() for check in outcome.checks]
     if outcome.translation is None:
         record["error"] = outcome.note
     return record
@@ -98,7 +102,7 @@ class OutputReport:
 
     def __init__(self, references: Sequence[Sequence[str]] = ()) -> None:
         self._references = references
-        self._counts = dict.fromkeys((FOREIGN, LOST, TRUNCATED, LOOPS), 0)
+        self._counts: Counter[str] = Counter()
         self._copied = self._others = 0  # lines without letters that were copied; lines of text
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
@@ -130,6 +134,10 @@ class OutputReport:
         if found := repetition(best.text, outcome.line.text, *expected):
             times = f"{found.times:,} times in a row (score {best.score:.2f})"
             yield LOOPS, f"the output repeats {found.phrase!r} {times}"
+        told = {"repetition": found, "length": best.truncated, "characters": outcome.lost}
+        for check in outcome.checks:
+            if not told.get(check.name):
+                yield f"outputs with {NAMES[check.name]}", f"{NAMES[check.name]}: {check.found}"
 
     def copied(self) -> str:
         """Return a remark if every line with text was copied for lack of letters; "" otherwise."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from attncli.data.lines import Line, TranslatedLine
+from attncli.render.rows import RowLayout
+from attncli.shell.app import run
 from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions
 from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.writers import OutputReport, rendered
 from models.base.types import Hypothesis, Translation
 from models.config import SearchConfig
 from tests.attncli.tags.small import one_to_one
@@ -149,3 +154,30 @@ def test_plain_lines_are_asked_for_once_and_as_they_are() -> None:
         model = Faulty(str)
         assert output(text, model) == text.upper()
         assert [*model.asked] == [text]
+
+
+def test_failed_checks_are_messages_and_data() -> None:
+    class Broken(Faulty):
+        def _translation(self, text: str, search: SearchConfig) -> Translation:
+            wrong = tuple(Hypothesis("it is 7", -1.0, -1.0, (), ()) for _ in range(search.nbest))
+            return Translation(text, wrong)
+
+    found = outcome("it is 5", Broken(str))
+    assert [*OutputReport().messages([found])] == ["line 1: other numbers: 5 is missing, 7 is new"]
+    layout = RowLayout("jsonl")
+    record = json.loads(rendered([found], layout))
+    assert record["checks"] == [{"name": "digits", "found": "5 is missing, 7 is new"}]
+
+
+def test_a_given_translation_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("a.en", "5 dogs\nsee %s\n"), ("a.de", "6 Hunde\nsieh %s\n")):
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / name) for name in ("a.en", "a.de")]
+    assert run(["evaluate", "--checks", *files]) == 0
+    assert capsys.readouterr().out == "1\tdigits\t5 is missing, 6 is new\n"
+    assert run(["evaluate", "--checks", "--json", *files]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "line": 1,
+        "name": "digits",
+        "found": "5 is missing, 6 is new",
+    }
