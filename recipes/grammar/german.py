@@ -6,8 +6,8 @@ object, "nicht", then the rest of the verb. A negated indefinite object takes "k
 
 from __future__ import annotations
 
-from attncli.embedded.grammar.lexicon import Word
-from attncli.embedded.grammar.meaning import (
+from grammar.lexicon import Word
+from grammar.meaning import (
     Adjunct,
     Clause,
     Nominal,

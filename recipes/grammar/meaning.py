@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from attncli.embedded.grammar.lexicon import (
+from grammar.lexicon import (
     HE,
     HER,
     HIM,

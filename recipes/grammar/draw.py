@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from attncli.embedded.grammar import lexicon
-from attncli.embedded.grammar.lexicon import HE, THEY, Name, Noun, Person, Pronoun, Time, Verb
-from attncli.embedded.grammar.meaning import (
+from grammar import lexicon
+from grammar.lexicon import HE, THEY, Name, Noun, Person, Pronoun, Time, Verb
+from grammar.meaning import (
     Adjunct,
     Clause,
     Nominal,

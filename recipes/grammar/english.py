@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attncli.embedded.grammar.lexicon import CAN, HE, WANT, Pronoun, Verb, Word
-from attncli.embedded.grammar.meaning import Clause, Nominal, Phrase, Sentence, second_clause
+from grammar.lexicon import CAN, HE, WANT, Pronoun, Verb, Word
+from grammar.meaning import Clause, Nominal, Phrase, Sentence, second_clause
 
 
 def realise(sentence: Sentence) -> list[Word]:

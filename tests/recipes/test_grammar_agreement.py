@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from attncli.embedded.grammar import german
-from attncli.embedded.grammar.lexicon import ADJECTIVES, NOUNS
-from attncli.embedded.grammar.meaning import Phrase
+from grammar import german
+from grammar.lexicon import ADJECTIVES, NOUNS
+from grammar.meaning import Phrase
 
 AGREEMENT = {
     "the old king": "der alte König, den alten König, dem alten König",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from attncli.embedded.grammar import vocabulary
+from grammar import vocabulary
 
 I, HE, WE, THEY = range(4)  # noqa: E741
 
