@@ -1,4 +1,4 @@
-"""Tiny tables with the names and columns of the data that benchmarks/recipes.py reads."""
+"""Tiny tables with the names and columns of the data that recipes/sequences.py reads."""
 
 from __future__ import annotations
 

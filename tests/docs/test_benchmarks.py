@@ -1,4 +1,4 @@
-"""The commands of benchmarks/README.md name scripts and options that exist.
+"""The commands of benchmarks/README.md, and those of recipes, have options that exist.
 
 They need data that are not in the repository, so the scripts are asked for their help only.
 """
@@ -17,7 +17,12 @@ from tests.docs import shell
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "benchmarks/README.md").read_text("utf-8").replace("\\\n", " ")
 LINES = [line.strip() for line in re.findall(r"^    ((?:python|attn) .*)", TEXT, re.M)]
-WORDS = {"compare", "score"}  # of sub-commands
+RECIPES = [
+    line.strip().partition(" [")[0]
+    for path in sorted((ROOT / "recipes").glob("*.py"))
+    for line in re.findall(r"^    (python .* --?\w.*)", path.read_text("utf-8"), re.M)
+]
+WORDS = {"compare", "score", "train", "prepare", "table"}  # of sub-commands
 
 
 @functools.cache
@@ -28,7 +33,9 @@ def help_of(*program: str) -> str:
     return done.out
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize(
+    "line", [*LINES, *(pytest.param(line, marks=pytest.mark.slow) for line in RECIPES)]
+)
 def test_a_benchmark_takes_the_options_that_its_line_gives(line: str) -> None:
     program, *words = line.replace("python -m ", "python -m=").split()
     script = [program, *words[0].split("="), *(word for word in words[1:2] if word in WORDS)]

@@ -37,9 +37,9 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train -o ", f"{SMALL} -s data.demo_size=60"),
     (r"^attn train ", SMALL),
     (r"^attn models compare ", f"--seeds 1 {SMALL} -s data.demo_size=60"),
-    (r"^python benchmarks/recipes.py .*--data-only", ""),
-    (r"^python benchmarks/recipes.py cogs ", " ".join(SETTINGS)),
-    (r"^python benchmarks/recipes.py ", "--data-only"),  # its commands stand in the page, too
+    (r"^python recipes/sequences.py .*--data-only", ""),
+    (r"^python recipes/sequences.py cogs ", " ".join(SETTINGS)),
+    (r"^python recipes/sequences.py ", "--data-only"),  # its commands stand in the page, too
 )
 FEWER = (  # numbers of examples in Python that the tests reduce
     ("split(300, 10, 10, ", "split(12, 1, 8, "),
@@ -85,7 +85,7 @@ def test_columns_are_recognised_in_a_page_and_in_an_output() -> None:
 
 @pytest.mark.parametrize(("page", "name"), RECIPES.items())
 def test_a_page_explains_the_commands_that_its_recipe_runs(page: str, name: str) -> None:
-    commands = runpy.run_path(str(ROOT / "benchmarks/recipes.py"))["COMMANDS"][name]
+    commands = runpy.run_path(str(ROOT / "recipes/sequences.py"))["COMMANDS"][name]
     blocks = [text for kind, _, text in all_blocks(TUTORIALS / f"{page}.md") if kind == "sh"]
     shown = [words(line) for block in blocks for line in lines_of(block)]
     for command in commands:

@@ -1,7 +1,7 @@
 """Train and score `languages`, the identifier of English, German, French and Spanish in the box.
 
-    python benchmarks/language_id.py train --data DIR/tatoeba --work WORK
-    python benchmarks/language_id.py score --data DIR/tatoeba --work WORK [-m MODEL]
+    python recipes/language_id.py train --data DIR/tatoeba --work WORK
+    python recipes/language_id.py score --data DIR/tatoeba --work WORK [-m MODEL]
 
 DIR/tatoeba holds tables of English, tab, another language. `train` writes sentences and cut-outs of
 one or two words, in the case of the sentence, in lower case and in capitals; then it runs

@@ -1,6 +1,6 @@
 """Train and score captioners on Flickr8k: Show, Attend and Tell, soft and hard, and fine-tuned.
 
-    python benchmarks/flickr8k.py --data DIR --work DIR --cnn FILE [--only NAME ...] [--threads N]
+    python recipes/flickr8k.py --data DIR --work DIR --cnn FILE [--only NAME ...] [--threads N]
 
 DIR holds images.tar (or a folder images), train.tsv and dev.tsv: file name, tab, caption. FILE has
 the weights of MobileNet-EdgeTPU; its arch.json is in the same folder. Each model is trained with

@@ -1,6 +1,6 @@
 """Write training pairs that a translator makes: chosen outputs, and back-translations.
 
-    python benchmarks/everyday_distil.py --data DIR --work WORK [-m MODEL]
+    python recipes/everyday_distil.py --data DIR --work WORK [-m MODEL]
 
 WORK has the corpora of `everyday.py prepare`; the pairs are added to it as WORK/en-de.chosen.tsv,
 WORK/en-de.back.tsv and so on, from which `prepare` then makes the command of the last stage.

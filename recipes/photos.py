@@ -1,8 +1,8 @@
 """Train and score `photos` and `photos-hard`, the captioners in the box.
 
-    python benchmarks/photos.py train --data DIR --work WORK [--threads N]
-    python benchmarks/photos.py score --data DIR [-m MODEL ...]
-    python benchmarks/photos.py table --data DIR --work WORK --revision REVISION ... [--limit N]
+    python recipes/photos.py train --data DIR --work WORK [--threads N]
+    python recipes/photos.py score --data DIR [-m MODEL ...]
+    python recipes/photos.py table --data DIR --work WORK --revision REVISION ... [--limit N]
 
 DIR holds `flickr8k/` and `coco/`, each with images.tar, train.tsv and dev.tsv (file name, tab,
 caption), and `cnn/` with the weights of MobileNet-EdgeTPU. `train` joins the two training sets,

@@ -1,6 +1,6 @@
 """Add an image network's labels to a trained captioner: a second memory that it can copy from.
 
-    python benchmarks/photo_labels.py --data DIR --work WORK --start MODEL --count N -o FOLDER
+    python recipes/photo_labels.py --data DIR --work WORK --start MODEL --count N -o FOLDER
 
 With --network, the image network is that of another captioner; with --share, the mean of that and
 the network of ImageNet, in DIR/cnn. Such a mean describes images as well as the fine-tuned network,

@@ -1,6 +1,6 @@
 """Find the words that a translator does not know, and training pairs that have them.
 
-    python benchmarks/everyday_words.py --data DIR --work WORK [-m MODEL]
+    python recipes/everyday_words.py --data DIR --work WORK [-m MODEL]
 
 Every noun, verb and adjective of the word lists with a rank up to 14,000 is put into two English
 sentences, and MODEL translates them. A word is unknown in a language if neither output has the

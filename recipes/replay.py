@@ -1,6 +1,6 @@
 """Write the replay set of `everyday`, which runs that start from it mix into their data.
 
-    python benchmarks/replay.py MODEL [--rows 3000]
+    python recipes/replay.py MODEL [--rows 3000]
 
 It has sentence pairs of phrases.tsv in every direction of the model and, for each source, the
 model's own output as a further target. The file goes into the folder of the model, with its digest.

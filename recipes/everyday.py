@@ -1,7 +1,7 @@
 """Train and score `everyday`, the translator in the box: English, German, French, Spanish.
 
-    python benchmarks/everyday.py prepare --data DIR --work WORK [--start-from MODEL]
-    python benchmarks/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--longer]
+    python recipes/everyday.py prepare --data DIR --work WORK [--start-from MODEL]
+    python recipes/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--longer]
 
 `prepare` writes the corpora of everyday_data.py and everyday_templates.py into WORK, and prints
 the `attn train` command that learns from them, from random weights or from MODEL. The vocabulary

@@ -1,6 +1,6 @@
 """Worked recipes for pairs of sequences: phonemes, parses, commands and summaries.
 
-    python benchmarks/recipes.py NAME --data DIR/pairs --work WORK [SETTING=VALUE ...]
+    python recipes/sequences.py NAME --data DIR/pairs --work WORK [SETTING=VALUE ...]
 
 NAME is g2p, cogs, scan or scitldr; docs/tutorials/ has a page for each. A recipe writes train.tsv
 and test.tsv in WORK from the files in DIR/pairs, and runs the lines of COMMANDS in turn. No source

@@ -1,6 +1,6 @@
 """Correct the image network of a captioner for int8, before `attn models pack`.
 
-    python benchmarks/photo_rounding.py --work WORK --start MODEL -o FOLDER
+    python recipes/photo_rounding.py --work WORK --start MODEL -o FOLDER
 
 Rounded weights shift the mean of each channel, and the shifts add up over 59 convolutions. The
 weights become those that int8 stores, and each bias takes up the shift of its channel,

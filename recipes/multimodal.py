@@ -1,6 +1,6 @@
 """Translate sentences whose ambiguous word only an image decides, with and without the image.
 
-    python benchmarks/multimodal.py --work WORK [--threads N]
+    python recipes/multimodal.py --work WORK [--threads N]
 
 An English sentence describes a drawn scene of one or two things, and calls the colour of one of
 them warm, cool or dark. Each of these words has two translations, as warm has "rot" and "gelb", and

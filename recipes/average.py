@@ -1,6 +1,6 @@
 """Write the weighted mean of the weights of models of equal shapes (Wortsman et al. 2022).
 
-    python benchmarks/average.py MODEL... -o FOLDER [--shares SHARE...] [-s KEY=VALUE]
+    python recipes/average.py MODEL... -o FOLDER [--shares SHARE...] [-s KEY=VALUE]
 
     W = sum_i share_i W_i / sum_i share_i
 

@@ -1,7 +1,7 @@
 """Train and score `scenes`, the captioner of drawn shapes in the box: Show, Attend and Tell.
 
-    python benchmarks/scenes.py train --work WORK [--threads N]
-    python benchmarks/scenes.py score [-m MODEL ...]
+    python recipes/scenes.py train --work WORK [--threads N]
+    python recipes/scenes.py score [-m MODEL ...]
 
 `train` draws scenes, whose captions name each thing's size, colour and shape, and writes the cells
 that each word describes: those whose centre is inside the thing's box. These regions guide the
