@@ -1,0 +1,1 @@
+"""A pretended GPU, on which every family trains and is used."""

@@ -1,0 +1,150 @@
+"""Train, evaluate, save, resume and use a model of every family on the pretended GPU.
+
+A family, a score, a pooling or a kind of input that is added to the registry is covered by it.
+python -m tests.pretended.program FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.pretended.device import DEVICE, MIXED, pretend
+
+pretend()  # before modules of attn keep functions of torch
+
+import torch  # noqa: E402
+
+from attncli.jobs.train import train  # noqa: E402
+from attncli.training.interfaces import Interrupted  # noqa: E402
+from attncli.training.run import saving  # noqa: E402
+from attncli.training.run.command_line import InputFiles, settings  # noqa: E402
+from attncli.training.settings.config import RunConfig  # noqa: E402
+from models import load  # noqa: E402
+from models.alignment import align_translations  # noqa: E402
+from models.base.registry import names, source_name  # noqa: E402
+from models.base.types import Batch  # noqa: E402
+from models.catalogue.presets import PRESETS, model_config  # noqa: E402
+from models.config import SearchConfig  # noqa: E402
+from models.losses import sequence_loss  # noqa: E402
+from tests.attncli.labels import write_toy  # noqa: E402
+from tests.attncli.training.small import TINY, after, write_texts  # noqa: E402
+from tests.attncli.training.small_captions import write_images  # noqa: E402
+from tests.models.small import small_config  # noqa: E402
+
+SIZES = (
+    *(setting for setting in TINY if "steps" not in setting and "evaluate" not in setting),
+    *("train.steps=2", "train.evaluate_every=2", "train.precision=fp32"),
+    "train.average=0",
+    *("search.method=greedy", "search.max_extra=2", "search.max_ratio=0.2", "train.samples=0"),
+    "search.max_caption=3",
+)
+IMAGES = ("model.image.encoder=small-cnn", "model.image.weights=none", "model.image.size=32")
+
+
+def smallest(family: str) -> str:
+    """Return the preset of a family with the fewest features."""
+    found = [name for name in PRESETS if model_config(name).family == family]
+    return min(found, key=lambda name: model_config(name).embedding)
+
+
+def shorten(path: Path, lines: int) -> None:
+    """Keep the first lines of a file."""
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
+
+
+def config_of(family: str, folder: Path) -> RunConfig:
+    """Return the settings of a run of two updates, by the kind of input of a family."""
+    preset, source = smallest(family), source_name(family)
+    if source == "image":
+        images = write_images(folder)
+        shorten(images.train, 6)
+        shorten(images.dev, 2)
+        inputs = InputFiles(images.images, images.train, images.dev)
+        return settings([], [], preset, [*SIZES, *IMAGES], inputs=inputs)
+    if source == "labelled_text":
+        table = write_toy(folder / "labels.tsv", 20)
+        sizes = [one for one in SIZES if not one.startswith(("search", "model.decoder"))]
+        return settings([], [], preset, sizes, inputs=InputFiles(labels=table))
+    texts = write_texts(folder, train=8, dev=2)
+    if source == "rows":
+        for path in texts:
+            rows = [line.split("\t") for line in path.read_text().splitlines()]
+            lines = ["source\tdraft\ttarget", *(f"{a}\t{b}\t{b}" for a, b in rows)]
+            path.write_text("\n".join(lines) + "\n")
+    inputs_of_rows = ["model.inputs=source,draft"] if source == "rows" else []
+    return settings([texts.train], [texts.dev], preset, [*SIZES, *inputs_of_rows])
+
+
+def use(folder: Path) -> None:
+    """Translate, classify or caption with a model, and compute its attention."""
+    model: Any = load(folder, device="cuda")
+    search = SearchConfig(beam=2, nbest=2, max_extra=2, max_ratio=0.2, max_caption=3)
+    sample = SearchConfig(method="sample", max_extra=2, max_ratio=0.2, max_caption=3)
+    if hasattr(model, "caption"):
+        image = torch.rand(3, 32, 32)
+        model.caption([image], search=search, attention=True)
+        model.caption([image], search=sample)
+    elif hasattr(model, "classify"):
+        list(model.classify(["the red house", "a dog"], attention=True))
+    else:
+        text = "the old dog\tder Hund" if model.inputs else "the old dog"
+        model.translate([text, text], search=sample)
+        found = model.translate([text], search=search)
+        if model.model.decoder.attends:
+            align_translations(model, found)
+
+
+def steps(folder: Path) -> Iterator[str]:
+    """Do everything with each family; yield their names."""
+    for family in names("family"):
+        place = folder / family
+        place.mkdir()
+        config, polls = config_of(family, place), after(2)
+        quiet: dict[str, Any] = {"device": str(DEVICE), "progress": lambda *progress: None}
+        try:
+            list(train(config, place / "run", **quiet, stop_requested=polls))
+        except Interrupted:
+            list(train(config, place / "run", **quiet))
+        use(place / "run")
+        yield family
+
+
+def scores() -> Iterator[str]:
+    """Compute loss and gradients of each score and pooling; yield their names."""
+    from dataclasses import replace
+
+    from models.base.types import VocabularySizes
+    from models.bundle import build
+
+    for kind, preset in (("score", "rnnsearch-nano"), ("pooling", "bilstm-attention-nano")):
+        for name in names(kind):
+            config = small_config(preset)
+            attention = replace(config.attention, score=name if kind == "score" else "")
+            pooling = name if kind == "pooling" else config.pooling
+            config = replace(config, attention=attention, pooling=pooling)
+            model = build(config, VocabularySizes(30, 30, True)).to(DEVICE)
+            ids = torch.full((2, 5), 7)
+            length = 5 if kind == "score" else 1
+            parts = (ids, ids > 0, ids[:, :length], ids[:, :length], ids[:, :length] > 0)
+            batch = Batch(*(part.to(DEVICE) for part in parts))
+            found = sequence_loss(
+                model.teacher_force(batch, want_weights=True), batch, model.output
+            )
+            found.loss.backward()
+            yield name
+
+
+def main() -> None:
+    """Do everything; end with an error if devices were mixed."""
+    setattr(saving, "curves", lambda *given: None)  # noqa: B010  # takes longer than training
+    done = [*steps(Path(sys.argv[1])), *scores()]
+    sys.stdout.write(f"{len(done)} parts, {len(MIXED)} mixes\n")
+    if MIXED:
+        sys.exit("\n".join(MIXED[:3]))
+
+
+if __name__ == "__main__":
+    main()
