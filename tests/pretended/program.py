@@ -20,7 +20,7 @@ import torch  # noqa: E402
 from attncli.jobs.train import train  # noqa: E402
 from attncli.training.interfaces import Interrupted  # noqa: E402
 from attncli.training.run import saving  # noqa: E402
-from attncli.training.run.command_line import InputFiles, settings  # noqa: E402
+from attncli.training.run.command_line import settings  # noqa: E402
 from attncli.training.settings.config import RunConfig  # noqa: E402
 from models import load  # noqa: E402
 from models.alignment import align_translations  # noqa: E402
@@ -62,12 +62,12 @@ def config_of(family: str, folder: Path) -> RunConfig:
         images = write_images(folder)
         shorten(images.train, 6)
         shorten(images.dev, 2)
-        inputs = InputFiles(images.images, images.train, images.dev)
+        inputs = {"images": images.images, "captions": images.train, "dev_captions": images.dev}
         return settings([], [], preset, [*SIZES, *IMAGES], inputs=inputs)
     if source == "labelled_text":
         table = write_toy(folder / "labels.tsv", 20)
         sizes = [one for one in SIZES if not one.startswith(("search", "model.decoder"))]
-        return settings([], [], preset, sizes, inputs=InputFiles(labels=table))
+        return settings([], [], preset, sizes, inputs={"labels": table})
     texts = write_texts(folder, train=8, dev=2)
     if source == "rows":
         for path in texts:
