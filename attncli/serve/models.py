@@ -18,9 +18,9 @@ from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.jobs import loading
 from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of
-from attncli.tasks.caption.images import caption_images
+from attncli.tasks.caption.images import CaptionRunner
 from attncli.tasks.caption.writers import CaptionedImage
-from attncli.tasks.classify.lines import classify_lines
+from attncli.tasks.classify.lines import ClassifyRunner
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.terminal import console
@@ -112,8 +112,8 @@ class ClassifyJob:
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[ClassifiedLine]:
         """Classify; an empty text has no label."""
         lines = [Line(number, text) for number, text in enumerate(inputs, 1)]
-        [found] = classify_lines(
-            [lines], model.classifier, nbest=self.nbest, attention=self.attention
+        [found] = ClassifyRunner(model.classifier, nbest=self.nbest).run(
+            [lines], weights=self.attention
         )
         return found
 
@@ -129,7 +129,7 @@ class CaptionJob:
         """Caption; an image that cannot be read has a note and no caption."""
         captioner = _listing(model.captioner, self.nbest)
         files = [ImageFile("the image", content) for content in inputs]
-        found = caption_images([files], captioner, attention=self.attention)
+        found = CaptionRunner(captioner).run([files], weights=self.attention)
         return [outcome for group in found for outcome in group]
 
 

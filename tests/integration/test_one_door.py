@@ -240,5 +240,11 @@ def test_a_text_has_one_label(
     assert lines((tmp_path / "out.txt").read_text("utf-8")) == expected
 
 
+def test_python_names_the_languages_that_the_command_names(attn: Attn, texts: Path) -> None:
+    model: Any = attncli.load("languages")
+    expected = lines(attn("classify", "--device", "cpu", "-i", texts).out)
+    assert [found.label for found in model.classify(TEXTS)] == expected
+
+
 def _label(record: dict[str, Any]) -> str:
     return record["labels"][0]["label"] if record["labels"] else ""

@@ -9,12 +9,11 @@ from typing import Any
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.images.named import ImageFile
-from attncli.jobs import loading
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.command import CaptionTables, caption_options
-from attncli.tasks.caption.images import caption_images
+from attncli.tasks.caption.images import CaptionRunner
 from attncli.tasks.caption.writers import CaptionedImage, rendered
 from models.base.errors import ConfigurationError
 
@@ -31,12 +30,14 @@ class CaptionTask(BulkTask):
 
     def __init__(self, job: BulkJob) -> None:
         given = self.given(job.settings)
-        self.batch_images = given.tables.compute.batch_images
         options = caption_options(given, job.device, job.threads)
-        self.captioner = loading.open_captioner(Path(job.models[0]), options)
-        several = self.captioner.search.nbest > 1
+        self.runner = CaptionRunner.open(
+            Path(job.models[0]), options, batch=given.tables.compute.batch_images
+        )
+        captioner = self.runner.captioner
+        several = captioner.search.nbest > 1
         self.layout = RowLayout(
-            job.settings["format"], several, job.settings["scores"], self.captioner.read_mode
+            job.settings["format"], several, job.settings["scores"], captioner.read_mode
         )
 
     @staticmethod
@@ -55,7 +56,7 @@ class CaptionTask(BulkTask):
 
     def run(self, records: Sequence[ImageFile]) -> list[RecordResult]:
         """Return the captions of each image."""
-        groups = caption_images([records], self.captioner, batch=self.batch_images)
+        groups = self.runner.run([records])
         return [self._result(outcome) for group in groups for outcome in group]
 
     def failed(self, record: ImageFile, error: str) -> RecordResult:

@@ -20,7 +20,6 @@ from attncli.data.images.named import (
     named_images,
 )
 from attncli.data.streams import Write, check_output, open_input, open_output
-from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
 from attncli.options.pictures import check_shown
@@ -37,10 +36,10 @@ from attncli.options.shared import (
 )
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.images import (
+    CaptionRunner,
     CaptionStatistics,
     Draw,
     Sidecars,
-    caption_images,
     open_attention,
 )
 from attncli.tasks.caption.writers import (
@@ -143,16 +142,13 @@ def caption(
     check_output(output)
     with open_attention(picture, alone=alone) as draw:
         options = caption_options(given, device, threads)
-        captioner = loading.open_captioner(model, options)
+        runner = CaptionRunner.open(model, options, batch=tables.compute.batch_images)
+        captioner = runner.captioner
         layout = RowLayout(
             format, captioner.search.nbest > 1, scores, captioner.read_mode, alone=alone
         )
-        results = caption_images(
-            _groups(names, recursive),
-            captioner,
-            attention=bool(picture) or show or format == "html",
-            batch=tables.compute.batch_images,
-        )
+        weights = bool(picture) or show or format == "html"
+        results = runner.run(_groups(names, recursive), weights=weights)
         shown = not alone and is_away(output)
         total = count_images(names, recursive=recursive) if names and shown else None
         with (

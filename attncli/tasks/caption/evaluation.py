@@ -12,7 +12,6 @@ from attncli.data.images.captions import parts_of, read_captions
 from attncli.data.images.named import ImageFile, ImageIndex, last_part, open_images
 from attncli.data.streams import check_files
 from attncli.data.text.tables import open_text
-from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import save_outputs
 from attncli.render.rows import columns
@@ -20,7 +19,7 @@ from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
 from attncli.scoring.score import Score, ScoredSystem
-from attncli.tasks.caption.images import caption_images
+from attncli.tasks.caption.images import CaptionRunner
 from attncli.terminal.messages import ShowProgress, counted
 from models.base.errors import ModelError
 from models.base.settings import parse_json
@@ -153,18 +152,19 @@ def find_images(test: CaptionSet, images: ImageIndex) -> list[ImageFile]:
 
 
 def caption_test_set(
-    name: str, files: Sequence[ImageFile], captioner: Captioner, advance: ShowProgress
+    name: str, files: Sequence[ImageFile], runner: CaptionRunner, advance: ShowProgress
 ) -> CaptionSystem:
     """Caption the images of a test set. Raises ModelError if one cannot be read."""
     start, captions = time.perf_counter(), []
-    for outcomes in caption_images([files], captioner):
+    for outcomes in runner.run([files]):
         for outcome in outcomes:
             if not outcome.hypotheses:
                 raise ModelError(outcome.note)
             captions.append(outcome.hypotheses[0].text)
         rate = len(captions) / (time.perf_counter() - start)
         advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
-    return CaptionSystem(name, captions, captioner.read_mode, time.perf_counter() - start)
+    read_mode = runner.captioner.read_mode
+    return CaptionSystem(name, captions, read_mode, time.perf_counter() - start)
 
 
 def _captioned(
@@ -181,9 +181,10 @@ def _captioned(
     assert images is not None
     files = find_images(test_set, open_images(images))
     for name, folder in zip(model_names(folders), folders, strict=True):
-        captioner = loading.open_captioner(folder, options)
+        runner = CaptionRunner.open(folder, options)
+        captioner = runner.captioner
         with options.messages.progress(f"captioning, {name}", total=len(files)) as advance:
-            system = caption_test_set(name, files, captioner, advance)
+            system = caption_test_set(name, files, runner, advance)
         texts = (" ".join(text.split()) for text in system.captions)
         save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
         if attention and captioner.read_mode:

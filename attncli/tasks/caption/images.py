@@ -17,6 +17,8 @@ import typer
 
 from attncli.data.images.named import STDIN, SUFFIXES, ImageFile
 from attncli.data.streams import check_output, open_output
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.writers import CaptionedImage, frame, rendered
 from attncli.terminal.messages import counted
@@ -41,24 +43,40 @@ THREADS = 2  # images that are decoded at a time
 BATCHES = 2  # batches that are decoded or wait for the captioner
 
 
-def caption_images(
-    groups: Iterable[Sequence[ImageFile]],
-    captioner: Captioner,
-    *,
-    attention: bool = False,
-    batch: int = BATCH_IMAGES,
-) -> Iterator[list[CaptionedImage]]:
-    """Caption groups of images; yield the results of at most one batch at a time.
+class CaptionRunner:
+    """A captioner of images. `run` is the only way to captions, for commands, jobs and service.
 
-    While a batch is computed, the next one of its group is decoded: two batches are in memory, in
-    the size that the model reads. attention: True adds attention maps.
+    batch: images that are computed at once.
     """
-    with ImageOpener(captioner, attention=attention) as opener:
-        batches, again = tee(opened for group in groups for opened in opener.opened(group, batch))
-        shown = ([each.shown for each in some if not isinstance(each, str)] for _, some in again)
-        captions = captioner.batches(shown, attention=attention)
-        for (files, images), found in zip(batches, captions, strict=True):
-            yield _captioned(files, images, found)
+
+    def __init__(self, captioner: Captioner, *, batch: int = BATCH_IMAGES) -> None:
+        self.captioner, self.batch = captioner, batch
+
+    @classmethod
+    def open(
+        cls, model: Path | None, options: OpenOptions, *, batch: int = BATCH_IMAGES
+    ) -> CaptionRunner:
+        """Open a captioner, or that in the box without one."""
+        return cls(loading.open_captioner(model, options), batch=batch)
+
+    def run(
+        self, groups: Iterable[Sequence[ImageFile]], *, weights: bool = False
+    ) -> Iterator[list[CaptionedImage]]:
+        """Caption groups of images; yield the results of at most one batch at a time.
+
+        While a batch is computed, the next one of its group is decoded: two batches are in memory,
+        in the size that the model reads. weights: True adds attention maps.
+        """
+        with ImageOpener(self.captioner, attention=weights) as opener:
+            batches, again = tee(
+                opened for group in groups for opened in opener.opened(group, self.batch)
+            )
+            shown = (
+                [each.shown for each in some if not isinstance(each, str)] for _, some in again
+            )
+            captions = self.captioner.batches(shown, attention=weights)
+            for (files, images), found in zip(batches, captions, strict=True):
+                yield _captioned(files, images, found)
 
 
 class CaptionStatistics:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.lines import ClassifiedLine, Line
-from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.settings import GivenSettings, read_settings
 from attncli.render.rows import RowLayout
 from attncli.tasks.classify.command import ClassifyTables
-from attncli.tasks.classify.lines import classify_lines
+from attncli.tasks.classify.lines import ClassifyRunner
 from attncli.tasks.classify.writers import rendered
 
 
@@ -31,12 +29,9 @@ class ClassifyTask(BulkTask):
         tables = self.given(job.settings).tables
         options = OpenOptions(job.device, job.threads, tables.attention.read_decode)
         self.layout = RowLayout(format, nbest > 1, job.settings["scores"])
-        self._classify = partial(
-            classify_lines,
-            classifier=loading.open_classifier(Path(job.models[0]), options),
-            nbest=nbest,
-            attention=format == "jsonl",
-            max_batch_tokens=tables.compute.batch_tokens,
+        self.weights, size = format == "jsonl", tables.compute.batch_tokens
+        self.runner = ClassifyRunner.open(
+            Path(job.models[0]), options, nbest=nbest, max_batch_tokens=size
         )
 
     @staticmethod
@@ -46,7 +41,7 @@ class ClassifyTask(BulkTask):
 
     def run(self, records: Sequence[Line]) -> list[RecordResult]:
         """Return the rows, label and warning of each line."""
-        [outcomes] = self._classify([list(records)])
+        [outcomes] = self.runner.run([list(records)], weights=self.weights)
         return [self._result(outcome) for outcome in outcomes]
 
     def failed(self, record: Line, error: str) -> RecordResult:

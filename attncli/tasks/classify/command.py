@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from attncli.data.streams import check_output
-from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Input, LineWriter, Output, open_source, write_lines
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing, check_shown
@@ -25,7 +24,7 @@ from attncli.options.shared import (
 )
 from attncli.render.alignment.weighted_text import weighted_text, words_in_colour
 from attncli.render.rows import RowFormat, RowLayout
-from attncli.tasks.classify.lines import classify_lines
+from attncli.tasks.classify.lines import ClassifyRunner
 from attncli.tasks.classify.writers import rendered
 from attncli.terminal import console
 from attncli.terminal.screen import current_screen
@@ -96,13 +95,9 @@ def classify(
     check_shown(show, format)
     options = OpenOptions(device, threads, tables.attention.read_decode, messages=console)
     with open_source(text, input) as stream:
-        run = partial(
-            classify_lines,
-            classifier=loading.open_classifier(model, options),
-            nbest=nbest,
-            attention=show or picture is not None or format == "jsonl",
-            max_batch_tokens=tables.compute.batch_tokens,
-        )
+        size = tables.compute.batch_tokens
+        runner = ClassifyRunner.open(model, options, nbest=nbest, max_batch_tokens=size)
+        weights = show or picture is not None or format == "jsonl"
         writer = LineWriter(
             partial(rendered, layout=RowLayout(format, nbest > 1, scores)),
             Picture(drawing, WEIGHTED_TEXTS),
@@ -111,7 +106,11 @@ def classify(
             current_screen() if show else None,
         )
         complete = write_lines(
-            "classifying", stream, output, lambda chunks, on_batch: run(chunks), writer
+            "classifying",
+            stream,
+            output,
+            lambda chunks, on_batch: runner.run(chunks, weights=weights),
+            writer,
         )
         writer.picture.draw()
     raise typer.Exit(not complete)

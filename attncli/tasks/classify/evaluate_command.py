@@ -12,7 +12,6 @@ import typer
 from attncli.data.lines import Line
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.text.tables import LabelledText, read_labelled
-from attncli.jobs import loading
 from attncli.jobs.compared import (
     ComparedSource,
     ModelScores,
@@ -31,7 +30,7 @@ from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring.score import Score, ScoredSystem
 from attncli.scoring.sequences import LabelEvaluation, LabelScores, score_labels
-from attncli.tasks.classify.lines import classify_lines
+from attncli.tasks.classify.lines import ClassifyRunner
 from attncli.terminal import console
 from models.base.registry import TABLES
 from models.catalogue.installed import chosen_model
@@ -135,12 +134,12 @@ def _classified(
     """Classify with each model; save its labels before the next model is opened."""
     lines = [Line(number, row.text) for number, row in enumerate(rows, 1)]
     for name, folder in zip(model_names(folders), folders, strict=True):
-        classifier, labels = loading.open_classifier(folder, options), list[str]()
+        runner, labels = ClassifyRunner.open(folder, options), list[str]()
         with options.messages.progress(f"classifying, {name}", total=len(lines)) as advance:
-            for outcomes in classify_lines(windows(lines, CHUNK), classifier):
+            for outcomes in runner.run(windows(lines, CHUNK)):
                 labels += [outcome.result.label if outcome.result else "" for outcome in outcomes]
                 advance(len(labels))
-        if unknown := sorted({row.label for row in rows} - {*map(nfc, classifier.labels)}):
+        if unknown := sorted({row.label for row in rows} - {*map(nfc, runner.classifier.labels)}):
             missing = ", ".join(unknown[:5])
             options.messages.warn(f"{name} does not know {missing}: labels of the test set")
         save_outputs(save, name, labels)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line
 from attncli.documents.document import MARKUP
-from attncli.tasks.classify.lines import UNKNOWN, classify_lines
+from attncli.tasks.classify.lines import UNKNOWN, ClassifyRunner
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError
 from models.text.normalise import is_untranslatable
@@ -79,7 +79,8 @@ class LineLanguages:
             for line, text in zip(chunk, texts, strict=True)
             if not line.fault and not is_untranslatable(text.text)
         ]
-        [outcomes] = classify_lines([lines], self.classifier, nbest=len(self.classifier.labels))
+        runner = ClassifyRunner(self.classifier, nbest=len(self.classifier.labels))
+        [outcomes] = runner.run([lines])
         found = {one.line.number: dict(one.result.labels) for one in outcomes if one.result}
         found = {n: shares for n, shares in found.items() if shares and UNKNOWN not in shares}
         sizes = [sum(map(str.isalpha, texts[n].text)) for n in found]

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.split import split
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions
 from models.base.types import Classification, LabelProbability, WordWeight
 from models.config import MAX_BATCH_TOKENS
 
@@ -32,33 +35,49 @@ class Plan(NamedTuple):
     unknown: bool = False
 
 
-def classify_lines(
-    chunks: Iterable[list[Line]],
-    classifier: Classifier,
-    *,
-    nbest: int = 1,
-    attention: bool = False,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
-) -> Iterator[list[ClassifiedLine]]:
-    """Classify chunks of lines; yield the outcomes of each chunk as soon as it is done.
+class ClassifyRunner:
+    """A classifier of lines. `run` is the only way to labels, for commands, bulk jobs and service.
 
-    An empty line has no label, and the model is not called. A line that is not valid text has no
-    result. nbest: labels per line. attention: True adds the weight of each word.
+    nbest: labels per line.
     """
-    for chunk in chunks:
-        plans = [plan_line(line, classifier) for line in chunk]
-        cut = any(len(plan.parts) > 1 for plan in plans)
-        results = classifier.stream(
-            [part for plan in plans for part in plan.parts],
-            nbest=len(classifier.labels) if cut else nbest,
-            attention=attention,
-            max_batch_tokens=max_batch_tokens,
-        )
-        found = [[next(results) for _ in plan.parts] for plan in plans]
-        yield [
-            _outcome(plan, parts, classifier, nbest)
-            for plan, parts in zip(plans, found, strict=True)
-        ]
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        *,
+        nbest: int = 1,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+    ) -> None:
+        self.classifier, self.nbest, self.max_batch_tokens = classifier, nbest, max_batch_tokens
+
+    @classmethod
+    def open(cls, model: Path | None, options: OpenOptions, **settings: Any) -> ClassifyRunner:
+        """Open a classifier, or that in the box without one. settings: of the runner."""
+        return cls(loading.open_classifier(model, options), **settings)
+
+    def run(
+        self, chunks: Iterable[list[Line]], *, weights: bool = False
+    ) -> Iterator[list[ClassifiedLine]]:
+        """Classify chunks of lines; yield the outcomes of each chunk as soon as it is done.
+
+        An empty line has no label, and the model is not called. A line that is not valid text has
+        no result. weights: True adds the weight of each word.
+        """
+        classifier = self.classifier
+        for chunk in chunks:
+            plans = [plan_line(line, classifier) for line in chunk]
+            cut = any(len(plan.parts) > 1 for plan in plans)
+            results = classifier.stream(
+                [part for plan in plans for part in plan.parts],
+                nbest=len(classifier.labels) if cut else self.nbest,
+                attention=weights,
+                max_batch_tokens=self.max_batch_tokens,
+            )
+            found = [[next(results) for _ in plan.parts] for plan in plans]
+            yield [
+                _outcome(plan, parts, classifier, self.nbest)
+                for plan, parts in zip(plans, found, strict=True)
+            ]
 
 
 def plan_line(line: Line, classifier: Classifier) -> Plan:

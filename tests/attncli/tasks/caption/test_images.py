@@ -15,7 +15,7 @@ from PIL import Image
 
 from attncli.data.images.named import ImageFile
 from attncli.render.image_attention import AttentionMaps
-from attncli.tasks.caption.images import CaptionStatistics, ImageOpener, PixelBudget, caption_images
+from attncli.tasks.caption.images import CaptionRunner, CaptionStatistics, ImageOpener, PixelBudget
 from attncli.tasks.caption.writers import CaptionedImage
 from models import load_captioner
 from models.base.types import Hypothesis
@@ -42,7 +42,7 @@ def test_threads_continue_after_an_image_that_cannot_be_read(
     captioner, files = load_captioner(soft_captioner), [ImageFile(p.name, p) for p in paths]
 
     def captions() -> list[str]:
-        [outcomes] = caption_images([files], captioner)
+        [outcomes] = CaptionRunner(captioner).run([files])
         return [one.note or one.caption for one in outcomes]
 
     in_turn = captions()
