@@ -331,6 +331,13 @@ class TokenizerConfig:
     directions: tuple[str, ...] = option(
         (), "multilingual: directions of the training data, such as en-de; others are zero-shot"
     )
+    language_tokens: str = option(
+        "target",
+        "multilingual: target, the source begins with its target language (Johnson et al. 2017); "
+        "both, the source begins with its language, and the output with the target language (Fan "
+        "et al. 2021)",
+        choices=("target", "both"),
+    )
 
 
 @dataclass(frozen=True)

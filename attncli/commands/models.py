@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.base.errors import ModelError
 from models.base.settings import option
-from models.catalogue.installed import Installed, find_model, installed
+from models.catalogue.installed import Installed, find_model, installed, public_models
 from models.catalogue.presets import PRESETS, model_config
 from models.inference.ctranslate2.engines import ComputePrecision
 from models.storage.archive import About, Facts
@@ -289,28 +290,50 @@ def export(
 
 
 def add(
-    path: Annotated[
-        Path,
+    source: Annotated[
+        str,
         typer.Argument(
-            metavar="SOURCE", help="File that `attn models pack` wrote, or a public model."
+            metavar="SOURCE",
+            help="File that `attn models pack` wrote, or a public model: its folder, archive or "
+            "name on the Hugging Face hub. With --list: a language.",
         ),
-    ],
+    ] = "",
     *,
     name: Annotated[
         str, typer.Option(help="Name of the installed model. Default: that of the file.")
     ] = "",
+    revision: Annotated[str, typer.Option(help="Hub: branch, tag or commit.")] = "",
+    sample: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Public translators: source texts, one a line, by which the attention head that "
+            "aligns best is chosen. Default for English: embedded sentences.",
+        ),
+    ] = None,
+    list: Annotated[
+        bool, typer.Option("--list", help="List recommended public models, of SOURCE's language.")
+    ] = False,
 ) -> None:
     """Install a packed or public model into the user folder.
 
     The folder is $XDG_DATA_HOME/attn/models (default ~/.local/share/attn/models). SOURCE is a file
-    of `attn models pack`, the folder of a run or bundle, which is copied, or the folder or archive
-    of a public model (OPUS-MT and others: docs/public-models.md), which is converted.
+    of `attn models pack`, the folder of a run or bundle, which is copied, or a public model
+    (OPUS-MT, NLLB-200, BLIP and others: docs/public-models.md), which is converted.
 
     Example:
       attn models add en-de.zip
+      attn models add --list de
     """
-    folder = models.add(path, name)
+    if list:
+        return write_stdout(columns(public_models(source), left=5))
+    if not source:
+        raise ModelError("no SOURCE", "a file, a folder, or owner/name", "or --list")
+    remarks: builtins.list[str] = []
+    folder = models.add(source, name, revision=revision, sample=sample, remark=remarks.append)
     console.say(f"installed {folder.name} in {folder.parent}")
+    for remark in filter(None, remarks):
+        console.say(remark)
 
 
 def remove(

@@ -120,7 +120,7 @@ class Captioner(ImageModel):
         if isinstance(image, (bytes, bytearray)):
             return open_image(bytes(image), least=self.config.image.size)
         if isinstance(image, Tensor):
-            features = (self.encoder.grid[0] * self.encoder.grid[1], self.encoder.value_size)
+            features = (self.encoder.slots, self.encoder.value_size)
             if tuple(image.shape) == features and image.is_floating_point():
                 return image
             image = image.detach().float() if image.is_floating_point() else image.detach()

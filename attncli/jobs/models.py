@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,13 @@ from attncli.training.run.configuration import run_config
 from attncli.training.settings.toml import to_toml
 from attncli.training.storage.folder import RunFolder
 from models.base import registry
-from models.base.errors import ConfigurationError, ModelError, UnknownNameError, unknown_name
+from models.base.errors import (
+    ConfigurationError,
+    ModelError,
+    UnknownNameError,
+    intact,
+    unknown_name,
+)
 from models.base.files import write_folder
 from models.base.settings import fields_of, from_dict, option
 from models.base.types import VocabularySizes
@@ -34,7 +40,15 @@ from models.storage.archive import (
     write_archive,
 )
 from models.storage.digests import check_digests, read_digests
-from models.storage.settings import CARD, WEIGHTS, Shared, WeightPrecision, read_settings
+from models.storage.settings import (
+    CARD,
+    WEIGHTS,
+    Shared,
+    WeightPrecision,
+    read_settings,
+    task_of,
+    write_alignment,
+)
 
 if TYPE_CHECKING:
     from models.families.encoder_decoder import EncoderDecoder
@@ -211,6 +225,7 @@ def _part(kind: str, name: str) -> Entry:
 
 
 ARCHIVE = ".zip"
+HEAD_PAIRS = 100  # translations by which the attention head of an imported model is chosen
 
 
 class Packed(NamedTuple):
@@ -256,18 +271,35 @@ def pack(model: Path, target: Path, packing: Packing) -> Packed:
         return Packed(target, _size(source), _size(Path(folder)))
 
 
-def add(path: Path, name: str = "") -> Path:
+def add(
+    source: str | Path,
+    name: str = "",
+    *,
+    revision: str = "",
+    sample: Path | None = None,
+    remark: Callable[[str], None] = lambda text: None,
+) -> Path:
     """Install a packed model, a copy of a bundle's folder, or a public model.
 
-    name: of the installed model; by default that of the file. Raises ModelError if the name is
-    taken, or the model is damaged; nothing is installed then.
+    source: a path, or a name of the Hugging Face hub. name: of the installed model; by default that
+    of the file. revision: of the hub. sample: source texts, one a line, by which the attention head
+    that aligns best is chosen; the default for English is the embedded grammar. remark: receives
+    a line about this choice. Raises ModelError if the name is taken, or the model is damaged;
+    nothing is installed then.
     """
-    target = user_folder() / _checked_name(name or path.stem)
+    from models.importers.hub import fetch, is_hub_name
+
+    path, source = Path(source), str(source)
+    target = user_folder() / _checked_name(name or (path.name if path.is_dir() else path.stem))
     if target.exists():
         raise ModelError(
             f"a model named {target.name} is installed", "a new name", "choose one with --name"
         )
-    write_folder(target, lambda part: _install(path, part))
+    if is_hub_name(source):
+        path = fetch(source, revision)
+    elif revision:
+        raise ModelError(f"--revision {revision} of {source}", "a name of the hub")
+    write_folder(target, lambda part: remark(_install(path, part, source, sample)))
     return target
 
 
@@ -359,20 +391,59 @@ def _card(path: Path, required: bool) -> str:
         raise ModelError(f"cannot read {path} ({error})", "a card in Markdown") from None
 
 
-def _install(path: Path, folder: Path) -> None:
+def _install(path: Path, folder: Path, source: str, sample: Path | None) -> str:
+    """Write a bundle into a folder; return the remark about its alignment head."""
     from models.bundle import read
     from models.importers.published import import_model, is_published
 
     if not path.exists():
-        raise ModelError(f"no file {path}", "a file made by `attn models pack`, or a public model")
+        raise ModelError(
+            f"no file {path}",
+            "a file made by `attn models pack`, a public model, or a name of the hub as owner/name",
+        )
     if is_published(path):
-        return import_model(path, folder, name=path.name)
+        import_model(path, folder, name=source)
+        return _with_head(folder, sample)
     if path.is_dir():
         is_int8 = read_settings(path).get("weights") == "int8"
         _save(path, folder, Packing(weights="int8" if is_int8 else "fp32"))
-        return
+        return ""
     extract_archive(path, folder)
     read(folder)
+    return ""
+
+
+def _with_head(folder: Path, sample: Path | None) -> str:
+    """Choose the attention head of an imported translator by aligning its own translations.
+
+    A model of several languages has no direction yet, so that none is chosen.
+    """
+    from attncli.embedded import grammar
+    from models.alignment import choose_head
+    from models.inference.translator import Translator
+
+    settings = read_settings(folder)
+    languages = read_about(settings).languages
+    if task_of(folder) != "translate" or settings["tokenizer"].get("languages"):
+        return ""
+    if sample is None and languages[:1] not in (("en",), ("eng",)):
+        return ""
+    texts = [pair.source for pair in grammar.generate(HEAD_PAIRS, seed=1)]
+    if sample is not None:
+        with intact(sample, "source texts in UTF-8, one a line"):
+            lines = sample.read_text("utf-8").splitlines()
+        texts = [line for line in lines if line.strip()][:HEAD_PAIRS]
+    model = Translator.read(folder)
+    greedy = dataclasses.replace(model.search, beam=1)
+    fitting = [text for text in texts if model.source_length(text) <= model.max_source_length]
+    found = model.translate(fitting, search=greedy)
+    pairs = [(each.source, each.text) for each in found if each.text.strip()]
+    if not pairs:
+        return ""
+    chosen = choose_head(model, pairs)
+    write_alignment(folder, chosen)
+    head = f"head {chosen.head}" if chosen.head else "the mean of its heads"
+    return f"words are aligned by layer {chosen.layer}, {head}, chosen by {len(pairs)} translations"
 
 
 def _checked_name(name: str) -> str:

@@ -99,10 +99,6 @@ TABLES: dict[str, dict[str, str]] = {
         "patches": "models.encoders.image:Patches",
         "vit": "models.encoders.transformer:VisionTransformer",
     },
-    "importer": {
-        "marian": "models.importers.marian:Marian",
-        "marian-files": "models.importers.marian:MarianFiles",
-    },
     "source": {
         "text": "models.sources:TextSource",
         "rows": "models.sources:RowSource",

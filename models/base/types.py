@@ -90,6 +90,7 @@ class Memory(NamedTuple):
     tokens: TokenMemory | None = None  # read after each decoder step; see decoders/readers.py
     ids: Tensor | None = None  # (B, S) source tokens, if the decoder can copy them
     part: Tensor | None = None  # (B, S) number of the input of each slot, if there are several
+    first: Tensor | None = None  # (B, 1) the first token of each output, if it is given
 
 
 class AttentionOutput(NamedTuple):

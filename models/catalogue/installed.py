@@ -123,6 +123,18 @@ def user_folder() -> Path:
     return Path(data).expanduser() / "attn" / "models"
 
 
+def public_models(language: str = "") -> list[list[str]]:
+    """Return rows of recommended public models, the head first; those of a language alone."""
+    text = Path(__file__).with_name("public.tsv").read_text("utf-8")
+    head, *rows = (line.split("\t") for line in text.splitlines())
+    wanted = [row for row in rows if not language or language.lower() in _codes(row[1])]
+    return [head, *wanted]
+
+
+def _codes(languages: str) -> list[str]:
+    return languages.lower().replace(",", "").split()
+
+
 def is_bundle(folder: Path) -> bool:
     """Return True if a folder contains a model."""
     return (folder / "config.json").is_file() and (folder / "model.safetensors").is_file()

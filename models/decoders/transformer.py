@@ -63,6 +63,7 @@ class TransformerMemory(NamedTuple):
     mask: Tensor  # (B, S)
     values: Tensor | None = None  # (B, S, D) of an alignment layer, if there is one
     key: Tensor | None = None  # (B,) hash of each input, if hard attention samples by it
+    first: Tensor | None = None  # (B, 1) the first token of each output, if it is given
 
 
 class TransformerState(NamedTuple):
@@ -108,7 +109,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         """Compute keys and values of the memory for every layer."""
         layers = tuple(layer.cross_attention.prepare(memory) for layer in self.layers)  # type: ignore
         values = memory.values if self.aligner else None
-        return TransformerMemory(layers, memory.mask, values, memory.key)
+        return TransformerMemory(layers, memory.mask, values, memory.key, memory.first)
 
     def start(self, prepared: TransformerMemory) -> TransformerState:
         """Return the state of an empty prefix."""

@@ -55,6 +55,11 @@ class ImageEncoder(nn.Module):
         else:
             self.freeze()
 
+    @property
+    def slots(self) -> int:
+        """Number of slots of a square image: cells, and class tokens before them."""
+        return self.grid[0] * self.grid[1] + self.body.class_slots
+
     def freeze(self) -> None:
         """Exclude the network from training."""
         self.frozen = True
@@ -147,6 +152,7 @@ def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
     """Return a hash of all that determines `features`: network, weights and preprocessing."""
     settings = [PREPROCESSING, config.encoder, config.grid, config.size, config.fit]
     settings += [config.resample] if config.resample != "bilinear" else []
+    settings += [] if config.project else ["class tokens"]
     digest = hashlib.sha256(json.dumps(settings).encode())
     for name, tensor in encoder.body.state_dict().items():
         digest.update(f"{name} {tuple(tensor.shape)}".encode())

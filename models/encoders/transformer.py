@@ -122,7 +122,7 @@ class VisionTransformer(Cnn):
                 f"grid '{config.grid}' of patches in images of {config.size} pixels",
                 "the side of a patch in pixels, a divisor of the image's side",
             )
-        self.shows_class = not config.project
+        self.class_slots = 0 if config.project else config.class_tokens
         self.cells, self.width, first = config.size // side, config.width, config.class_tokens
         self.patch = nn.Parameter(torch.randn(config.width, 3, side, side) * side**-1)  # W
         self.patch_bias = nn.Parameter(torch.zeros(config.width))
@@ -155,7 +155,7 @@ class VisionTransformer(Cnn):
         for layer in self.layers:
             x = layer(x, mask)
         x = self.norm(x).mT  # (B, V, S)
-        if self.shows_class:
+        if self.class_slots:
             return x.unsqueeze(2)
         return x[:, :, len(self.class_embedding) :].unflatten(2, rows)
 

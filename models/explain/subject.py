@@ -143,8 +143,10 @@ class ImageSubject(Subject):
         self.baseline = self.vectors.mean(0, keepdim=True).expand_as(self.vectors)
         self.target = torch.tensor([ids], device=self.source.device)
         self.words = words.to(self.source.device)
-        self.units = self.vectors.shape[0]
-        self.owner = torch.arange(self.units, device=self.source.device)
+        slots, (rows, columns) = len(self.vectors), captioner.encoder.grid
+        self.units = min(slots, rows * columns)  # class tokens, which come first, are no cells
+        owner = torch.arange(slots, device=self.source.device) - (slots - self.units)
+        self.owner = owner.clamp_min(-1)
 
     def memory(self, vectors: Tensor) -> Memory:
         """Return the memory of features (N, S, V)."""

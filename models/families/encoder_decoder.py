@@ -21,6 +21,7 @@ from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.readers import CopyReader, TokenReader, WithReader
 from models.layers import ACTIVATIONS, Embedding, normalisation
 from models.numerics import Linear, linear
+from models.text.tokenizer import START
 
 
 class Output(nn.Module):
@@ -111,6 +112,9 @@ class EncoderDecoder(nn.Module):
         logits = self.output(advanced.features[:, 0]).float()  # (R, Y)
         if advanced.copying is not None:
             logits = advanced.copying.mixed(logits[:, None])[:, 0]
+        first = getattr(prepared, "first", None)
+        if first is not None:
+            logits = forced(logits, tokens, first)
         weights = None if advanced.weights is None else advanced.weights[:, 0]
         return DecodingStep(logits, advanced.state, weights)
 
@@ -204,3 +208,10 @@ class EncoderDecoder(nn.Module):
     def parameter_count(self) -> int:
         """Return the number of weights, shared ones once, those of frozen networks included."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+def forced(logits: Tensor, tokens: Tensor, first: Tensor) -> Tensor:
+    """Return logits (R, Y) that give a row after START the first token of its output, (B, 1)."""
+    wanted = first.repeat_interleave(len(tokens) // len(first), 0)  # (R, 1)
+    only = torch.full_like(logits, -torch.inf).scatter(1, wanted, 0.0)
+    return torch.where((tokens == START)[:, None], only, logits)

@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError, DamagedError, intact
-from models.base.registry import find, names
 from models.base.settings import to_dict
 from models.bundle import build, sizes_of
 from models.config import ModelConfig, SearchConfig, TokenizerConfig
@@ -33,6 +33,14 @@ from models.storage.settings import NAME as CONFIG
 from models.storage.weights import stored_tensors
 from models.text.tokenizer import Tokenizer
 
+FORMATS = {  # name to class, imported when a folder is looked at
+    "marian": "models.importers.marian:Marian",
+    "marian-files": "models.importers.marian:MarianFiles",
+    "m2m100": "models.importers.m2m100:M2m100",
+    "blip": "models.importers.captioners:Blip",
+    "vit-gpt2": "models.importers.captioners:VitGpt2",
+    "ctranslate2": "models.importers.ctranslate2:CTranslate2Folder",
+}
 GENERATION = "generation_config.json"
 README = "README.md"
 MOST_README = 1 << 20
@@ -126,7 +134,8 @@ class Importer:
         rule = self.table.get(_numberless(place), "").removeprefix("T ")
         number = re.search(r"\.(\d+)\.", place)
         return [
-            part.replace("N", number[1] if number else "") + "." + kind for part in _expanded(rule)
+            re.sub(r"\bN\b", number[1] if number else "", part) + "." + kind
+            for part in _expanded(rule)
         ]
 
     def _is_transposed(self, name: str) -> bool:
@@ -168,12 +177,12 @@ def silenced(bias: Tensor, vocabulary: Vocabulary) -> Tensor:
 
 def importer_of(folder: Path) -> Importer:
     """Return the importer of a folder; a ModelError if no importer reads it."""
-    for name in names("importer"):
-        kind = find("importer", name)
+    for place in FORMATS.values():
+        kind = resolve_name(place)
         if kind.reads(folder):
             found: Importer = kind(folder)
             return found
-    known = ", ".join(names("importer"))
+    known = ", ".join(FORMATS)
     kind = (
         str(read_json(folder / "config.json").get("model_type"))
         if (folder / "config.json").is_file()

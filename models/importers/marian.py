@@ -165,22 +165,24 @@ def text_model(
         found.append(arranged(with_languages(side, languages), own))
     pieces = [known_pieces(model) for model in models]
     if separate:
-        both = [one.extended(own) for one, own in zip(found, pieces, strict=True)]
+        wider = [one.extended(own) for one, own in zip(found, pieces, strict=True)]
     else:
-        both = [found[0].extended([*pieces[0], *pieces[1]])] * 2
+        wider = [found[0].extended([*pieces[0], *pieces[1]])] * 2
     controls = [f"<2{code}>" for code in languages.values()]
     files = [
-        rearranged(model, one.pieces, controls) for model, one in zip(models, both, strict=True)
+        rearranged(model, one.pieces, controls) for model, one in zip(models, wider, strict=True)
     ]
-    about = facts(folder, "Marian, imported", tuple(languages.values()))
-    listed = tuple(languages.values())
+    listed, path = tuple(languages.values()), folder / "tokenizer_config.json"
+    given = read_json(path) if path.exists() else {}
+    both = tuple(str(given[key]) for key in ("source_lang", "target_lang") if given.get(key))
+    about = facts(folder, "Marian, imported", listed or both)
     return Imported(
         config,
         Tokenizer(*files),
         TokenizerConfig(joint=not separate, languages=listed),
         search_settings(importer),
-        both[0] if separate else None,
-        both[1],
+        wider[0] if separate else None,
+        wider[1],
         about,
     )
 
@@ -229,6 +231,14 @@ class MarianFiles(Importer):
     def weights(self) -> NumpyWeights:
         """The published weights."""
         return NumpyWeights(sorted(self.folder.glob("*.npz"))[0])
+
+    @cached_property
+    def generation(self) -> dict[str, Any]:
+        """The beam size of decoder.yml, under the name of the hub."""
+        found = re.search(
+            r"^beam-size: (\d+)", (self.folder / "decoder.yml").read_text("utf-8"), re.M
+        )
+        return {"num_beams": int(found[1]) if found else 6}
 
     @cached_property
     def settings(self) -> dict[str, Any]:

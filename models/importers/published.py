@@ -12,10 +12,10 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from pkgutil import resolve_name
 
 from models.base.errors import intact
-from models.base.registry import find, names
-from models.importers.base import importer_of, write_bundle
+from models.importers.base import FORMATS, importer_of, write_bundle
 from models.importers.weights import read_json
 from models.storage.settings import NAME, WEIGHTS
 
@@ -28,7 +28,7 @@ def is_published(path: Path) -> bool:
     if path.is_dir():
         config = path / NAME
         named = config.is_file() and "model_type" in read_json(config)
-        return named or any(find("importer", name).reads(path) for name in names("importer"))
+        return named or any(resolve_name(place).reads(path) for place in FORMATS.values())
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:

@@ -17,9 +17,10 @@ A SentencePiece model is a message of protocol buffers, of which few fields are 
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from models.base.errors import DamagedError
 
@@ -62,14 +63,13 @@ class Vocabulary(NamedTuple):
 def arranged(tokens: Sequence[str], special: Special) -> Vocabulary:
     """Return a published vocabulary, given the text of each row, in the order of this program.
 
-    Raises DamagedError for a vocabulary without an end mark or an unknown token.
+    Raises DamagedError for a vocabulary without an end mark.
     """
-    for name, row in (("end mark", special.end), ("unknown token", special.unknown)):
-        if not 0 <= row < len(tokens):
-            raise DamagedError(f"a vocabulary of {len(tokens)} tokens without an {name}", "one")
+    if not 0 <= special.end < len(tokens):
+        raise DamagedError(f"a vocabulary of {len(tokens)} tokens without an end mark", "one")
     first = [special.pad, special.unknown, special.start, special.end]
-    own = {3: special.end, 1: special.unknown}  # ids that answer for their row as outputs
-    for number in (0, 2):
+    own = {3: special.end}  # ids that answer for their row as outputs
+    for number in (1, 0, 2):
         if first[number] >= 0 and first[number] not in own.values():
             own[number] = first[number]
     rest = [row for row in range(len(tokens)) if row not in first]
@@ -98,6 +98,25 @@ def rearranged(
     kinds |= dict.fromkeys(controls, CONTROL)
     rows = [(piece, own.get(piece, (0.0, 0))[0], kinds.get(piece, UNUSED)) for piece in pieces[4:]]
     return _message(rows, parts.get(2, b"") + _training(ends), parts.get(3, b""))
+
+
+def rearranged_json(content: dict[str, Any], vocabulary: Vocabulary) -> bytes:
+    """Return a tokenizer.json with the ids of a vocabulary, and without special tokens in texts."""
+    model, old = content["model"], {row: text for text, row in content["model"]["vocab"].items()}
+    old |= {token["id"]: token["content"] for token in content.get("added_tokens", ())}
+    new = {piece: number for number, piece in enumerate(vocabulary.pieces)}
+    for number in range(4):
+        text = old.get(vocabulary.rows[number])
+        if text is not None and number not in vocabulary.silent:  # the file may name them
+            del new[vocabulary.pieces[number]]
+            new[text] = number
+    added = [
+        {**token, "id": new[token["content"]]}
+        for token in content.get("added_tokens", ())
+        if token["content"] in new
+    ]
+    changed = {"model": {**model, "vocab": new}, "added_tokens": added, "post_processor": None}
+    return json.dumps({**content, **changed}, ensure_ascii=False).encode()
 
 
 def of_words(pieces: Sequence[str], controls: Iterable[str] = (), *, ends: bool = True) -> bytes:

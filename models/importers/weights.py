@@ -70,16 +70,20 @@ class FileWeights:
 
 def read_pickled(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a file of PyTorch; code in it is refused, not run."""
-    with intact(
-        path, "tensors alone", "its code was not run", pickle.UnpicklingError, RuntimeError
-    ):
+    try:
         try:
             stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         except RuntimeError:  # a file from before version 1.6 cannot be mapped
             stored = torch.load(path, map_location="cpu", weights_only=True)
-        if not isinstance(stored, dict) or not all(map(torch.is_tensor, stored.values())):
-            raise ValueError("it has other things than tensors")
-        return stored
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:80]
+        raise DamagedError(
+            f"{path} is damaged, or has code in it, which was not run ({reason} ..)",
+            "tensors alone",
+        ) from None
+    if not isinstance(stored, dict) or not all(map(torch.is_tensor, stored.values())):
+        raise DamagedError(f"{path} has other things than tensors", "tensors alone")
+    return stored
 
 
 class NumpyWeights:
@@ -131,6 +135,14 @@ class CTranslate2Weights:
         for _ in range(_number(file, "I") if version >= 3 else 0):
             alias, name = _text(file), _text(file)
             self._places[alias] = self._places[name]
+
+    def place(self, name: str) -> int:
+        """Return where a variable is stored; the same for two names of one variable."""
+        return self._places[name][2]
+
+    def aliases(self, name: str) -> set[str]:
+        """Return all names of a variable."""
+        return {other for other, place in self._places.items() if place == self._places[name]}
 
     def array(self, name: str) -> Any:
         """Return a variable as it is stored; raise KeyError if there is none."""

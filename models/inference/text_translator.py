@@ -25,7 +25,14 @@ from models.config import (
 from models.inference.search.batching import in_order, length_batches, windows
 from models.inference.search.hypotheses import Finished, beam_width
 from models.inference.trained import TrainedModel
-from models.text.languages import Glossary, check_direction, is_zero_shot, known_language, pivot
+from models.text.languages import (
+    Glossary,
+    check_direction,
+    is_zero_shot,
+    known_language,
+    pivot,
+    with_source,
+)
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -250,7 +257,11 @@ class TextTranslator(TrainedModel):
         targets = repeat(to) if isinstance(to, str) else to
         starts = repeat(source or self.source_language) if isinstance(source, str) else source
         for group in windows(zip(texts, targets, starts, strict=False), window):
-            sources = self._encoded([(text, target) for text, target, _ in group], first=done + 1)
+            directions = (
+                (text, with_source(self.tokenizer_config, target or self.to, start))
+                for text, target, start in group
+            )
+            sources = self._encoded([*directions], first=done + 1)
             languages = [known_language(start, self.languages) for *_, start in group]
             sources = self._in_pivots(sources, languages, config, max_batch_tokens)
             yield from in_order(self._translated(sources, config, max_batch_tokens, on_batch, done))

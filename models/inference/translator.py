@@ -158,7 +158,11 @@ class Translator(TorchModel, TorchSearch):
     def memory(self, sources: Sequence[EncodedText]) -> Memory:
         """Return the memory of encoded texts, padded to the longest."""
         images = self.images([each.text for each in sources])
-        return self.model.encode(*pad([each.ids for each in sources], self.device), images)
+        memory = self.model.encode(*pad([each.ids for each in sources], self.device), images)
+        first = [self.tokenizer.target_start(each.to) for each in sources]
+        return (
+            memory._replace(first=torch.tensor(first, device=self.device)) if any(first) else memory
+        )
 
     def _backend(self) -> Backend:
         return self.model

@@ -18,7 +18,7 @@ from models.text.tokenizer import LABELS
 
 REQUIRED = (CONFIG, WEIGHTS)
 FILES = (
-    *(CONFIG, CARD, "tokenizer.model", "source.model", "target.model", LABELS),
+    *(CONFIG, CARD, "tokenizer.model", "tokenizer.json", "source.model", "target.model", LABELS),
     *(STATISTICAL, REPLAY, WEIGHTS, SUMS),
 )
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file

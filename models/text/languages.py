@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from models.base.errors import ConfigurationError, unknown_name
+from models.base.errors import LISTED, ConfigurationError, unknown_name
 from models.config import TokenizerConfig
 from models.text.normalise import nfc, normalise
 
+TO = ">"  # between the languages of a direction of a model that reads both, as in en>de
 BACK_TRANSLATED = "<bt>"  # in front of a back-translated source; Caswell et al. 2019
 CODE = re.compile(r"[A-Za-z0-9_]+")  # of a language; no hyphen, because en-de is a direction
 
@@ -42,12 +43,16 @@ def known_language(code: str, known: Collection[str]) -> str:
         return code
     forms = {language.lower().replace("_", "-"): language for language in known}
     whole = code.strip().lower().replace("_", "-")
+    scripts = [form for form in forms if form.partition("-")[0] == whole]  # eng means eng_Latn
+    if len(scripts) == 1:
+        return forms[scripts[0]]
     return forms.get(whole) or forms.get(whole.partition("-")[0]) or code
 
 
 def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
     """Return the target language to use for `to`; "" for a model without target languages.
 
+    For a model that reads both languages it is both, as in en>de; `to` may have that form.
     Raises ModelError for a language that the model does not have, and for a missing one.
     """
     if not config.languages:
@@ -59,6 +64,9 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
                 "leave out --to and --from",
             )
         return ""
+    if TO in to:
+        own, _, to = to.partition(TO)
+        source = source or own
     to, source = (known_language(code, config.languages) for code in (to, source))
     if source and source not in config.languages:
         raise unknown_name("source language", source, config.languages)
@@ -68,14 +76,35 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
     if not to:
         raise ConfigurationError(
             "no target language for a model of several languages",
-            f"one of {', '.join(config.languages)}",
+            f"one of {named(config.languages)}",
             "choose it with --to",
         )
     if to not in config.languages:
         raise unknown_name("target language", to, config.languages)
     if source == to and f"{to}-{to}" not in config.directions:
         raise ConfigurationError(f"'{to}' as source and target language", "two languages")
-    return to
+    if config.language_tokens != "both":
+        return to
+    if not source:
+        raise ConfigurationError(
+            "no source language for a model that reads it",
+            f"one of {named(config.languages)}",
+            "choose it with --from",
+        )
+    return f"{source}{TO}{to}"
+
+
+def with_source(config: TokenizerConfig, to: str, source: str) -> str:
+    """Return a target language with the source language, for a model that reads both."""
+    if config.language_tokens != "both" or not source or TO in to:
+        return to
+    return f"{source}{TO}{to}"
+
+
+def named(languages: Collection[str]) -> str:
+    """Return some languages as a list; the rest of a long one is left out."""
+    first = ", ".join([*languages][:LISTED])
+    return first if len(languages) <= LISTED else f"{first} and {len(languages) - LISTED} others"
 
 
 def is_zero_shot(config: TokenizerConfig, to: str, source: str = "") -> bool:

@@ -15,10 +15,12 @@ from models.base.errors import ConfigurationError, InputError, intact, unknown_n
 from models.config import TOKEN_KINDS as KINDS
 from models.config import TokenizerConfig
 from models.sources import TAB
-from models.text.languages import control_tokens, target_token
+from models.text.json_tokenizer import JsonProcessor
+from models.text.languages import TO, control_tokens, target_token
 from models.text.normalise import composed, nfc, normalise
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
+JSON = "tokenizer.json"  # of a tokenizer that is no SentencePiece model
 SPACE = "\u2581"  # SentencePiece's space mark
 COVERAGE = 0.9999  # of the characters, by the vocabulary; the rest are encoded as bytes
 FIRST_OUTPUT = END  # lowest id that an output may contain
@@ -55,8 +57,12 @@ class Tokenizer:
         return [END] if self.source.eos_id() == END else []
 
     def encode(self, text: str, to: str = "") -> list[int]:
-        """Return the ids of a source text: language token if `to` is given, text, END."""
-        language = [self.language_id(to)] if to else []
+        """Return the ids of a source text: language token if `to` is given, text, END.
+
+        to: target language, or both languages, as in en>de, of a model whose source begins with its
+        own.
+        """
+        language = [self.language_id(to.partition(TO)[0])] if to else []
         return [*language, *self.source.encode(text), *self._source_end]
 
     def language_id(self, language: str) -> int:
@@ -85,9 +91,13 @@ class Tokenizer:
             self._unknown[character] = any(i == UNKNOWN or self.source.is_byte(i) for i in ids)
         return self._unknown[character]
 
-    def encode_target(self, text: str) -> list[int]:
-        """Return the ids of a target text, end mark included."""
-        return [*self.target.encode(text), END]
+    def encode_target(self, text: str, to: str = "") -> list[int]:
+        """Return the ids of a target text, end mark included. to: see `encode`."""
+        return [*self.target_start(to), *self.target.encode(text), END]
+
+    def target_start(self, to: str) -> list[int]:
+        """Return the ids with which every target begins: its language, if `to` has both."""
+        return [self.language_id(to.partition(TO)[2])] if TO in to else []
 
     def encode_sources(self, texts: list[str], threads: int = 1) -> list[list[int]]:
         """Return the ids of source texts, END included. threads: number of threads that encode."""
@@ -116,7 +126,7 @@ class Tokenizer:
         """Return file names and contents as stored in a bundle."""
         source, target = self._models
         if target is None:
-            return {"tokenizer.model": source}
+            return {JSON if source.startswith(b"{") else "tokenizer.model": source}
         return {"source.model": source, "target.model": target}
 
     @classmethod
@@ -127,8 +137,9 @@ class Tokenizer:
         with intact(
             f"the tokenizer of {folder}", "a bundle made by `attn train`", "", RuntimeError
         ):
-            if joint.exists():
-                return cls(joint.read_bytes())
+            for path in (joint, folder / JSON):
+                if path.exists():
+                    return cls(path.read_bytes())
             return cls(*((folder / f"{side}.model").read_bytes() for side in ("source", "target")))
 
 
@@ -236,7 +247,11 @@ def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) 
 
 
 def _processor(model: bytes) -> Any:
+    """Return the processor of a SentencePiece model, or of a tokenizer.json."""
     import sentencepiece
+
+    if model.startswith(b"{"):
+        return JsonProcessor(model)
 
     processor = sentencepiece.SentencePieceProcessor()
     processor.load_from_serialized_proto(model)
@@ -276,7 +291,7 @@ class LabelTokenizer(Tokenizer):
         """Return the text as it is encoded: plain spaces and apostrophes, composed accents."""
         return composed(normalise(text), lambda form: len(self.source.encode(form)))
 
-    def encode_target(self, text: str) -> list[int]:
+    def encode_target(self, text: str, to: str = "") -> list[int]:
         """Return the number of a label, in a list; raise UnknownNameError for another one."""
         number = self._numbers.get(nfc(text))
         if number is None:

@@ -162,9 +162,10 @@ class CTranslate2Translator(TextTranslator):
             return self.torch()._search(sources, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
         results = self._results(sources, max(limits), config)
+        starts = [self.tokenizer.target_start(each.to) for each in sources]
         outputs = [
-            self._finished(result, limit, config)
-            for result, limit in zip(results, limits, strict=True)
+            self._finished(result, limit, config, len(start))
+            for result, limit, start in zip(results, limits, starts, strict=True)
         ]
         for index, (source, limit) in enumerate(zip(sources, limits, strict=True)):
             if not outputs[index]:
@@ -180,9 +181,11 @@ class CTranslate2Translator(TextTranslator):
         self, sources: Sequence[EncodedText], limit: int, config: SearchConfig
     ) -> list[Any]:
         """Return the hypotheses of CTranslate2, of at most `limit` tokens."""
+        starts = [[*map(str, self.tokenizer.target_start(each.to))] for each in sources]
         translate = partial(
             self.engine.translate_batch,
             [[*map(str, each.ids)] for each in sources],
+            target_prefix=starts if any(starts) else None,
             **_options(beam_width(config)),
             no_repeat_ngram_size=config.no_repeat,
             repetition_penalty=config.repetition_penalty,
@@ -200,6 +203,8 @@ class CTranslate2Translator(TextTranslator):
         on tokens, and if every output has a forbidden token.
         """
         if limit < 2 or config.no_repeat or config.repetition_penalty != 1:
+            return []
+        if self.tokenizer.target_start(source.to):  # a given first token
             return []
         [result] = self._results([source], limit - 1, config)
         ids = [tuple(map(int, tokens)) for tokens in result.hypotheses]
@@ -232,14 +237,19 @@ class CTranslate2Translator(TextTranslator):
         share = math.ceil(len(sources) / self.workers)  # sentences for each thread
         return min(MOST_BATCH, longest * max(LEAST_BATCH, share))
 
-    def _finished(self, result: Any, limit: int, config: SearchConfig) -> list[Finished]:
-        """Return the best outputs, best first; none if one may have reached the length limit."""
+    def _finished(
+        self, result: Any, limit: int, config: SearchConfig, given: int = 0
+    ) -> list[Finished]:
+        """Return the best outputs, best first; none if one may have reached the length limit.
+
+        given: number of first tokens that were given to the search.
+        """
         found = []
         for tokens, log_prob in zip(result.hypotheses, result.scores, strict=True):
             ids = tuple(map(int, tokens))
             if ids[-1:] != (END,) or len(ids) >= limit:
                 return []
-            if self._forbidden.isdisjoint(ids):
+            if self._forbidden.isdisjoint(ids[given:]):
                 score = log_prob / length_penalty(len(ids), config)
                 found.append(Finished(ids[:-1], log_prob, score))
         return sorted(found, key=lambda one: -one.score)[: config.nbest]

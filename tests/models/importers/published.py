@@ -18,6 +18,7 @@ except (ImportError, RuntimeError):  # absent, or built for another torch: nothi
         cast(Any, import_module(name)).is_torchvision_available = lambda: False
 transformers: Any = import_module("transformers")
 
+M2M_CODES = ("en", "de", "fr", "zh")
 SCRIPTS = (
     "The old man sees a small house near the river and he likes its “red” door.",
     "Die Katze läuft über die Straße – schnell, wie immer – und trinkt « Milch ».",
@@ -163,3 +164,174 @@ def marian(
     )
     model.save_pretrained(folder)
     return model
+
+
+def m2m100(folder: Path, kind: str = "m2m100") -> Any:
+    """Write a model of the kind m2m100, nllb or small100 into a folder; return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    side = sentencepiece(lines(200), 500, "bpe")
+    (folder / "sentencepiece.bpe.model").write_bytes(side)
+    own, first = pieces(side)[3:], ["<s>", "<pad>", "</s>", "<unk>"]
+    named: dict[str, Any] = {"tokenizer_class": "M2M100Tokenizer"}
+    if kind == "nllb":
+        languages = ["eng_Latn", "deu_Latn", "zho_Hans", "zho_Hant"]
+        tokens = [*first, *own, *languages, "<mask>"]
+        named = {"tokenizer_class": "NllbTokenizer"}
+    else:
+        languages = [f"__{code}__" for code in M2M_CODES]
+        tokens = [*first, *own[:-5], *languages]
+        ids = {token: number for number, token in enumerate([*first, *own[:-5]])}
+        (folder / "vocab.json").write_text(json.dumps(ids), "utf-8")
+    if kind == "small100":
+        named = {"tokenizer_class": "SMALL100Tokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(named))
+    listed = {"additional_special_tokens": languages}
+    (folder / "special_tokens_map.json").write_text(json.dumps(listed))
+    config = transformers.M2M100Config(
+        vocab_size=len(tokens) + (2 if kind == "nllb" else 8),
+        d_model=32,
+        encoder_ffn_dim=48,
+        decoder_ffn_dim=48,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        max_position_embeddings=256,
+        scale_embedding=True,
+        dropout=0.0,
+    )
+    config._attn_implementation = "eager"
+    torch.manual_seed(1)
+    model = randomised(transformers.M2M100ForConditionalGeneration(config))
+    rows = [[tokens.index(languages[0]), *range(4 + n, 9 + n), 2] for n in range(80)]
+    sources = {"input_ids": torch.tensor(rows), "attention_mask": torch.ones(80, 7).long()}
+    begin = [] if kind == "small100" else [tokens.index(languages[1])]
+    taught(model, sources, [[*begin, *ids[1 : 3 + n % 4], 2] for n, ids in enumerate(rows)])
+    model.generation_config = transformers.GenerationConfig(
+        num_beams=5,
+        pad_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        max_length=200,
+    )
+    model.save_pretrained(folder)
+    return model
+
+
+def only_languages(kind: Any, codes: Sequence[str]) -> None:
+    """Let the tokenizer of M2M-100 have these languages alone, in this order."""
+    module: Any = import_module(kind.__module__)
+    module.FAIRSEQ_LANGUAGE_CODES = {"m2m100": [*codes]}
+
+
+CAPTIONS = [line.lower() for line in lines(40)]
+VISION = {
+    "hidden_size": 20,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 80,
+    "image_size": 32,
+    "patch_size": 8,
+}
+
+
+def blip(folder: Path) -> Any:
+    """Write a BLIP captioner into a folder; return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    signs = sorted({sign for line in CAPTIONS for sign in line if sign != " "})
+    whole = dict.fromkeys(word for line in CAPTIONS for word in line.split() if word.isalpha())
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *signs,
+        *(f"##{s}" for s in signs),
+        *whole,
+    ]
+    words = [*dict.fromkeys(words)]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n", "utf-8")
+    mean, deviation = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]
+    pixels = {"image_mean": mean, "image_std": deviation, "resample": 3}
+    (folder / "preprocessor_config.json").write_text(json.dumps(pixels))
+    text = {
+        "hidden_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 40,
+        "vocab_size": len(words) + 2,
+        "encoder_hidden_size": VISION["hidden_size"],
+        "max_position_embeddings": 48,
+        "bos_token_id": len(words),
+        "sep_token_id": 3,
+        "pad_token_id": 0,
+        "eos_token_id": 2,
+    }
+    config = transformers.BlipConfig(text_config=text, vision_config=VISION)
+    torch.manual_seed(1)
+    model = randomised(transformers.BlipForConditionalGeneration(config))
+    return captions_taught(model, folder)
+
+
+def vit_gpt2(folder: Path, kind: str = "vit") -> Any:
+    """Write a captioner of ViT or DeiT and GPT-2 into a folder; return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    bpe = import_module("tokenizers.implementations").ByteLevelBPETokenizer()
+    bpe.train_from_iterator(lines(100), vocab_size=420, special_tokens=["<|endoftext|>"])
+    bpe.save_model(str(folder))
+    pixels = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "resample": 2}
+    (folder / "preprocessor_config.json").write_text(json.dumps(pixels))
+    text = transformers.GPT2Config(
+        n_embd=24,
+        n_layer=2,
+        n_head=4,
+        n_positions=48,
+        vocab_size=bpe.get_vocab_size(),
+        bos_token_id=0,
+        eos_token_id=0,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+    )
+    vision = (
+        transformers.DeiTConfig(**VISION) if kind == "deit" else transformers.ViTConfig(**VISION)
+    )
+    join = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs
+    config = join(vision, text)
+    config._attn_implementation = "eager"
+    torch.manual_seed(1)
+    model = randomised(transformers.VisionEncoderDecoderModel(config))
+    model.config.pad_token_id = model.config.decoder_start_token_id = 0
+    model.config.eos_token_id = 0
+    model.generation_config = transformers.GenerationConfig(
+        num_beams=4, max_length=16, pad_token_id=0, decoder_start_token_id=0, eos_token_id=0
+    )
+    return captions_taught(model, folder)
+
+
+def captions_taught(model: Any, folder: Path) -> Any:
+    """Save a captioner after its output depends on the image and ends; return it."""
+    torch.manual_seed(4)
+    pixels = torch.randn(24, 3, 32, 32)
+    end = 3 if hasattr(model, "text_decoder") else 0
+    start = model.config.text_config.bos_token_id if hasattr(model, "text_decoder") else 0
+    optimiser = torch.optim.Adam(model.parameters(), 0.004)
+    ids = torch.tensor(
+        [[start, *(10 + (n * 7 + k) % 50 for k in range(5)), end] for n in range(24)]
+    )
+    for _ in range(100):
+        optimiser.zero_grad()
+        logits = caption_logits(model, pixels, ids[:, :-1])
+        torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).backward()
+        optimiser.step()
+    model.eval().save_pretrained(folder)
+    return model
+
+
+def caption_logits(model: Any, pixels: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    """Return the logits (B, T, Y) after the given ids."""
+    if not hasattr(model, "text_decoder"):
+        return cast(torch.Tensor, model(pixel_values=pixels, decoder_input_ids=ids).logits)
+    slots = model.vision_model(pixel_values=pixels)[0]
+    return cast(torch.Tensor, model.text_decoder(ids, encoder_hidden_states=slots).logits)

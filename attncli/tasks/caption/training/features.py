@@ -81,8 +81,7 @@ def feature_stores(
 
 def features(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureStore:
     """Return the store of a frozen encoder's features, in fp16."""
-    rows, columns = encoder.grid
-    shape = (rows * columns, encoder.value_size)
+    shape = (encoder.slots, encoder.value_size)
     made_by = f"{config.encoder}, weights {Path(config.weights).name}, grid {config.grid or 'last'}"
     name = f"{config.encoder}-{identity(encoder, config)}"
     cache = FeatureCache(folder / name, RowKind(shape, "float16", made_by))
@@ -91,19 +90,18 @@ def features(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> Featur
     def compute(images: Tensor) -> np.ndarray:
         return half(encoder.features(images))
 
-    return FeatureStore(cache, config, compute, rows * columns, "computing features")
+    return FeatureStore(cache, config, compute, encoder.slots, "computing features")
 
 
 def pixels(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureStore:
     """Return the store of the square of pixels that the encoder reads."""
-    rows, columns = encoder.grid
     size, name = config.size, f"pixels-{PREPROCESSING}-{config.fit}-{config.size}"
     cache = FeatureCache(folder / name, RowKind((3, size, size), "uint8", name))
 
     def compute(images: Tensor) -> np.ndarray:
         return (images * 255).round().byte().numpy()
 
-    return FeatureStore(cache, config, compute, rows * columns, "decoding images")
+    return FeatureStore(cache, config, compute, encoder.slots, "decoding images")
 
 
 def add_missing(

@@ -60,7 +60,7 @@ class DevTexts(DevSet):
         device = next(model.parameters()).device
         pairs = zip(self.sources, self.references[0], strict=True)
         encoded = [
-            (s, tokenizer.encode(s, self.to), tokenizer.encode_target(t))
+            (s, tokenizer.encode(s, self.to), tokenizer.encode_target(t, self.to))
             for s, t in pairs
             if s.strip() and t.strip()
         ]

@@ -1,0 +1,327 @@
+"""Captioners whose encoder is a vision Transformer: BLIP, and ViT or DeiT with GPT-2.
+
+BLIP (Li et al. 2022): the text decoder is BERT's, post-norm, with word and position embeddings that
+are normalised, and a transformation before the output. ViT with GPT-2 (VisionEncoderDecoder): the
+decoder is pre-norm, with GELU by tanh; its matrices are stored transposed.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.base.errors import ConfigurationError, NotFoundError, intact
+from models.config import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.importers.base import (
+    Imported,
+    Importer,
+    checked,
+    facts,
+    reading,
+    rows_of,
+    silenced,
+)
+from models.importers.vocabulary import Special, arranged, rearranged_json
+from models.importers.weights import read_json
+from models.text.tokenizer import JSON, Tokenizer
+
+RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow
+BODY = "encoder.body"
+HALF = 0.5  # mean and deviation of pixels that `vit` reads
+ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
+
+
+class VitCaptioner(Importer):
+    """A captioner that reads the slots of a vision Transformer."""
+
+    patch = tokens = positions = words = ""  # published names of weights
+
+    @cached_property
+    def pixels(self) -> dict[str, Any]:
+        """The content of preprocessor_config.json."""
+        found: dict[str, Any] = read_json(self.folder / "preprocessor_config.json")
+        if found.get("do_center_crop"):
+            raise ConfigurationError("images whose centre is cropped", "do_center_crop=false")
+        return found
+
+    def image(self, vision: dict[str, Any], class_tokens: int) -> ImageConfig:
+        """Return the settings of the image encoder."""
+        checked(vision, hidden_act=("gelu",))
+        width, hidden = int(vision["hidden_size"]), int(vision["intermediate_size"])
+        if hidden != 4 * width:
+            raise ValueError(f"a feed-forward layer of {hidden} over {width}")
+        return ImageConfig(
+            encoder="vit",
+            grid=str(vision["patch_size"]),
+            size=int(vision["image_size"]),
+            fit="squash",
+            resample=RESAMPLE[int(self.pixels.get("resample", 2))],
+            width=width,
+            layers=int(vision["num_hidden_layers"]),
+            heads=int(vision["num_attention_heads"]),
+            class_tokens=class_tokens,
+            norm_epsilon=float(vision["layer_norm_eps"]),
+            project=False,
+        )
+
+    def with_tokenizer(self, config: ModelConfig, special: Special, count: int) -> Imported:
+        """Return settings and vocabulary. count: rows of the embedding."""
+        content = read_tokenizer(self.folder)
+        texts = {row: text for text, row in content["model"]["vocab"].items()}
+        texts |= {token["id"]: token["content"] for token in content.get("added_tokens", ())}
+        tokens = [texts.get(row, f"<row {row}>") for row in range(count)]
+        vocabulary = arranged(tokens, special)
+        return Imported(
+            config,
+            Tokenizer(rearranged_json(content, vocabulary)),
+            TokenizerConfig(kind="bpe"),
+            self.search(),
+            None,
+            vocabulary,
+            facts(self.folder, f"{self.settings['model_type']}, imported", ("en",)),
+        )
+
+    def search(self) -> SearchConfig:
+        """Return the search settings; without any, those of Li et al. 2022."""
+        given = {**self.settings, **self.settings.get("text_config", {}), **self.generation}
+        beam, longest = int(given.get("num_beams") or 1), int(given.get("max_length") or 20)
+        return SearchConfig(
+            beam=beam if beam > 1 else 3,
+            length_penalty=max(0.0, float(given.get("length_penalty") or 1.0)),
+            length_penalty_form="power",
+            max_caption=max(2, longest - 1),
+        )
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """Return weights by the name that they have in this program."""
+        vocabulary = self.imported.target
+        if name in (f"{BODY}.patch", f"{BODY}.patch_bias"):
+            return self._patch()[name == f"{BODY}.patch_bias"]
+        if name == f"{BODY}.class_embedding":
+            return torch.cat([self.theirs(each)[0] for each in self.tokens.split()])
+        if name == f"{BODY}.position_embedding":
+            return self.theirs(self.positions)[0]
+        if name == "decoder.embedding.weight":
+            return rows_of(self.theirs(self.words), vocabulary)
+        if name == "output.bias":
+            return silenced(self.output_bias(), vocabulary)
+        return super().tensor(name, shape)
+
+    def output_bias(self) -> Tensor:
+        """Return the published bias of the output."""
+        raise NotImplementedError
+
+    def _patch(self) -> tuple[Tensor, Tensor]:
+        """Return weight and bias of the patches, for pixels from -1 to 1.
+
+        W (x - m) / s + b = W' (x - 1/2) / (1/2) + b',  W' = W / (2 s),  b' = b + W (1/2 - m) / s
+        """
+        weight, bias = (self.theirs(f"{self.patch}.{part}").float() for part in ("weight", "bias"))
+        mean, deviation = (
+            torch.tensor(self.pixels[key]).view(3, 1, 1) for key in ("image_mean", "image_std")
+        )
+        moved = (weight * (HALF - mean) / deviation).flatten(1).sum(1)
+        return weight * HALF / deviation, bias + moved
+
+
+class Blip(VitCaptioner):
+    """BLIP for captions, base or large."""
+
+    patch = "vision_model.embeddings.patch_embedding"
+    tokens = "vision_model.embeddings.class_embedding"
+    positions = "vision_model.embeddings.position_embedding"
+    words = "text_decoder.bert.embeddings.word_embeddings.weight"
+    unused = r"position_ids$|^text_decoder\.cls\.predictions\.decoder\."
+    table = {
+        f"{BODY}.layers.N.attention.input": "vision_model.encoder.layers.N.self_attn.qkv",
+        f"{BODY}.layers.N.attention.output": "vision_model.encoder.layers.N.self_attn.projection",
+        f"{BODY}.layers.N.attention_norm": "vision_model.encoder.layers.N.layer_norm1",
+        f"{BODY}.layers.N.forward_norm": "vision_model.encoder.layers.N.layer_norm2",
+        f"{BODY}.layers.N.feed_forward.inner": "vision_model.encoder.layers.N.mlp.fc1",
+        f"{BODY}.layers.N.feed_forward.outer": "vision_model.encoder.layers.N.mlp.fc2",
+        f"{BODY}.norm": "vision_model.post_layernorm",
+        "decoder.embedding_norm": "text_decoder.bert.embeddings.LayerNorm",
+        "output.transform": "text_decoder.cls.predictions.transform.dense",
+        "output.norm": "text_decoder.cls.predictions.transform.LayerNorm",
+        **{
+            f"decoder.layers.N.{ours}": f"text_decoder.bert.encoder.layer.N.{theirs}"
+            for ours, theirs in {
+                "self_attention.input": "attention.self.{query,key,value}",
+                "self_attention.output": "attention.output.dense",
+                "self_norm": "attention.output.LayerNorm",
+                "cross_attention.query": "crossattention.self.query",
+                "cross_attention.input": "crossattention.self.{key,value}",
+                "cross_attention.output": "crossattention.output.dense",
+                "cross_norm": "crossattention.output.LayerNorm",
+                "feed_forward.inner": "intermediate.dense",
+                "feed_forward.outer": "output.dense",
+                "forward_norm": "output.LayerNorm",
+            }.items()
+        },
+    }
+
+    @classmethod
+    def reads(cls, folder: Path) -> bool:
+        """Return True for a folder of the hub with a BLIP captioner."""
+        path = folder / "config.json"
+        return path.is_file() and read_json(path).get("model_type") == "blip"
+
+    @cached_property
+    def imported(self) -> Imported:
+        """Settings and vocabulary."""
+        with reading(self.folder):
+            text = self.settings["text_config"]
+            checked(text, hidden_act=tuple(ACTIVATIONS))
+            config = ModelConfig(
+                family="captioner-transformer",
+                embedding=text["hidden_size"],
+                hidden=text["intermediate_size"],
+                encoder_layers=0,
+                decoder_layers=text["num_hidden_layers"],
+                heads=text["num_attention_heads"],
+                position="learned",
+                norm="post",
+                norm_epsilon=text["layer_norm_eps"],
+                embedding_norm=True,
+                embedding_scale=False,
+                activation=ACTIVATIONS[text["hidden_act"]],
+                output_transform=True,
+                max_source=text["max_position_embeddings"],
+                image=self.image(self.settings["vision_config"], 1),
+            )
+            unknown = read_tokenizer(self.folder)["model"]["vocab"].get("[UNK]", -1)
+            special = Special(
+                text["pad_token_id"], unknown, text["bos_token_id"], text["sep_token_id"]
+            )
+            return self.with_tokenizer(config, special, text["vocab_size"])
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """Return weights by the name that they have in this program."""
+        if name == "decoder.position.embedding":
+            return self.theirs("text_decoder.bert.embeddings.position_embeddings.weight")
+        return super().tensor(name, shape)
+
+    def output_bias(self) -> Tensor:
+        """Return the published bias of the output."""
+        return self.theirs("text_decoder.cls.predictions.bias")
+
+
+class VitGpt2(VitCaptioner):
+    """ViT or DeiT with GPT-2: VisionEncoderDecoder."""
+
+    patch = "encoder.embeddings.patch_embeddings.projection"
+    positions = "encoder.embeddings.position_embeddings"
+    words = "decoder.transformer.wte.weight"
+    unused = r"(\.attn|crossattention)\.(masked_)?bias$|^decoder\.lm_head|^encoder\.pooler"
+    table = {
+        **{
+            f"{BODY}.layers.N.{ours}": f"encoder.encoder.layer.N.{theirs}"
+            for ours, theirs in {
+                "attention.input": "attention.attention.{query,key,value}",
+                "attention.output": "attention.output.dense",
+                "attention_norm": "layernorm_before",
+                "forward_norm": "layernorm_after",
+                "feed_forward.inner": "intermediate.dense",
+                "feed_forward.outer": "output.dense",
+            }.items()
+        },
+        f"{BODY}.norm": "encoder.layernorm",
+        "decoder.norm": "decoder.transformer.ln_f",
+        **{
+            f"decoder.layers.N.{ours}": theirs.replace("h.N", "decoder.transformer.h.N")
+            for ours, theirs in {
+                "self_attention.input": "T h.N.attn.c_attn",
+                "self_attention.output": "T h.N.attn.c_proj",
+                "self_norm": "h.N.ln_1",
+                "cross_attention.query": "T h.N.crossattention.q_attn",
+                "cross_attention.input": "T h.N.crossattention.c_attn",
+                "cross_attention.output": "T h.N.crossattention.c_proj",
+                "cross_norm": "h.N.ln_cross_attn",
+                "feed_forward.inner": "T h.N.mlp.c_fc",
+                "feed_forward.outer": "T h.N.mlp.c_proj",
+                "forward_norm": "h.N.ln_2",
+            }.items()
+        },
+    }
+
+    @classmethod
+    def reads(cls, folder: Path) -> bool:
+        """Return True for a folder of the hub with a vision Transformer and GPT-2."""
+        path = folder / "config.json"
+        return path.is_file() and read_json(path).get("model_type") == "vision-encoder-decoder"
+
+    @cached_property
+    def imported(self) -> Imported:
+        """Settings and vocabulary."""
+        with reading(self.folder):
+            vision, text = self.settings["encoder"], self.settings["decoder"]
+            checked(vision, model_type=("vit", "deit"))
+            checked(
+                text,
+                model_type=("gpt2",),
+                activation_function=tuple(ACTIVATIONS),
+                scale_attn_by_inverse_layer_idx=(False,),
+                scale_attn_weights=(True,),
+                tie_word_embeddings=(True,),
+            )
+            distilled = vision["model_type"] == "deit"
+            names = ["cls_token", "distillation_token"][: 1 + distilled]
+            self.tokens = " ".join(f"encoder.embeddings.{name}" for name in names)
+            size = text["n_embd"]
+            config = ModelConfig(
+                family="captioner-transformer",
+                embedding=size,
+                hidden=text.get("n_inner") or 4 * size,
+                encoder_layers=0,
+                decoder_layers=text["n_layer"],
+                heads=text["n_head"],
+                position="learned",
+                norm_epsilon=text["layer_norm_epsilon"],
+                embedding_scale=False,
+                activation=ACTIVATIONS[text["activation_function"]],
+                max_source=text["n_positions"],
+                image=self.image(vision, 1 + distilled),
+            )
+            given = {**self.settings, **self.generation}
+            end, pad = int(given.get("eos_token_id", text["eos_token_id"])), given["pad_token_id"]
+            start = int(given["decoder_start_token_id"])
+            return self.with_tokenizer(config, Special(pad, -1, start, end), text["vocab_size"])
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """Return weights by the name that they have in this program."""
+        if name == "decoder.position.embedding":
+            return self.theirs("decoder.transformer.wpe.weight")
+        found = super().tensor(name, shape)
+        if ".cross_attention.input." not in name or not self.has("enc_to_dec_proj.weight"):
+            return found
+        weight, bias = (self.theirs(f"enc_to_dec_proj.{part}") for part in ("weight", "bias"))
+        if name.endswith(".weight"):  # K (W h + b) = (K W) h + K b
+            return found.float() @ weight.float()
+        matrix = super().tensor(name.removesuffix("bias") + "weight", shape)
+        return found.float() + matrix.float() @ bias.float()
+
+    def output_bias(self) -> Tensor:
+        """Return zeros: GPT-2 has no bias of the output."""
+        return torch.zeros(max(self.imported.target.rows) + 1)
+
+
+def read_tokenizer(folder: Path) -> dict[str, Any]:
+    """Return the content of a tokenizer.json, or one that is made of older files."""
+    if (folder / JSON).exists():
+        found: dict[str, Any] = read_json(folder / JSON)
+        return found
+    paths = {name: folder / name for name in ("vocab.txt", "vocab.json", "merges.txt")}
+    library: Any = import_module("tokenizers.implementations")
+    with intact(folder, f"{JSON}, vocab.txt, or vocab.json with merges.txt", "", Exception):
+        if paths["vocab.txt"].exists():
+            made = library.BertWordPieceTokenizer(str(paths["vocab.txt"]), lowercase=True)
+        elif paths["vocab.json"].exists():
+            made = library.ByteLevelBPETokenizer(str(paths["vocab.json"]), str(paths["merges.txt"]))
+        else:
+            raise NotFoundError(f"{folder} has no vocabulary", JSON)
+        return dict(import_module("json").loads(made.to_str()))

@@ -1,0 +1,118 @@
+"""M2M-100, NLLB-200 and SMaLL-100: one model of many languages, as a folder of the hub.
+
+Pre-norm, ReLU; sinusoidal positions of tensor2tensor from 2. A target begins with `</s>`. The
+source begins with its language, and the target language is the first output; in SMaLL-100 the
+source begins with the target language alone.
+Fan et al. 2021; NLLB Team 2022; Mohammadshahi et al. 2022
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from models.base.errors import ConfigurationError, DamagedError, intact
+from models.config import ModelConfig, TokenizerConfig
+from models.importers.base import Imported, checked, facts, reading, search_settings
+from models.importers.marian import Bart, ordered
+from models.importers.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
+from models.importers.weights import read_json
+from models.text.tokenizer import Tokenizer
+
+LANGUAGE = re.compile(r"__([A-Za-z0-9_]+?)__|([a-z]{3}_[A-Z][a-z]{3})")
+FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+SENTENCEPIECE = "sentencepiece.bpe.model"
+
+
+class M2m100(Bart):
+    """M2M-100 and its kin in a folder of the Hugging Face hub."""
+
+    @classmethod
+    def reads(cls, folder: Path) -> bool:
+        """Return True for a folder of the hub with a model of type m2m_100."""
+        path = folder / "config.json"
+        return path.is_file() and read_json(path).get("model_type") == "m2m_100"
+
+    @cached_property
+    def imported(self) -> Imported:
+        """Settings and vocabulary."""
+        given, named = self.settings, self._optional("tokenizer_config.json")
+        checked(given, activation_function=("relu",), scale_embedding=(True, False))
+        if named.get("legacy_behaviour"):
+            raise ConfigurationError(
+                "NLLB whose sources end with their language (legacy_behaviour)",
+                "legacy_behaviour=false in tokenizer_config.json",
+            )
+        with reading(self.folder):
+            if given["encoder_ffn_dim"] != given["decoder_ffn_dim"]:
+                raise ValueError("encoder and decoder with other feed-forward sizes")
+            config = ModelConfig(
+                embedding=given["d_model"],
+                hidden=given["encoder_ffn_dim"],
+                encoder_layers=given["encoder_layers"],
+                decoder_layers=given["decoder_layers"],
+                heads=given["encoder_attention_heads"],
+                position="sinusoidal",
+                position_offset=int(given["pad_token_id"]) + 1,
+                embedding_scale=given.get("scale_embedding", True),
+                max_source=given.get("max_position_embeddings", 1024),
+            )
+            special = Special(
+                given["pad_token_id"], 3, given["decoder_start_token_id"], given["eos_token_id"]
+            )
+            count = int(given["vocab_size"])
+        with intact(self.folder, SENTENCEPIECE):
+            model = (self.folder / SENTENCEPIECE).read_bytes()
+        tokens = self._tokens(model, named, count)
+        languages = {
+            token: str(found[1] or found[2])
+            for token in tokens
+            if (found := LANGUAGE.fullmatch(token))
+        }
+        vocabulary = arranged(with_languages(tokens, languages), special)
+        vocabulary = vocabulary.extended(known_pieces(model))
+        controls = [f"<2{code}>" for code in languages.values()]
+        small = "small100" in str(named.get("tokenizer_class", "")).lower()
+        return Imported(
+            config,
+            Tokenizer(rearranged(model, vocabulary.pieces, [*controls, "<s>", "<mask>"])),
+            TokenizerConfig(
+                kind="bpe",
+                languages=tuple(languages.values()),
+                language_tokens="target" if small else "both",
+            ),
+            search_settings(self),
+            None,
+            vocabulary,
+            facts(self.folder, "M2M-100, imported", tuple(languages.values())),
+        )
+
+    def _optional(self, name: str) -> dict[str, Any]:
+        path = self.folder / name
+        found: dict[str, Any] = read_json(path) if path.exists() else {}
+        return found
+
+    def _tokens(self, model: bytes, named: dict[str, Any], count: int) -> list[str]:
+        """Return the text of each row: of vocab.json, or SentencePiece's own; then languages."""
+        listed = self._optional("special_tokens_map.json").get("additional_special_tokens") or (
+            named.get("additional_special_tokens") or named.get("extra_special_tokens") or []
+        )
+        languages = [token for token in map(_text, listed) if LANGUAGE.fullmatch(token)]
+        if not languages:
+            raise DamagedError(
+                f"{self.folder} names no languages", "special_tokens_map.json of the publisher"
+            )
+        path = self.folder / "vocab.json"
+        if path.exists():
+            tokens = [*ordered(read_json(path)), *languages]
+        else:  # NLLB: the pieces follow four tokens
+            tokens = [*FIRST, *known_pieces(model), *languages, "<mask>"]
+        if len(tokens) > count:
+            raise DamagedError(f"{len(tokens)} tokens", f"at most {count}, as config.json says")
+        return [*tokens, *(f"<row {number}>" for number in range(len(tokens), count))]
+
+
+def _text(token: Any) -> str:
+    return str(token["content"] if isinstance(token, dict) else token)

@@ -1,0 +1,119 @@
+"""Models in CTranslate2's format: folders, Argos packages, and one that others trained."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import zipfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+pytest.importorskip("ctranslate2")
+
+from models import load_translator
+from models.base.errors import ModelError
+from models.importers.published import import_model
+from models.inference.ctranslate2.export import export
+from models.inference.ctranslate2.translator import CTranslate2Translator
+from models.inference.search.batching import pad_pairs
+from models.text.tokenizer import END
+
+SENTENCES = ["The dog sees the cat.", "A woman reads.", "Maria laughed at our beach."]
+AREN = Path(os.environ.get("ATTN_PUBLIC_MODELS", "/nonexistent")) / "aren"
+NAMES = ["آ ت ز م و ن", "آ ت ش ي س و ن", "م ح م د", "س ا ر ة", "ا ل ق ا ه ر ة"]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_an_exported_model_comes_back_as_it_was(
+    tiny_bundle: Path, tmp_path: Path, precision: str
+) -> None:
+    there, back = tmp_path / "there", tmp_path / "back"
+    export(tiny_bundle, there, precision)  # type: ignore[arg-type]
+    (there / "tokenizer.model").rename(there / "sentencepiece.model")
+    back.mkdir()
+    import_model(there, back, name="tiny")
+    one, other = load_translator(tiny_bundle), load_translator(back)
+    search = one.search
+    if precision == "fp32":
+        ours, theirs = one.model.state_dict(), other.model.state_dict()
+        assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    for a, b in zip(
+        one.translate(SENTENCES, search=search),
+        other.translate(SENTENCES, search=search),
+        strict=True,
+    ):
+        assert a.text == b.text
+        assert a.hypotheses[0].score == pytest.approx(
+            b.hypotheses[0].score, abs=1e-5 if precision == "fp32" else 0.05
+        )
+
+
+def test_an_argos_package_is_read_with_its_languages(tiny_bundle: Path, tmp_path: Path) -> None:
+    export(tiny_bundle, tmp_path / "model", "fp32")
+    settings = json.loads((tmp_path / "model" / "config.json").read_text())
+    settings["add_source_eos"] = False
+    (tmp_path / "model" / "config.json").write_text(json.dumps(settings))
+    package = tmp_path / "translate-en_de.argosmodel"
+    with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in (tmp_path / "model").iterdir():
+            if path.suffix != ".model":
+                archive.write(path, f"en_de/model/{path.name}")
+        archive.write(tiny_bundle / "tokenizer.model", "en_de/sentencepiece.model")
+        archive.writestr("en_de/metadata.json", json.dumps({"from_code": "en", "to_code": "de"}))
+    (tmp_path / "back").mkdir()
+    import_model(package, tmp_path / "back", name="en-de")
+    about = json.loads((tmp_path / "back" / "config.json").read_text())["about"]
+    assert about["languages"] == ["en", "de"]
+    ids = load_translator(tmp_path / "back").encode(SENTENCES[0])
+    assert ids == load_translator(tiny_bundle).encode(SENTENCES[0])[:-1]  # no end mark
+
+
+def test_an_archive_cannot_write_outside(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
+        archive.writestr("../evil", "x")
+    (tmp_path / "back").mkdir()
+    with pytest.raises(ModelError, match="evil"):
+        import_model(tmp_path / "evil.zip", tmp_path / "back", name="evil")
+    assert not (tmp_path.parent / "evil").exists()
+
+
+@pytest.mark.skipif(not AREN.is_dir(), reason="ATTN_PUBLIC_MODELS names no folder with aren")
+def test_a_model_that_others_trained_gives_its_outputs_scores_and_attention(tmp_path: Path) -> None:
+    import_model(AREN, tmp_path, name="aren")
+    ours, fast = load_translator(tmp_path), CTranslate2Translator.read(tmp_path)
+    engine: Any = import_module("ctranslate2").Translator(str(AREN))
+    tokens = [name.split() for name in NAMES]
+    for beam in (1, 4):
+        search = dataclasses.replace(ours.search, beam=beam)
+        theirs = engine.translate_batch(tokens, beam_size=beam, return_scores=True)
+        for model in (ours, fast):
+            outputs = model.translate(NAMES, search=search)
+            for expected, found in zip(theirs, outputs, strict=True):
+                assert found.text.split() == expected.hypotheses[0]
+                assert found.hypotheses[0].score == pytest.approx(expected.scores[0], abs=1e-4)
+    greedy = engine.translate_batch(tokens, beam_size=1, return_attention=True)
+    outputs = ours.translate(NAMES, search=dataclasses.replace(ours.search, beam=1))
+    for text, expected, one in zip(NAMES, greedy, outputs, strict=True):
+        batch = pad_pairs([ours.encode(text)], [[*one.hypotheses[0].ids, END]], torch.device("cpu"))
+        with torch.no_grad():
+            heads = ours.model.teacher_force(batch, want_heads=[5]).heads
+        assert heads is not None
+        attention = numpy.array(expected.attention[0])  # its last layer's first head
+        numpy.testing.assert_allclose(heads[0, 0, 0][: len(attention)], attention, atol=1e-5)
+
+
+def test_what_is_not_known_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "t5").mkdir()
+    (tmp_path / "t5" / "config.json").write_text('{"model_type": "t5"}')
+    (tmp_path / "back").mkdir()
+    with pytest.raises(ModelError, match="t5.*marian") as refused:
+        import_model(tmp_path / "t5", tmp_path / "back", name="t5")
+    assert "\n" not in str(refused.value)
+    shutil.rmtree(tmp_path / "t5")

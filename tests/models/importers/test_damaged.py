@@ -1,0 +1,139 @@
+"""Published weights as people find them: each fault is one line, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from safetensors.torch import load_file, save_file
+
+from attncli.jobs.models import add
+from models import load_translator
+from models.base.errors import ModelError
+from models.catalogue.installed import user_folder
+from models.importers.published import import_model
+from tests.models.importers import published
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("good")
+    published.marian(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return Path(shutil.copytree(good, tmp_path / "m"))
+
+
+def changed(name: str, change: Callable[[Any], None]) -> Callable[[Path], None]:
+    """Return a fault of a JSON file."""
+
+    def fault(folder: Path) -> None:
+        content = json.loads((folder / name).read_text())
+        change(content)
+        (folder / name).write_text(json.dumps(content))
+
+    return fault
+
+
+def truncated(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-500])
+
+
+def without_a_layer(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.encoder.layers.1.fc1.weight"]
+    save_file(weights, folder / "model.safetensors")
+
+
+def with_more(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["model.adapter.weight"] = torch.zeros(2)
+    save_file(weights, folder / "model.safetensors")
+
+
+def not_finite(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["model.encoder.layers.1.fc1.weight"][0, 0] = torch.nan
+    save_file(weights, folder / "model.safetensors")
+
+
+class Code:
+    """An object whose unpickling writes a file."""
+
+    def __reduce__(self) -> Any:
+        return Path.write_text, (Path("was_run"), "x")
+
+
+def with_code(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"a": Code()}))
+
+
+FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "truncated": (truncated, "model.safetensors is damaged"),
+    "other shapes": (
+        changed("config.json", lambda c: c.update(encoder_ffn_dim=64, decoder_ffn_dim=64)),
+        "of shape",
+    ),
+    "fewer layers": (without_a_layer, "no weights model.encoder.layers.1.fc1.weight"),
+    "unknown weights": (with_more, "not known, such as model.adapter.weight"),
+    "not finite": (not_finite, "infinite or not numbers"),
+    "code": (with_code, "code in it, which was not run"),
+    "no end": (
+        changed("config.json", lambda c: c.update(eos_token_id=9999)),
+        "without an end mark",
+    ),
+    "no settings": (changed("config.json", lambda c: c.pop("d_model")), "config.json is damaged"),
+    "pre-norm": (
+        changed("config.json", lambda c: c.update(normalize_before=True)),
+        "normalize_before",
+    ),
+    "odd ids": (changed("vocab.json", lambda c: c.update(x=9999)), "missing or repeated ids"),
+    "no tokens": (lambda folder: (folder / "source.spm").unlink(), "source.spm"),
+    "bad tokens": (
+        lambda folder: (folder / "source.spm").write_bytes(b"\x0a\xff\x01"),
+        "SentencePiece",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fault", "said"), FAULTS.values(), ids=[*FAULTS])
+def test_a_fault_is_one_line_and_nothing_is_left(
+    folder: Path, fault: Callable[[Path], object], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    fault(folder)
+    with pytest.raises(ModelError, match=said) as found:
+        add(folder)
+    assert "\n" not in str(found.value)
+    assert not (user_folder() / "m").exists() and [*user_folder().iterdir()] == []
+    assert not (folder / "was_run").exists()
+
+
+def test_weights_that_are_only_in_pytorchs_file_and_in_fp16_stay_fp16(
+    folder: Path, tmp_path: Path
+) -> None:
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(
+        {name: tensor.half() for name, tensor in weights.items()}, folder / "pytorch_model.bin"
+    )
+    (tmp_path / "back").mkdir()
+    import_model(folder, tmp_path / "back", name="m")
+    stored = load_file(tmp_path / "back" / "model.safetensors")
+    assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
+    assert load_translator(tmp_path / "back").model.output.weight.dtype == torch.float32

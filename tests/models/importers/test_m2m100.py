@@ -1,0 +1,124 @@
+"""M2M-100, NLLB-200 and SMaLL-100: an imported model is the model that `transformers` runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from models import load_translator
+from models.base.errors import ModelError
+from models.importers.base import importer_of
+from models.importers.published import import_model
+from models.inference.ctranslate2.translator import CTranslate2Translator
+from models.inference.search.batching import pad_pairs
+from models.inference.translator import Translator
+from tests.models.importers import published
+
+LINES = published.lines(200)
+DIRECTIONS = {"m2m100": ("de", "en"), "nllb": ("deu", "eng"), "small100": ("de", "")}
+
+
+class Both(NamedTuple):
+    """A published model and its bundle."""
+
+    kind: str
+    theirs: Any
+    ours: Translator
+    rows: tuple[int, ...]
+    folder: Path
+    bundle: Path
+
+
+@pytest.fixture(scope="module", params=[*DIRECTIONS])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    folder, bundle = (tmp_path_factory.mktemp(name) for name in ("hub", "bundle"))
+    theirs = published.m2m100(folder, request.param)
+    import_model(folder, bundle, name="tiny")
+    ours = load_translator(bundle).for_direction(*DIRECTIONS[request.param])
+    rows = importer_of(folder).imported.target.rows
+    return Both(request.param, theirs, ours, rows, folder, bundle)
+
+
+def test_tokens_are_those_of_its_tokenizer(both: Both) -> None:
+    if both.kind == "small100":
+        pytest.skip("transformers has no tokenizer of SMaLL-100")
+    name = "NllbTokenizer" if both.kind == "nllb" else "M2M100Tokenizer"
+    codes = ("eng_Latn", "deu_Latn") if both.kind == "nllb" else ("en", "de")
+    options = {"src_lang": codes[0], "tgt_lang": codes[1]}
+    kind: Any = getattr(published.transformers, name)
+    if both.kind == "m2m100":
+        published.only_languages(kind, published.M2M_CODES)
+    tokenizer = kind.from_pretrained(both.folder, **options)
+    for text in LINES:
+        ours = [both.rows[number] for number in both.ours.encode(text)]
+        # version 5 reads no language of a small NLLB, so the first token is left out
+        first = int(both.kind == "nllb")
+        assert ours[first:] == tokenizer(text)["input_ids"][first:], text
+        target = [
+            both.rows[number] for number in both.ours.tokenizer.encode_target(text, both.ours.to)
+        ]
+        assert target[first:] == tokenizer(text_target=text)["input_ids"][first:]
+
+
+def test_logits_and_attention_are_those_of_its_model(both: Both) -> None:
+    rows, tokenizer = both.rows, both.ours.tokenizer
+    sources = [both.ours.encode(text) for text in LINES[:6]]
+    targets = [[*tokenizer.target_start(both.ours.to), *range(10 + n, 16 + n), 3] for n in range(6)]
+    batch = pad_pairs(sources, targets, torch.device("cpu"))
+    table = torch.tensor(rows)
+    with torch.no_grad():
+        expected = both.theirs(
+            table[batch.source],
+            attention_mask=batch.source_mask.long(),
+            decoder_input_ids=table[batch.target_in],
+            output_attentions=True,
+        )
+        found = both.ours.model.teacher_force(batch, want_heads=[0, 1])
+        logits = both.ours.model.output(found.features)
+    silent = importer_of(both.folder).imported.target.silent
+    real = [number for number in range(len(rows)) if number not in silent]
+    theirs = expected.logits[..., [rows[number] for number in real]]
+    torch.testing.assert_close(logits[..., real], theirs, atol=1e-4, rtol=1e-4)
+    assert found.heads is not None
+    attention = torch.stack(expected.cross_attentions, 1)  # (B, L, H, T, S)
+    torch.testing.assert_close(found.heads, attention, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_outputs_are_those_of_generate_in_both_engines(both: Both, beam: int) -> None:
+    rows, texts = both.rows, LINES[:50]
+    inverse = {row: number for number, row in reversed([*enumerate(rows)])}
+    first = both.ours.tokenizer.target_start(both.ours.to)
+    search = dataclasses.replace(both.ours.search, beam=beam, max_ratio=0, max_extra=100)
+    expected = []
+    for text in texts:
+        given = torch.tensor([[rows[number] for number in both.ours.encode(text)]])
+        forced = {"forced_bos_token_id": rows[first[0]]} if first else {}
+        found = both.theirs.generate(
+            given, num_beams=beam, max_length=101, bad_words_ids=[[1], [3]], **forced
+        )
+        ids = found[0].tolist()[1:]
+        expected.append([inverse[n] for n in ids[: ids.index(2)]] if 2 in ids else [])
+    fast = CTranslate2Translator.read(both.bundle).for_direction(*DIRECTIONS[both.kind])
+    for engine in (both.ours, fast):
+        outputs = [list(each.hypotheses[0].ids) for each in engine.translate(texts, search=search)]
+        wrong = [n for n, ids in enumerate(expected) if ids and outputs[n] != ids]
+        assert not wrong, [(outputs[n], expected[n]) for n in wrong]
+    assert sum(map(bool, expected)) >= 40 and len({*map(tuple, expected)}) >= 5
+
+
+def test_a_missing_or_ambiguous_language_is_one_line(both: Both) -> None:
+    plain = load_translator(both.bundle)
+    if both.kind == "small100":
+        assert plain.for_direction("fr").encode("a")[0] == plain.tokenizer.language_id("fr")
+        return
+    with pytest.raises(ModelError, match="--from"):
+        plain.for_direction(DIRECTIONS[both.kind][0])
+    with pytest.raises(ModelError, match="'zh"):
+        plain.for_direction("zho" if both.kind == "nllb" else "zho_Hans", DIRECTIONS[both.kind][1])
