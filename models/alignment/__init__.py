@@ -7,6 +7,7 @@ align(load("runs/en-de"), [("A dog runs.", "Ein Hund läuft.")])[0].links
 
 from models.alignment.align import Alignment, align, align_translations, choose_head, head_weights
 from models.alignment.links import Links, diagonal, symmetrise
+from models.alignment.weights import TokenAttention, token_attention
 from models.base.types import Link
 from models.config import AlignConfig
 
@@ -15,10 +16,12 @@ __all__ = [
     "Alignment",
     "Link",
     "Links",
+    "TokenAttention",
     "align",
     "align_translations",
     "choose_head",
     "diagonal",
     "head_weights",
     "symmetrise",
+    "token_attention",
 ]

@@ -201,3 +201,34 @@ def why_unaligned(translator: Translator, pair: Encoded) -> str:
     if len(pair.source) > translator.max_source_length:
         return f"{len(pair.source)} source tokens, at most {translator.max_source_length} allowed"
     return ""
+
+
+class TokenAttention(NamedTuple):
+    """The attention of every layer and head to the source tokens, for B sentence pairs."""
+
+    source: tuple[tuple[str, ...], ...]  # tokens of each pair, end mark included
+    target: tuple[tuple[str, ...], ...]
+    weights: Tensor  # (B, L, H, T, S) of the step that predicts each token; 0 where padded
+
+    def bertviz(self, number: int = 0) -> dict[str, Any]:
+        """Return the arguments of `bertviz.model_view` and `head_view` for one pair."""
+        source, target = self.source[number], self.target[number]
+        weights = self.weights[number, :, :, : len(target), : len(source)]
+        return {
+            "cross_attention": [layer[None] for layer in weights],  # (1, H, T, S) each
+            "encoder_tokens": list(source),
+            "decoder_tokens": list(target),
+        }
+
+
+@torch.inference_mode()
+def token_attention(translator: Translator, pairs: Iterable[tuple[str, str]]) -> TokenAttention:
+    """Return the attention of every layer and head for sentence pairs, which are one batch."""
+    encoded = [encode(translator, *pair) for pair in pairs]
+    weights = every_head(translator.model, as_batch(translator, encoded), 0).cpu()
+    sides = translator.tokenizer.source, translator.tokenizer.target
+    source, target = (
+        tuple(tuple(map(side.id_to_piece, map(int, pair[place]))) for pair in encoded)
+        for place, side in enumerate(sides)
+    )
+    return TokenAttention(source, target, weights)

@@ -157,6 +157,14 @@ class EncoderDecoder(nn.Module):
         log_probs = self.log_probs(forced or self.teacher_force(batch, memory=memory))  # (B, T, Y)
         return log_probs.gather(-1, batch.target_out[..., None]).squeeze(-1)
 
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the log-probabilities (B, T, Y) of all tokens at each target position of a batch.
+
+        For training loops of one's own: `torch.compile`, `DistributedDataParallel` and hooks work
+        with this call.
+        """
+        return self.log_probs(self.teacher_force(batch))
+
     def teacher_force(
         self,
         batch: Batch,
