@@ -32,6 +32,7 @@ from models.inference.ctranslate2.engines import ComputePrecision
 from models.storage.archive import About, Facts
 from models.storage.settings import WeightPrecision
 
+MOST_NAMES = 14  # of a kind of parts in the list of all
 RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
 EXAMPLES = {  # other presets, by the kind of the parts that they use
     "image_encoder": "show-attend-tell-soft",
@@ -127,13 +128,20 @@ def _facts(facts: Facts | None) -> list[str]:
 
 
 def _names(entries: list[Entry]) -> str:
-    """Return a line with the names of each kind of parts."""
+    """Return a line with names of each kind of parts; of many names, some."""
     kinds = {kind: name for name, kind in KINDS.items()}
     rows = [
-        (f"  {kinds[kind]}", ", ".join(entry.name for entry in group))
+        (f"  {kinds[kind]}", _some([entry.name for entry in group]))
         for kind, group in groupby(entries, key=lambda entry: entry.kind)
     ]
     return "Parts: attn models KIND, or attn models show NAME\n" + columns(rows, left=2)
+
+
+def _some(names: list[str]) -> str:
+    """Return a list of names, of which a long one ends with the number of the others."""
+    shown = names if len(names) <= MOST_NAMES else names[: MOST_NAMES // 2]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _summary(entry: Entry) -> str:
@@ -172,6 +180,8 @@ def _usage(entry: Entry) -> str:
     if entry.kind == "family":
         names = [name for name in PRESETS if model_config(name).family == entry.name]
         return f"presets: {', '.join(names)}"
+    if entry.kind == "importer":
+        return "attn models add SOURCE"
     if entry.kind == "source":
         return "attn models lists the presets"
     setting = PLACES.get(entry.kind, f"model.{entry.kind}")

@@ -69,6 +69,7 @@ KINDS = {
     "pooling": "poolings",
     "image_encoder": "image encoders",
     "source": "kinds of input",
+    "importer": "importers",
 }
 
 

@@ -102,7 +102,10 @@ SHARED, BIAS = "model.shared.weight", "final_logits_bias"
 
 
 class Marian(Bart):
-    """Marian in a folder of the Hugging Face hub."""
+    """Marian in a folder of the Hugging Face hub.
+
+    Source: Junczys-Dowmunt et al. 2018; OPUS-MT: Tiedemann, Thottingal 2020.
+    """
 
     @classmethod
     def reads(cls, folder: Path) -> bool:
@@ -218,7 +221,10 @@ NORMS = {
 
 
 class MarianFiles(Importer):
-    """Marian itself: an .npz of weights, decoder.yml and vocabularies, as in zips of OPUS-MT."""
+    """Marian itself: an .npz of weights, decoder.yml and vocabularies, as in zips of OPUS-MT.
+
+    Source: Junczys-Dowmunt et al. 2018; OPUS-MT: Tiedemann, Thottingal 2020.
+    """
 
     unused = r"^special:|^decoder_c?ell|^Wpos$"
 
