@@ -25,8 +25,8 @@ from attncli.documents.inline import (
 
 PLACEHOLDER = "\0"  # stands for one
 TAB, BAR = "tab", "bar"  # names of breaks that always end a text
-BETWEEN = re.compile(r"\s+\|\s+")  # the parts of a title
-BETWEEN_OR_TAB = re.compile(r"\s+\|\s+|[ ]*\t[ ]*")
+BETWEEN = re.compile(r"(?<!\s)\s+\|\s+")  # the parts of a title
+BETWEEN_OR_TAB = re.compile(rf"{BETWEEN.pattern}|(?<! )[ ]*\t[ ]*")
 
 
 def inline_segments(

@@ -207,7 +207,9 @@ def has_letters(text: str) -> bool:
 
 
 LINE_END = re.compile(r"\r\n|\n|\r")
-PARTS = re.compile(rf"({LINE_END.pattern}|[ ]*\t[ ]*|[ ]+\|[ ]+)")  # between the texts of a string
+PARTS = re.compile(
+    rf"({LINE_END.pattern}|(?<! )[ ]*\t[ ]*|(?<! )[ ]+\|[ ]+)"
+)  # between the texts of a string
 WRAPPED = 40  # characters of a line that was probably divided for its width
 
 

@@ -23,10 +23,11 @@ LineLayout = Callable[[str, Width], str]
 OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
-NOTE_END = re.compile(r"\s+[♪♫]+$")  # after the text
+NOTE_END = re.compile(r"(?<!\s)\s+[♪♫]+$")  # after the text
 TAGS = re.compile(r"</?[gx]\d+/?>|<br\x1fid=\d+/>")  # neutral ones
 BREAK = re.compile(r"<br\x1fid=\d+/>")
 EMPTY = re.compile(rf"<g(?P<number>\d+)>(?P<inner>(?:\s|<x\d+/>|{BREAK.pattern})*)</g(?P=number)>")
+LONGEST = 100  # characters of a word that is moved into an element
 WORD = r"[^\s<>{}]*[^\W_][^\s<>{}]*"
 escaped = partial(html.escape, quote=False)
 
@@ -121,8 +122,8 @@ def with_words(line: str, source: str) -> str:
         if word := re.match(rf"\s*({WORD})", behind):
             words, behind = word[0].lstrip(), behind[word.end() :]
             before += word[0][: -len(words)] if before else ""
-        elif word := re.search(rf"{WORD}\s*$", before):
-            words, before = word[0].rstrip(), before[: word.start()]
+        elif word := re.search(rf"{WORD}\s*$", before[-LONGEST:]):
+            words, before = word[0].rstrip(), before[: -len(word[0])]
         line = f"{before}<g{number}>{words}{found['inner'].strip()}</g{number}>{behind}"
     return line
 

@@ -30,6 +30,7 @@ KEPT = re.compile(
     r"|\\[A-Za-z]+(?:\{[^{}]*\}|\[[^\[\]]*\])*|\{(?:[:#.%]|/\*).*\}|\{\{.*\}\}"
     r"|</?[A-Z][\w.]*(?:[ \t][^<>]*)?/?>)[ \t]*"
 )
+SPACED = re.compile(r"\S[ \t]{20,}\S")  # no line of these; the patterns would take long
 MODULE = re.compile(  # MDX; up to the next blank line
     r"import[ \t](?:.+[ \t]from[ \t]+)?['\"{].*|import[ \t].+[ \t]from[ \t]+['\"].*"
     r"|export[ \t]+(?:default|const|let|function|async|\{).*"
@@ -59,6 +60,8 @@ def as_common_mark(content: str) -> tuple[str, list[Span]]:
 
 def _replaced(line: str, start: int, titles: list[Span]) -> str:
     """Return what stands for a line; add the place of its title."""
+    if SPACED.search(line):
+        return line
     for pattern in (CONTAINER, INDENTED, ABBREVIATION):
         if found := pattern.fullmatch(line):
             titles += ((start + a, start + b) for a, b in _spans(found) if a < b)

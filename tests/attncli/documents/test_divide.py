@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from attncli.documents.divide import read_lines
@@ -72,3 +74,12 @@ def test_a_line_between_breaks_is_never_empty() -> None:
     )
     assert with_lines(f"Wein{first}{second}") == "Wein"
     assert with_lines(f"ein{first}Wein") == f"ein{first}Wein"
+
+
+@pytest.mark.parametrize("name", ["srt", "markdown", "html", "jsonl"])
+def test_long_runs_of_spaces_take_no_time(name: str) -> None:
+    spaces = " " * 30_000
+    content = {"srt": CUE.format(f"a{spaces}b"), "jsonl": f'{{"text": "a{spaces}b"}}'}
+    started = time.process_time()
+    texts(name, content.get(name, f"a{spaces}b\n\n::: {spaces}{{\n"))
+    assert time.process_time() - started < 2
