@@ -25,6 +25,7 @@ from models.base.types import Span, Translation
 
 FIRST = 0xE000  # the first mark
 MOST = 6400  # marks of a line
+LATIN = 0x24F  # the last letter of the extended Latin alphabet
 MARK = re.compile("[\ue000-\uf8ff]")
 DEEP = r"[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*"  # braces in braces in braces
 MESSAGE = rf"\{{\s*\w+\s*,\s*(?:plural|select(?:ordinal)?|number|date|time)\b{DEEP}\}}"  # ICU
@@ -132,7 +133,11 @@ def protect(
     have marks in the text. lazy: True also takes out what a model usually copies by itself: short
     numbers and short codes. escaped: True writes the characters of a part as entities.
     """
-    strange = set(unknown(text)) if not text.isascii() or QUICK.search(text) else set()
+    strange = (
+        set(filter(_is_strange, unknown(text)))
+        if not text.isascii() or QUICK.search(text)
+        else set()
+    )
     if (not strange and not QUICK.search(text)) or (MARK.search(text) and not more):
         return Protected(text, tuple(more))  # the text's own characters of the private area stay
     found = [*_found(text, strange, lazy=lazy)]
@@ -217,6 +222,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+def _is_strange(character: str) -> bool:
+    """Return False for letters such as ë and ō, which a model may know, spelled in bytes."""
+    return not character.isalpha() or ord(character) > LATIN
+
+
 def _dollars(text: str) -> list[re.Match[str]]:
     """Return the placeholders $1, $2, ... of a text: all from 1 on. Others are prices."""
     found = [*re.finditer(DOLLAR, text)]
@@ -255,7 +265,7 @@ def _signs(text: str, strange: set[str]) -> Iterator[tuple[int, int, str]]:
         emoji = _compiled(EMOJI).match(text, start)
         if emoji and (text[at] not in SIGNS or emoji.end() > end):
             end = emoji.end()
-        elif text[at] in SIGNS or unicodedata.category(text[at])[0] in "LMN":
+        elif text[at] in SIGNS or text[at].isalnum():
             while start and _in_word(text[start - 1], strange):
                 start -= 1
             while end < len(text) and _in_word(text[end], strange):

@@ -136,7 +136,9 @@ class TranslateRunner:
         options = self.options
         if self.translator.inputs:
             return ROWS
-        return replace(EVERYDAY, everyday=not options.verbatim, long_lines=options.long_lines)
+        most = int(options.search.get("split_above", 0))
+        usual = replace(EVERYDAY, everyday=not options.verbatim, cut_above=most)
+        return replace(usual, long_lines=options.long_lines)
 
     @cached_property
     def in_torch(self) -> tuple[Translator, ...]:

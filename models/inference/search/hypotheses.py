@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from models.base.errors import ConfigurationError
 from models.base.limits import OUTPUT_TOKENS
 from models.base.settings import check_limits
 from models.config import SearchConfig
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 class Finished(NamedTuple):
@@ -75,12 +76,16 @@ class FinishedBatch(NamedTuple):
     @classmethod
     def empty(cls, sentences: int, width: int, device: torch.device) -> FinishedBatch:
         """Return `width` empty places for each sentence."""
+        import torch
+
         scores = torch.full((sentences, width), -torch.inf, device=device)
         lengths = torch.zeros_like(scores, dtype=torch.long)
         return cls(scores, scores, lengths, lengths.bool(), lengths[:, :, None][..., :0])
 
     def with_others(self, others: FinishedBatch) -> FinishedBatch:
         """Return the best K of these and of others, whose ids are longer; best first."""
+        import torch
+
         longer = others.ids.shape[2] - self.ids.shape[2]
         padded = self._replace(ids=torch.nn.functional.pad(self.ids, (0, longer)))
         both = FinishedBatch(*(torch.cat(pair, 1) for pair in zip(padded, others, strict=True)))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, NamedTuple
 
 from models.base.types import Hypothesis
 from models.config import SearchConfig
 from models.inference.search.hypotheses import Step, check_search, length_penalty
 from models.text.tokenizer import END
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
@@ -21,6 +21,8 @@ def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
 
     The models of an ensemble have no common logits; the penalty applies to their log-probabilities.
     """
+    import torch
+
     before, size = ids[:, 1:], config.no_repeat
     if (not size and config.repetition_penalty == 1) or not before.shape[1]:
         return step.log_probs

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -67,6 +69,7 @@ LINES = [
     ("wait…", "WAIT…"),
     ("‘it’ is", "'IT' IS"),
     ("H₂O is water", "H₂O IS WATER"),
+    ("NOËL is near", "NOËL IS NEAR"),
 ]
 
 
@@ -181,3 +184,9 @@ def test_a_given_translation_is_checked(tmp_path: Path, capsys: pytest.CaptureFi
         "name": "digits",
         "found": "5 is missing, 6 is new",
     }
+
+
+def test_plain_lines_need_no_torch() -> None:
+    code = "import sys, attncli.tasks.translate.runner, models.inference.ctranslate2.translator\n"
+    code += "assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
