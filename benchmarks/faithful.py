@@ -22,7 +22,7 @@ from attncli.tags.checks import changed_digits
 from models.inference.search.repeats import repetition
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "recipes"))
-import everyday_data  # noqa: E402
+import everyday_data
 
 LANGUAGES = ("de", "fr", "es")
 PLACEHOLDERS = ("%s", "%d", "%1$s", "%(name)s", "{name}", "{{count}}", "${user}", "%{site}", "{0}")
