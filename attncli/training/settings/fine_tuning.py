@@ -31,5 +31,6 @@ def train_defaults(examples: int, rate: float, given: Collection[str]) -> dict[s
         "patience": 4,
         "batch_tokens": 1024,
         "evaluate_every": 0,
+        "metric": "loss",  # scores of few examples vary too much to choose by them
         "ema": 0.0,
     }
