@@ -111,6 +111,7 @@ def _outcome(
     unknown = translator.unknown_characters("".join(part.source for part in parts))
     lost = "".join(character for character in unknown if character not in best)
     checks = tuple(check for result in results for check in result.checks)
+    checks = () if translator.inputs else checks  # a row is not text
     return TranslatedLine(
         plan.line, joined, plan.note, parts, lost=lost, checks=checks, marked=marked
     )

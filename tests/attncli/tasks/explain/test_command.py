@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from attncli.data.lines import TranslatedLine
+from attncli.tasks.translate.runner import TranslateRunner
 from models import load_translator
+from models.base.types import EMPTY, Translation
 from models.explain import METHODS
 from tests.attncli.command_line import Attn
 from tests.fixtures.small import FILES
@@ -123,7 +127,13 @@ def test_a_missing_image_and_a_language_are_refused(soft_captioner: Path, attn: 
     assert "does not translate" in attn(*task, "--to", "de", status=1).err
 
 
-def test_an_empty_output_gives_an_empty_line(attn: Attn) -> None:
-    """The model of the fixture has seen two updates, and ends at once."""
-    found = attn(*TASK, UNTRAINED, TEXT)
+def test_an_empty_output_gives_an_empty_line(
+    attn: Attn, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(runner: Any, chunks: Any) -> Any:
+        for [line] in chunks:
+            yield [TranslatedLine(line, Translation(line.text, (EMPTY,)))]
+
+    monkeypatch.setattr(TranslateRunner, "run", run)
+    found = attn(*TASK, tiny_bundle, TEXT)
     assert found.out == "\n" and "line 1: the translation is empty" in found.err
