@@ -1,4 +1,6 @@
-"""Training throughput, MFU and decoding speed on a CUDA device, on generated data.
+"""Equality with the processor, training throughput, MFU and decoding speed on a CUDA device.
+
+The data are generated.
 
     python benchmarks/gpu.py
     python benchmarks/gpu.py --device cpu --tiny
@@ -24,6 +26,7 @@ has the length limit. The device is synchronised before each reading of the cloc
 from __future__ import annotations
 
 import argparse
+import copy
 import itertools
 import sys
 import time
@@ -54,6 +57,9 @@ from models.text.tokenizer import END
 
 PRESETS = ("transformer-tiny", "transformer-base", "rnnsearch-small", "show-attend-tell-soft-small")
 TINY_PRESETS = ("transformer-nano", "rnnsearch-nano", "show-attend-tell-soft-nano")
+
+
+EQUAL = 1e-3  # largest relative difference of a loss in fp32
 
 
 class Sizes(NamedTuple):
@@ -166,12 +172,41 @@ def new_model(config: ModelConfig, sizes: Sizes) -> EncoderDecoder:
     )
 
 
-def training(name: str, device: torch.device, precision: str, sizes: Sizes, most: float) -> str:
-    """Train for some updates; return a row of the table. most: peak in FLOPs per second."""
+def settings_of(name: str, batch_tokens: int) -> TrainConfig:
+    """Return the settings of a preset's training at another batch size."""
     changes = {
         k: v for k, v in preset(name).train.items() if k not in ("attention", "batch_tokens")
     }
-    config = replace(TrainConfig(), **changes, batch_tokens=sizes.batch_tokens)
+    return replace(TrainConfig(), **changes, batch_tokens=batch_tokens)
+
+
+def without_dropout(name: str) -> ModelConfig:
+    """Return a preset's model without dropout, whose random numbers differ on a GPU."""
+    config = model_config(name)
+    image = replace(config.image, dropout=0.0)
+    return replace(config, dropout=0.0, attention_dropout=0.0, image=image)
+
+
+def equality(name: str, device: torch.device, sizes: Sizes) -> str:
+    """Train in fp32 on the processor and the device; return a row of the table.
+
+    It has the largest relative difference between their losses, and if it is below EQUAL.
+    """
+    start, losses = new_model(without_dropout(name), sizes), []
+    config = settings_of(name, min(sizes.batch_tokens, 1024))
+    for where in (torch.device("cpu"), device):
+        model = copy.deepcopy(start).to(where)
+        torch.manual_seed(1)  # of the features of images
+        events = fit(State(model, config), Generated(model, sizes), None, config, torch.float32)
+        steps = (event for event in events if type(event) is Stepped)
+        losses.append([step.loss for step in itertools.islice(steps, sizes.timed)])
+    most = max(abs(one - other) / one for one, other in zip(*losses, strict=True))
+    return f"| {name} | {len(losses[0])} | {most:.1e} | {'yes' if most < EQUAL else 'NO'} |"
+
+
+def training(name: str, device: torch.device, precision: str, sizes: Sizes, most: float) -> str:
+    """Train for some updates; return a row of the table. most: peak in FLOPs per second."""
+    config = settings_of(name, sizes.batch_tokens)
     model = new_model(model_config(name), sizes).to(device)
     data = Generated(model, sizes)
     events = fit(State(model, config), data, None, config, DTYPES[precision])
@@ -231,6 +266,10 @@ def main() -> None:
     peaks = {one: peak(device, DTYPES[one], sizes.matrix) for one in precisions}
     for one, most in peaks.items():
         print(f"matrix product of {sizes.matrix}, {one}: {most / 1e12:.4g} TFLOP/s")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    print("\n| loss equals the processor's | updates | difference | equal |\n|---|---:|---:|---|")
+    for name in names:
+        print(equality(name, device, sizes), flush=True)
     print(
         "\n| training | precision | target tokens/s | model TFLOP/s | MFU |"
         "\n|---|---|---:|---:|---:|"

@@ -27,8 +27,9 @@ def test_the_tiny_measurement_prints_every_row(
     monkeypatch.setattr(gpu, "computes_bf16", lambda device: False)
     gpu.main()
     rows = capsys.readouterr().out.splitlines()
-    for name in gpu.TINY_PRESETS:  # one row of training, two of decoding
-        assert sum(row.startswith(f"| {name} ") for row in rows) == 3
+    for name in gpu.TINY_PRESETS:  # one row of equality, one of training, two of decoding
+        assert sum(row.startswith(f"| {name} ") for row in rows) == 4
+        assert f"| {name} | {gpu.TINY.timed} | 0.0e+00 | yes |" in rows
 
 
 def test_the_formula_counts_the_products_of_a_transformer() -> None:
