@@ -52,6 +52,14 @@ COMMANDS = {
     "models remove": "attncli.commands.models:remove",
     "models verify": "attncli.commands.models:verify",
 }
+GROUPS = {  # commands in `attn --help`, which names the others in one line
+    "Use": ["translate", "classify", "caption", "align", "explain", "serve", "bulk"],
+    "Train and score": ["train", "align train", "evaluate", "models compare", "runs"],
+    "Models": [
+        "models",
+        *(f"models {name}" for name in ["show", "add", "pack", "export", "verify"]),
+    ],
+}
 KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one
 
 
@@ -155,6 +163,15 @@ class CommandTable(TyperGroup):
                 return self.resolve_command(ctx, ["models", "show", *rest])
             return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
         return name, command, rest
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in groups, and the names of the others."""
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, summary(name)) for name in names])
+        others = [name for name in COMMANDS if not any(name in names for names in GROUPS.values())]
+        with formatter.section("Also"):
+            formatter.write_text(", ".join(others))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an exception other than a bug becomes an exit status.
