@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 SEPARATOR = re.compile(r"(\s*\t\s*|\s+\|\s+)")  # between texts of one line
 LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop that is divided
+ACCESS = re.compile(r"(?<!\S)&(?=[^\W\d_]+(?!\w|;))|(?<=[^\W\d_])&(?=[a-z]+(?!\w|;))")
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 
 
@@ -88,6 +89,7 @@ class LinePlan(NamedTuple):
     capitals: bool = False  # the output is written in capitals
     protected: tuple[Part, ...] = ()
     language: str = ""  # of the line; "" if it is unknown
+    access: bool = False  # an & marks a letter, as the key of a menu entry: "&Save"
     fixed: str = ""  # the output of a copied line that has set phrases
 
 
@@ -142,6 +144,8 @@ def _plan_text(
     form = _form(model, options)
     before, after = _outer(text, form)
     inner = text[len(before) : len(text) - len(after)]
+    access = form.parts and "&" in inner and len(ACCESS.findall(inner)) == inner.count("&") == 1
+    inner = ACCESS.sub("", inner) if access else inner
     parts: tuple[Part, ...] = ()
     texts, gaps, gap = [], [], before
     separated = SEPARATOR.split(inner) if form.parts else [inner]
@@ -167,7 +171,7 @@ def _plan_text(
     capitals = form.capitals and _has_unknown_capitals(" ".join(texts), model)
     texts = [sentence_case(each) for each in texts] if capitals else texts
     plan = LinePlan(line, texts, [*gaps, gap + after], language=language, capitals=capitals)
-    return _shortened(plan._replace(protected=parts), model, options)
+    return _shortened(plan._replace(protected=parts, access=access), model, options)
 
 
 def _set_phrase(text: str, model: TextTranslator, language: str) -> Fixed | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -150,7 +151,9 @@ def _in_form(
     for one in hypotheses:
         text = one.text
         if "…" in plan.line.text and "..." not in plan.line.text:
-            text = text.replace("...", "…")
+            text = re.sub(r"\.{3,}", "…", text)
+        if plan.access:
+            text = re.sub(r"(?=[^\W\d_])", "&", text, count=1)
         spare.append(text)
         if same_end:
             source, after = plan.tagged.text if plan.tagged else plan.line.text, plan.gaps[-1]

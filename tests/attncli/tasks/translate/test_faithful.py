@@ -69,6 +69,10 @@ LINES = [
     ("wait…", "WAIT…"),
     ("‘it’ is", "'IT' IS"),
     ("H₂O is water", "H₂O IS WATER"),
+    ("&save it", "&SAVE IT"),
+    ("save a&s", "&SAVE AS"),
+    ("AT&T is here", "AT&T IS HERE"),
+    ("a & b", "A & B"),
     ("NOËL is near", "NOËL IS NEAR"),
 ]
 
@@ -78,7 +82,7 @@ LINES = [
 def test_protected_parts_are_in_the_output_as_they_were(
     text: str, expected: str, tags: bool
 ) -> None:
-    model = Faulty(str, unknown="😀…‘₂|")
+    model = Faulty(str, unknown="😀…‘₂|&")
     assert output(text, model, tags=tags) == expected
     assert len(model.asked) == (2 if "|" in text or "\t" in text else 1)
 
