@@ -136,8 +136,12 @@ def _codes(languages: str) -> list[str]:
 
 
 def is_bundle(folder: Path) -> bool:
-    """Return True if a folder contains a model."""
-    return (folder / "config.json").is_file() and (folder / "model.safetensors").is_file()
+    """Return True if a folder contains a model of this program, not one of another publisher."""
+    config = folder / "config.json"
+    if not config.is_file() or not (folder / "model.safetensors").is_file():
+        return False
+    with config.open("rb") as file:
+        return b'"model_type"' not in file.read(1 << 20)
 
 
 def _bundles(place: Place) -> list[Path]:

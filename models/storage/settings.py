@@ -52,6 +52,10 @@ def read_settings(folder: Path) -> dict[str, Any]:
         raise _missing(folder)
     with intact(folder / NAME, MADE_BY):
         settings: dict[str, Any] = parse_json(_text(folder / NAME))
+        if "model_type" in settings:
+            raise DamagedError(
+                f"{folder} is a public model", MADE_BY, f"convert it: `attn models add {folder}`"
+            )
         if settings["format"] != FORMAT:
             raise DamagedError(
                 f"{folder} has bundle format {settings['format']}",

@@ -15,4 +15,5 @@ def workplace(tmp_path: Path, toy_classifier: Path, monkeypatch: pytest.MonkeyPa
     write_workplace(tmp_path, toy_classifier)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path

@@ -24,13 +24,25 @@ from tests.docs.workplace import TINY
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 PAGES = [page for page in sorted(TUTORIALS.glob("*.md")) if page.name != "README.md"]
 RECIPES = {"phonemes": "g2p", "parses": "cogs", "commands": "scan", "summaries": "scitldr"}
+
+
+def write_opus(folder: Path) -> None:
+    """Write a tiny model with the files of OPUS-MT."""
+    pytest.importorskip("transformers")
+    from tests.models.importers.published import marian
+
+    marian(folder / "opus-mt-en-de")
+
+
 FILES: dict[str, Callable[[Path], None]] = {  # pages whose files the workplace does not have
     **dict.fromkeys(RECIPES, write_pairs),
     "translator": write_everyday,
+    "fine-tuning": write_opus,
 }
 SETTINGS = (*TINY, "search.method=beam")
 SMALL = " ".join(f"-s {setting}" for setting in SETTINGS)
 ADDED = (  # the first pattern that matches a line adds to it
+    (r"^attn train .*--start-from opus", "-s train.steps=2"),
     (r"^attn train .*--start-from photos ", "-s train.steps=1 -s search.max_caption=5"),
     (r"^attn train .*--images ", f"-s model.image.encoder=small-cnn {SMALL}"),
     (r"^attn caption ", "-b 1 -s search.max_caption=5"),

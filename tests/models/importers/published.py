@@ -103,8 +103,13 @@ def marian(
     separate: bool = False,
     sizes: dict[str, int] | None = None,
     lost: int = 3,
+    count: int = 0,
 ) -> Any:
-    """Write a Marian model into a folder; return it. lost: pieces that vocab.json lacks."""
+    """Write a Marian model into a folder; return it.
+
+    sizes: of the model, which then learns nothing. lost: pieces that vocab.json lacks. count: size
+    of the vocabulary, if it has more than the pieces of the texts.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     sides = [sentencepiece(lines(200), 400), sentencepiece(lines(300)[100:], 380)]
     for name, side in zip(("source.spm", "target.spm"), sides, strict=True):
@@ -120,6 +125,7 @@ def marian(
         names = ["vocab.json", "target_vocab.json"]
     else:
         both = dict.fromkeys([*own[0], *own[1]])
+        both |= dict.fromkeys(f"fill{n}" for n in range(count - len(both) - 3))
         vocabularies, names = [["</s>", "<unk>", *both, *codes, "<pad>"]], ["vocab.json"]
     for name, tokens in zip(names, vocabularies, strict=True):
         ids = {token: number for number, token in enumerate(tokens)}
