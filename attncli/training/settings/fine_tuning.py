@@ -13,6 +13,9 @@ from typing import Any
 PASSES = 3000  # examples that a run sees at most, unless it has MOST passes or LEAST
 MOST, LEAST = 10, 3  # passes over the data
 COUNTED = PASSES // LEAST  # examples to count; more do not change the number of passes
+# what makes a run another stage of training (hard attention, rewards, unfreezing): the settings
+# of the model's own training apply
+STAGES = ("model.", "train.self_critical_from", "train.encoder_from", "train.attention.")
 REPLAY = 1 / 3  # share of the replay set in the examples of an epoch
 
 
@@ -20,7 +23,10 @@ def train_defaults(examples: int, rate: float, given: Collection[str]) -> dict[s
     """Return the defaults of [train] for a number of examples.
 
     rate: peak learning rate of the kind of input. given: names of the settings that the user set.
+    There are none for a run that is another stage of training.
     """
+    if any(name.startswith(STAGES) for name in given):
+        return {}
     passes = max(LEAST, min(MOST, PASSES // max(1, examples)))
     return {
         "optimiser": "adam",

@@ -78,6 +78,14 @@ def test_a_run_from_a_trained_model_has_settings_of_its_own(start: Path, own: Te
     assert (timed.minutes, timed.epochs, timed.patience, timed.lr) == (2, 0, 0, 0.0001)
 
 
+@pytest.mark.parametrize("change", ["model.dropout=0.2", "train.attention.peaked=0.1"])
+def test_another_stage_of_training_has_the_settings_of_the_models_own(
+    start: Path, own: Texts, change: str
+) -> None:
+    found = config_of(start, own, change).train
+    assert found.lr > 0.0001 and found.metric == "auto" and found.epochs == TrainConfig().epochs
+
+
 def test_the_rate_falls_to_0_over_the_epochs() -> None:
     config = TrainConfig(schedule="linear", epochs=4, warmup=2, lr=1.0)
     rates = [
