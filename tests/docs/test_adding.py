@@ -34,6 +34,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("pretrained"))
         else:
             shutil.copy(source, folder)
+    shutil.copytree(ROOT / "docs/adding", folder, dirs_exist_ok=True)
     for section in SECTIONS.values():
         for kind, path, after, text in BLOCK.findall(section):
             apply(folder / path, text, after if kind == "into" else None)
@@ -67,6 +68,21 @@ def lines_of(section: str) -> list[str]:
     """Return the command lines of a recipe that run in the copy."""
     blocks = re.findall(r"^```sh copy\n(.*?)^```$", section, re.S | re.M)
     return "".join(blocks).splitlines()
+
+
+FOLDERS = (  # of the tests of each axis that a recipe extends
+    *("tests/models/attention", "tests/models/pooling", "tests/models/test_decoding.py"),
+    *("tests/models/catalogue", "tests/attncli/tasks/test_describe.py", "tests/attncli/documents"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_all_tests_of_an_axis_pass_with_its_recipe(folder: str, copy: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", folder]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 @pytest.mark.parametrize("name", SECTIONS)

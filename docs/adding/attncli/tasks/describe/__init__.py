@@ -1,0 +1,1 @@
+"""Texts about rows of numbers: command, training, evaluation and comparison."""

@@ -1,0 +1,56 @@
+"""Rows of numbers are described: training, command, evaluation and comparison of the task."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from attncli import load
+from attncli.shell import app
+from models import load_captioner
+from models.base.errors import ModelError
+
+NAMES = ("left", "middle", "right")
+
+
+def write_rows(path: Path, count: int, seed: int) -> str:
+    """Write rows of three numbers, and the name of the place of the largest."""
+    rng = random.Random(seed)
+    rows = [[rng.choice((-1, 0, 1)) + rng.random() / 2 for _ in NAMES] for _ in range(count)]
+    lines = [
+        f"{a:.2f} {b:.2f} {c:.2f}\t{NAMES[(a, b, c).index(max(a, b, c))]}\n" for a, b, c in rows
+    ]
+    path.write_text("".join(lines))
+    return str(path)
+
+
+def settings(epochs: int) -> list[str]:
+    """Return assignments of settings for a short run."""
+    return ["-s", f"train.epochs={epochs}", "-s", "train.batch_tokens=300", "-s", "model.dropout=0"]
+
+
+def test_a_model_is_trained_used_scored_and_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train, dev = write_rows(tmp_path / "train.tsv", 300, 1), write_rows(tmp_path / "dev.tsv", 40, 2)
+    preset, run = ["--preset", "numbers-nano"], str(tmp_path / "run")
+    assert app.run(["train", train, "--dev", dev, *preset, "-o", run, *settings(30)]) == 0
+    capsys.readouterr()
+
+    rows = ["0.1 -0.9 1.2", "", "1.3 0.2 -0.6"]
+    assert app.run(["describe", "-m", run, *rows]) == 0
+    assert capsys.readouterr().out == "right\n\nleft\n"
+    assert load(run).describe([[0.1, -0.9, 1.2]]) == ["right"]
+    assert app.run(["describe", "-m", run, "0.1 much"]) == 1
+    assert "expected 3 numbers" in capsys.readouterr().err
+    with pytest.raises(ModelError, match="describes numbers.*attn describe"):
+        load_captioner(run)
+
+    assert app.run(["evaluate", "descriptions", dev, "-m", run]) == 0
+    assert float(capsys.readouterr().out.split()[-1]) > 90
+
+    compared = ["models", "compare", "additive", "dot", *preset, "--train", train, "--dev", dev]
+    out = ["-o", str(tmp_path / "compared"), "--seeds", "1"]
+    assert app.run([*compared, *out, *settings(2)]) == 0
+    table = capsys.readouterr().out
+    assert "accuracy" in table and "additive" in table and "dot" in table
