@@ -61,7 +61,7 @@ def _table(content: bytes, words: Collection[str]) -> Vectors:
     found: Vectors = {}
     for line in content.split(b"\n"):
         word, _, numbers = line.rstrip().partition(b" ")
-        if (text := word.decode("utf-8", "replace")) in words:
+        if numbers and (text := word.decode("utf-8", "replace")) in words:
             found[text] = np.array(numbers.split(), np.float32)
     return found
 

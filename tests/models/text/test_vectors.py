@@ -48,7 +48,7 @@ FORMATS: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("kind", FORMATS)
 def test_words_have_their_vectors(kind: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(FORMATS[kind]())
-    found = read_vectors(tmp_path / "x", ["Dog", "Straße", "none"])
+    found = read_vectors(tmp_path / "x", ["Dog", "Straße", "none", ""])  # "": of the space alone
     assert found.keys() == {"Dog", "Straße"}
     for word, vector in found.items():
         np.testing.assert_allclose(vector, TABLE[WORDS.get(word, 0)], rtol=1e-6)
