@@ -30,9 +30,13 @@ def program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 
 def test_help_lists_every_command_and_ends_with_an_example() -> None:
     shown = program("--help").stdout
-    for name in app.COMMANDS:
+    listed = [name for names in app.GROUPS.values() for name in names]
+    assert len(app.GROUPS) == 3 and len({*listed}) == len(listed) <= 18
+    for name in listed:
         line = next(line for line in shown.splitlines() if line.startswith(f"  {name}  "))
         assert line.split(None, len(name.split()))[-1] in app.summary(name)
+    also = " ".join(shown.partition("Also:")[2].split())
+    assert all(name in also for name in app.COMMANDS if name not in listed)
     assert shown.rstrip().splitlines()[-1].strip().endswith("attn translate -m runs/demo")
 
 
