@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from lxml import etree
+
 from attncli.documents.divide import TAB
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, read_office
@@ -94,8 +96,6 @@ def _usual(paragraph: Any) -> str:
 
 def formatting_of(run: Any, tag: str = FORMATTING) -> str:
     """Return the formatting of a run as XML; empty without one."""
-    from lxml import etree
-
     found = run.find(tag)
     return "" if found is None else etree.tostring(found, encoding="unicode", with_tail=False)
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from lxml import etree
+
 from attncli.documents.divide import inline_segments
 from attncli.documents.document import Document, DocumentSegment, Texts, reassemble
 from attncli.documents.inline import Piece, PieceKind
@@ -84,8 +86,6 @@ def read_office(content: bytes, format: OfficeFormat) -> Document:
 
 
 def _written(archive: Archive, roots: Mapping[str, Any]) -> bytes:
-    from lxml import etree
-
     head = {"encoding": "UTF-8", "xml_declaration": True, "standalone": True}
     files = {name: etree.tostring(root.getroottree(), **head) for name, root in roots.items()}
     return write_archive(archive, files)
@@ -93,8 +93,6 @@ def _written(archive: Archive, roots: Mapping[str, Any]) -> bytes:
 
 def _parsed(content: bytes, format: OfficeFormat) -> Any:
     """Return the root of an XML file. Entities are not read, nor other files."""
-    from lxml import etree
-
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         return etree.fromstring(content, parser)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from lxml import etree
+
 from attncli.documents.inline import Piece, PieceKind, text_piece
 from models.base.errors import InputError
 
@@ -42,8 +44,6 @@ class Element(NamedTuple):
 
 def elements_of(content: str) -> list[Element]:
     """Return the elements of a file in the order of their ends. Raises InputError if damaged."""
-    from lxml import etree
-
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         etree.fromstring(content.removeprefix("\ufeff").encode(), parser)

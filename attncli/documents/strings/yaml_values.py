@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import yaml
+
 from attncli.documents.document import (
     Document,
     DocumentOptions,
@@ -38,8 +40,6 @@ def segments_of(text: str, options: DocumentOptions, start: int) -> list[Documen
 
     Raises InputError for other text.
     """
-    import yaml
-
     try:
         roots = list(yaml.compose_all(text, yaml.SafeLoader))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -108,8 +108,6 @@ def _block(text: str, *, header: str, indent: str, folded: bool) -> str:
 
 
 def _quoted(text: str, *, style: str) -> str:
-    import yaml
-
     if style == "'" and "\n" not in text:
         return "'" + text.replace("'", "''") + "'"
     try:
