@@ -14,10 +14,8 @@ from models import load_translator
 from models.base.types import EMPTY, Translation
 from models.explain import METHODS
 from tests.attncli.command_line import Attn
-from tests.fixtures.small import FILES
 
 TASK = ("explain", "--device", "cpu", "-m")
-UNTRAINED = FILES / "bundles/transformer"
 PAIR = "The dog sees a house. ||| Der Hund sieht ein Haus."
 TEXT = "The dog sees a small house."
 
