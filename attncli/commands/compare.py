@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -25,7 +25,6 @@ from attncli.commands.train.options import (
 )
 from attncli.commands.train.run import Display, Stop, stoppable
 from attncli.data.streams import check_files, write_stdout
-from attncli.jobs import compare as job
 from attncli.jobs import loading
 from attncli.jobs.compared import (
     ComparedSource,
@@ -53,6 +52,9 @@ from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
 from models.storage.settings import family_of, read_settings
 
+if TYPE_CHECKING:
+    from attncli.jobs import compare as job
+
 # Runs of a comparison: planned and trained; their tables and plots written. Imports torch.
 
 
@@ -61,6 +63,9 @@ def show_remaining(runs: list[job.Planned], sets: Sets, best: int, output: Path)
 
     If all runs are measured, name the file of the results instead.
     """
+
+    from attncli.jobs import compare as job
+
     left, count = job.missing(runs, sets, best), job.planned_count(runs, best)
     if not left:
         results = output / "comparison.txt"
@@ -79,6 +84,9 @@ def run(
     runs: list[job.Planned], sets: Sets, best: int, output: Path, device: str
 ) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
+
+    from attncli.jobs import compare as job
+
     rows: list[RunScores] = []
     failed = 0
     with stoppable(runs[0].config.train, output) as (stop, display):
@@ -107,6 +115,9 @@ def take(
     event: RunEvent | job.Begun | RunScores | job.Failed, display: Display, stop: Stop
 ) -> None:
     """Show an event of a comparison."""
+
+    from attncli.jobs import compare as job
+
     if not isinstance(event, (RunScores, job.Begun, job.Failed)):
         display.take(event)
         return

@@ -23,9 +23,8 @@ from attncli.options.shared import (
 )
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
-from attncli.tasks.translate.comparison import translation_scores
 from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.evaluation import check_texts, evaluate_texts
+from attncli.tasks.translate.evaluation import check_texts, evaluate_texts, translation_scores
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 from models.base.settings import option

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from torch import Tensor, nn
 
 from attncli.data.panels import Panel
 from attncli.data.text.corpus import BARS
@@ -24,6 +23,7 @@ from models.text.units import units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor
 
 
 # Files of word links of sentence pairs, written by other programs or by people.
@@ -356,6 +356,9 @@ def with_end_mark(weights: Tensor, batch: Batch) -> Tensor:
 
     The weights of a pair without any link stay 0.
     """
+
+    from torch import nn
+
     free = batch.target_mask & (batch.target_out != END) & (weights.sum(-1) == 0)  # (B, T)
     free &= weights.flatten(1).any(1)[:, None]
     last = batch.source_mask.sum(1) - 1  # (B,) the end mark

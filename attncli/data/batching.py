@@ -7,12 +7,14 @@ alone, so a resumed run continues where it stopped.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import torch
 
 from models.base.types import Batch, to_device
+
+if TYPE_CHECKING:
+    import torch
 
 POOL = 2**20  # examples sorted by length at a time
 

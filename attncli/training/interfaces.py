@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import numpy as np
-from torch import Tensor
+from models.config import PrepareConfig
 
-from attncli.data.batching import Examples
-from attncli.data.panels import ShownExample
-from attncli.data.text.tokens import Dropped
-from attncli.training.settings.config import TrainConfig
-from models.base.types import Batch
-from models.bundle import Bundle
-from models.config import ModelConfig, PrepareConfig
-from models.families.encoder_decoder import EncoderDecoder
-from models.text.tokenizer import Tokenizer
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from attncli.data.batching import Examples
+    from attncli.data.panels import ShownExample
+    from attncli.data.text.tokens import Dropped
+    from attncli.training.settings.config import TrainConfig
+    from models.base.types import Batch
+    from models.bundle import Bundle
+    from models.config import ModelConfig
+    from models.families.encoder_decoder import EncoderDecoder
+    from models.text.tokenizer import Tokenizer
 
 # Events of a run, yielded by its job. Nothing here imports torch.
 

@@ -8,13 +8,12 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import torch
-import torch.distributed as dist
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.base.errors import ModelError, ResourceError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 # Number of this process among those of a run, from the environment that `torchrun` sets.
 #
@@ -84,6 +83,8 @@ class Processes:
         return self
 
     def __exit__(self, *error: object) -> None:
+        import torch.distributed as dist
+
         with contextlib.suppress(RuntimeError):  # the others may have ended
             if self.store and self.number == 0:
                 self.store.set(END, "")
@@ -109,6 +110,10 @@ class Processes:
 
     def first(self, value: float) -> float:
         """Return the value of process 0."""
+
+        import torch
+        import torch.distributed as dist
+
         found = torch.tensor(value, dtype=torch.float64)
         if self.store:
             with self.losses():
@@ -117,6 +122,10 @@ class Processes:
 
     def total(self, values: Sequence[float]) -> list[float]:
         """Return the sums of the values over the processes."""
+
+        import torch
+        import torch.distributed as dist
+
         found = torch.tensor(values, dtype=torch.float64)
         if self.store:
             with self.losses():
@@ -125,6 +134,9 @@ class Processes:
 
     def gather(self, content: bytes) -> list[bytes]:
         """Return the bytes of every process."""
+
+        import torch
+
         if not self.store:
             return [content]
         lengths = self._collect(torch.tensor([len(content)])).flatten().tolist()
@@ -137,6 +149,9 @@ class Processes:
 
         Its parameters become those of process 0.
         """
+
+        from torch import nn
+
         if not self.store:
             return module
         with self.losses():
@@ -165,12 +180,17 @@ class Processes:
 
     def _collect(self, values: Tensor) -> Tensor:
         """Return the values (N,) of every process, (W, N)."""
+
+        import torch.distributed as dist
+
         found = values.new_empty(self.size, len(values))
         with self.losses():
             dist.all_gather(list(found), values)
         return found
 
     def _join(self) -> None:
+        import torch
+        import torch.distributed as dist
         from torch.distributed.distributed_c10d import PrefixStore
 
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"

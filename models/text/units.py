@@ -10,16 +10,16 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.base.errors import unknown_name
 from models.base.settings import limits_of
 from models.base.types import Span
 from models.config import AlignConfig
 from models.text.tokenizer import SPACE
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 KINDS = limits_of(AlignConfig, "units").choices
 JOINER = "\u200d"  # between the characters of one emoji
@@ -42,6 +42,9 @@ def units(
     lengths differ. kind: word, piece or char. marks: True if punctuation tokens count as part of
     the word that they are attached to.
     """
+
+    import torch
+
     decoded, tokens = decoded_spans(processor, ids)
     written = decoded if text is None or len(text) != len(decoded) else text
     if kind == "piece":
@@ -105,6 +108,9 @@ def _content(processor: Any, number: int) -> bytes:
 
 def token_shares(tokens: Sequence[Span], spans: Sequence[Span]) -> Tensor:
     """Return the share (P, N) of each token in each unit; a lone space belongs to the next unit."""
+
+    import torch
+
     rows, first = [], 0
     for start, end in tokens:
         row = [0.0] * len(spans)
@@ -130,6 +136,9 @@ def without_marks(table: Tensor, tokens: Sequence[str]) -> Tensor:
     Attention without a clear target often falls on the full stop. This weight must not count for
     the word before it. A unit that consists of punctuation alone keeps its tokens.
     """
+
+    import torch
+
     is_word = torch.tensor([any(c.isalnum() for c in token) for token in tokens])  # (P,)
     has_word = (table[is_word] > 0).any(0)  # (N,)
     return table * (is_word[:, None] | ~has_word)

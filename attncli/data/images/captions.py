@@ -8,12 +8,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import affine_grid, grid_sample
 
 from attncli.data.alignments import target_weights
 from attncli.data.batching import Examples
@@ -25,6 +22,9 @@ from models.base.settings import parse_json
 from models.base.types import Batch
 from models.inference.search.batching import teacher_forcing_batch
 from models.text.normalise import nfc
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NUMBERED = re.compile(r"(.+\.\w+)#\d+")  # a name in a token file
 PARTS = {  # names of the splits of a Karpathy file
@@ -187,6 +187,9 @@ class ImageInputs:
 
     def source(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return features (B, S, V) or pixels (B, 3, h, w) from 0 to 1, and the mask (B, S)."""
+
+        import torch
+
         source = torch.from_numpy(np.ascontiguousarray(self.table[rows]))
         if self.are_pixels:
             source = source.float().div_(255)
@@ -199,6 +202,10 @@ def augmented(images: Tensor, *, flip: float = FLIP, crop: float = CROP) -> Tens
 
     The random numbers are those of torch's generator, which checkpoints store.
     """
+
+    import torch
+    from torch.nn.functional import affine_grid, grid_sample
+
     count = len(images)
     scale = (1 - torch.rand(count) * (1 - crop)).sqrt()  # of either side
     mirror = torch.where(torch.rand(count) < flip, -1.0, 1.0)
@@ -237,6 +244,9 @@ class CaptionExamples(Examples):
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the padded batch of some captions with their images."""
+
+        import torch
+
         images, rows = self.rows[numbers], None
         if self.together:
             images, places = np.unique(images, return_inverse=True)
@@ -247,6 +257,9 @@ class CaptionExamples(Examples):
 
     def regions(self, numbers: np.ndarray, batch: Batch) -> Tensor | None:
         """Return where attention should be (B, T, S), if there are links."""
+
+        import torch
+
         if self.links is None:
             return None
         shape = batch.target_out.shape[1], self.inputs.slots

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain, compress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from attncli.data.batching import Examples
 from models.base.errors import ModelError
@@ -23,6 +21,9 @@ from models.base.files import write_errors
 from models.base.types import Batch
 from models.inference.search.batching import teacher_forcing_batch, windows
 from models.text.tokenizer import PAD, Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ class Side:
 
     def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the ids (B, T) of some sentences, and their mask (B, T)."""
+
+        import torch
+
         lengths = self.lengths_of(numbers)
         ids = np.full((len(numbers), int(lengths.max())), PAD, np.int64)
         columns = np.arange(ids.shape[1])
@@ -163,6 +167,8 @@ def id_type(pieces: int) -> np.dtype:
 def _encoded(
     chunk: list[tuple[str, str]], tokenizer: Tokenizer
 ) -> tuple[list[list[int]], list[list[int]]]:
+    import torch
+
     sources, targets = map(list, zip(*chunk, strict=True))
     threads = torch.get_num_threads()
     return tokenizer.encode_sources(sources, threads), tokenizer.encode_targets(targets, threads)

@@ -22,14 +22,11 @@ from attncli.jobs.compared import (
     no_dev,
     write_tables,
 )
-from attncli.render.rows import columns
-from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring.score import Score, ScoredSystem
+from attncli.scoring.score import Score
 from attncli.scoring.sequences import score_alignments
-from attncli.scoring.translations import Bucket, Evaluation
 from attncli.tasks.translate.training.dev import DevTexts, bleu, translated
 from attncli.tasks.translate.training.rows import DevRows, dev_rows, row_images
-from attncli.terminal.messages import counted, one_cell
+from attncli.terminal.messages import one_cell
 from attncli.training.updates.metrics import dev_loss
 from models.alignment import align, diagonal
 from models.base.errors import ConfigurationError
@@ -236,46 +233,3 @@ def alignment(
         links = [frozenset(diagonal(*size)) for size in sizes]
     scores = score_alignments("", links, gold)
     return 100 * scores.error_rate, "attention" if attends else "diagonal"
-
-
-# Scores of translations as text and JSON: those of all tasks, and scores by source length.
-
-
-def translation_scores(
-    evaluations: Sequence[Evaluation], references: int, *, json: bool = False
-) -> str:
-    """Return the scores, and those by source length, as tables or JSON."""
-    first, systems = evaluations[0], list(map(_scored, evaluations))
-    count = len(first.system.hypotheses)
-    if json:
-        return scores_as_json({"sentences": count, "references": references}, systems, "sentences")
-    head = f"{counted(count, 'sentence')}, {counted(references, 'reference')}"
-    tables = [_length_table(evaluations)] if first.buckets else []
-    return scores_as_text(head, systems, "sentences", tables)
-
-
-def _scored(evaluation: Evaluation) -> ScoredSystem:
-    system, scores, buckets = evaluation
-    facts = {"by_length": [bucket._asdict() for bucket in buckets]} if buckets else {}
-    count = len(system.hypotheses)
-    return ScoredSystem(system.name, scores, count, system.seconds, system.read, facts)
-
-
-def _length_table(evaluations: Sequence[Evaluation]) -> str:
-    """Return a row for each range of source lengths: BLEU and length ratio of each system."""
-    several = len(evaluations) > 1
-    rows = [["words", "sentences"]]
-    for system, *_ in evaluations:
-        name = f"{system.name} " if several else ""
-        rows[0] += [f"{name}BLEU", f"{name}ratio"]
-    for row in zip(*(evaluation.buckets for evaluation in evaluations), strict=True):
-        cells = [_span(row[0]), f"{row[0].sentences:,}"]
-        for bucket in row:
-            cells += [f"{bucket.bleu:.2f}", f"{bucket.ratio:.3f}"]
-        rows.append(cells)
-    return columns(rows)
-
-
-def _span(bucket: Bucket) -> str:
-    same = bucket.shortest == bucket.longest
-    return f"{bucket.shortest}" if same else f"{bucket.shortest}–{bucket.longest}"

@@ -20,8 +20,12 @@ from attncli.data.text.rows import row_pairs
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.evaluation import read_outputs, save_outputs
+from attncli.render.rows import columns
+from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.scoring.score import ScoredSystem
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
+    Bucket,
     Evaluation,
     EvaluationSet,
     Scoring,
@@ -188,3 +192,43 @@ def _translated(
             options.messages.warn(f"{name}: {note}")
         save_outputs(save, name, system.hypotheses)
         yield system._replace(read=runner.translator.read_mode)
+
+
+def translation_scores(
+    evaluations: Sequence[Evaluation], references: int, *, json: bool = False
+) -> str:
+    """Return the scores, and those by source length, as tables or JSON."""
+    first, systems = evaluations[0], list(map(_scored, evaluations))
+    count = len(first.system.hypotheses)
+    if json:
+        return scores_as_json({"sentences": count, "references": references}, systems, "sentences")
+    head = f"{counted(count, 'sentence')}, {counted(references, 'reference')}"
+    tables = [_length_table(evaluations)] if first.buckets else []
+    return scores_as_text(head, systems, "sentences", tables)
+
+
+def _scored(evaluation: Evaluation) -> ScoredSystem:
+    system, scores, buckets = evaluation
+    facts = {"by_length": [bucket._asdict() for bucket in buckets]} if buckets else {}
+    count = len(system.hypotheses)
+    return ScoredSystem(system.name, scores, count, system.seconds, system.read, facts)
+
+
+def _length_table(evaluations: Sequence[Evaluation]) -> str:
+    """Return a row for each range of source lengths: BLEU and length ratio of each system."""
+    several = len(evaluations) > 1
+    rows = [["words", "sentences"]]
+    for system, *_ in evaluations:
+        name = f"{system.name} " if several else ""
+        rows[0] += [f"{name}BLEU", f"{name}ratio"]
+    for row in zip(*(evaluation.buckets for evaluation in evaluations), strict=True):
+        cells = [_span(row[0]), f"{row[0].sentences:,}"]
+        for bucket in row:
+            cells += [f"{bucket.bleu:.2f}", f"{bucket.ratio:.3f}"]
+        rows.append(cells)
+    return columns(rows)
+
+
+def _span(bucket: Bucket) -> str:
+    same = bucket.shortest == bucket.longest
+    return f"{bucket.shortest}" if same else f"{bucket.shortest}–{bucket.longest}"

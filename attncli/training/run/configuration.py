@@ -6,11 +6,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import nn
 
 from attncli.terminal import console
 from attncli.training.loggers import check_loggers
@@ -19,18 +17,17 @@ from attncli.training.sources import not_for, training_source, training_sources
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import check_limits, fields_of, from_dict, merged, overridden
 from models.base.types import VocabularySizes
-from models.bundle import build
 from models.catalogue.installed import BOX, DEFAULTS
 from models.catalogue.presets import preset as find_preset
 from models.config import ImageConfig, ModelConfig, TokenizerConfig
-from models.encoders.image import ImageEncoder, pretrained_encoder
-from models.families.encoder_decoder import EncoderDecoder
-from models.layers import Embedding
-from models.losses import AttentionLoss
 from models.storage.settings import read_settings
-from models.storage.weights import fill_from
 from models.text.tokenizer import SPACE, Tokenizer
-from models.text.vectors import read_vectors
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from models.encoders.image import ImageEncoder
+    from models.families.encoder_decoder import EncoderDecoder
 
 ENCODER = "model.image.encoder="
 
@@ -136,6 +133,12 @@ TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 
 def check_buildable(config: RunConfig) -> None:
     """Raise the ModelError that building the model and loss would raise; allocate no weights."""
+
+    import torch
+
+    from models.bundle import build
+    from models.losses import AttentionLoss
+
     train = config.train
     if train.schedule == "linear" and not (train.minutes or train.steps or train.epochs):
         raise ConfigurationError(
@@ -154,6 +157,12 @@ def check_buildable(config: RunConfig) -> None:
 
 def check_initial_model(start_from: str, config: ModelConfig, tokenizer: TokenizerConfig) -> None:
     """Raise ModelError for settings that do not fit the initial model, before data are read."""
+
+    import torch
+
+    from models.bundle import build
+    from models.storage.weights import fill_from
+
     folder = Path(start_from)
     settings = read_settings(folder)
     stored = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
@@ -187,6 +196,10 @@ def weights_hash(folder: Path) -> str:
 
 def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Tokenizer) -> None:
     """Fill a new model with the initial weights: of a trained model, or of a pretrained encoder."""
+
+    from models.encoders.image import pretrained_encoder
+    from models.storage.weights import fill_from
+
     if start_from:
         fill_from(model, Path(start_from))
     elif encoder := pretrained_encoder(model):
@@ -202,6 +215,12 @@ def load_vectors(model: EncoderDecoder, paths: Sequence[str], tokenizer: Tokeniz
     paths: one file for both sides, or one for each. Raises ConfigurationError for vectors of
     another size than the embeddings.
     """
+
+    import torch
+
+    from models.layers import Embedding
+    from models.text.vectors import read_vectors
+
     filled: set[tuple[int, int]] = set()  # embeddings that are shared have the first vector
     sides = ((model.encoder, tokenizer.source), (model.decoder, tokenizer.target))
     for number, (part, processor) in enumerate(sides if paths else ()):
@@ -233,6 +252,11 @@ def load_initial_encoder(encoder: ImageEncoder, start_from: str, name: str) -> N
 
     name: of the encoder in the model, such as encoder.image.
     """
+
+    from torch import nn
+
+    from models.storage.weights import fill_from
+
     if start_from:
         whole: nn.Module = encoder
         for part in reversed(name.split(".")):

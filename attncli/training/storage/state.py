@@ -9,21 +9,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor, nn
 
 from attncli.training.interfaces import AlreadyFinished, FinalModel
-from attncli.training.optimisers import optimiser
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.folder import RunFolder
 from models.base.errors import ConfigurationError, intact, unknown_name
 from models.base.files import write_text
 from models.base.settings import parse_json
-from models.families.encoder_decoder import EncoderDecoder
-from models.layers import Embedding
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from models.families.encoder_decoder import EncoderDecoder
 
 # Safetensors files of a run folder, with digests of their tensors and of their metadata.
 #
@@ -201,6 +201,8 @@ class State:
             for name, parameter in model.named_parameters()
             if parameter.requires_grad
         }
+        from attncli.training.optimisers import optimiser  # imports torch
+
         self.optimiser = optimiser(model, self.learned.values(), config)
         self.counters = Counters()
         self.average: dict[str, Tensor] | None = None
@@ -237,6 +239,9 @@ def freeze(model: EncoderDecoder, parts: Sequence[str]) -> None:
 
     Raises ConfigurationError for a part that the model does not have, and if nothing is left.
     """
+
+    from models.layers import Embedding
+
     for part in parts:
         named = {name: module for name, module in model.named_modules() if name}
         chosen = [module for module in named.values() if isinstance(module, Embedding)]
@@ -252,6 +257,9 @@ def freeze(model: EncoderDecoder, parts: Sequence[str]) -> None:
 
 def content(state: State) -> bytes:
     """Return the content of a checkpoint."""
+
+    import torch
+
     tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
     for name, parameter in state.learned.items():
         for kind, value in state.optimiser.state.get(parameter, {}).items():
@@ -277,25 +285,30 @@ def restore(state: State, path: Path) -> None:
     state.counters = counters
 
 
-@torch.no_grad()
 def fill(state: State, tensors: dict[str, Tensor]) -> None:
     """Restore weights, moments, moving average and random numbers from those of a checkpoint."""
-    moments = _moments(tensors)
-    is_fused = state.optimiser.defaults.get("fused")  # its step count is on the device of weights
-    for name, parameter in state.learned.items():
-        parameter.copy_(tensors[f"model/{name}"])
-        state.optimiser.state[parameter] = {
-            kind: tensor.to(parameter.device) if kind != "step" or is_fused else tensor
-            for kind, tensor in moments.get(name, {}).items()
-        }
-        if state.average is not None:
-            state.average[name].copy_(tensors[f"average/{name}"])
-    torch.set_rng_state(tensors["random/cpu"])
-    device = next(state.model.parameters()).device
-    if device.type == "cuda" and "random/cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random/cuda"], device)
-    elif device.type == "mps" and "random/mps" in tensors:
-        torch.mps.set_rng_state(tensors["random/mps"])
+
+    import torch
+
+    with torch.no_grad():
+        moments = _moments(tensors)
+        is_fused = state.optimiser.defaults.get(
+            "fused"
+        )  # its step count is on the device of weights
+        for name, parameter in state.learned.items():
+            parameter.copy_(tensors[f"model/{name}"])
+            state.optimiser.state[parameter] = {
+                kind: tensor.to(parameter.device) if kind != "step" or is_fused else tensor
+                for kind, tensor in moments.get(name, {}).items()
+            }
+            if state.average is not None:
+                state.average[name].copy_(tensors[f"average/{name}"])
+        torch.set_rng_state(tensors["random/cpu"])
+        device = next(state.model.parameters()).device
+        if device.type == "cuda" and "random/cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random/cuda"], device)
+        elif device.type == "mps" and "random/mps" in tensors:
+            torch.mps.set_rng_state(tensors["random/mps"])
 
 
 def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import islice, zip_longest
-from typing import Any, NamedTuple
-
-import torch
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.scoring.caption_metrics import rouge_l, rouge_words
 from attncli.scoring.sequences import error_rate
@@ -16,10 +14,11 @@ from attncli.scoring.translations import metrics as sacrebleu_metrics
 from attncli.training.interfaces import DevSet, Report, Scores
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
-from models.bundle import Bundle
-from models.families.encoder_decoder import EncoderDecoder
-from models.losses import sequence_loss
-from models.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from models.bundle import Bundle
+    from models.families.encoder_decoder import EncoderDecoder
+    from models.text.tokenizer import Tokenizer
 
 SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
 
@@ -128,7 +127,6 @@ def evaluate(
     return Scores(**json.loads(processes.gather(json.dumps(scores._asdict()).encode())[0]))
 
 
-@torch.inference_mode()
 def dev_loss(
     model: EncoderDecoder,
     tokenizer: Tokenizer,
@@ -137,10 +135,17 @@ def dev_loss(
     processes: Processes = ALONE,
 ) -> float:
     """Return the negative log-likelihood per target token, in nats, without label smoothing."""
+
+    import torch
+
+    from models.losses import sequence_loss
+
     total, tokens = 0.0, 0
-    for batch in islice(dev.batches(tokenizer, model), processes.number, None, processes.size):
-        report(0.0)
-        found = sequence_loss(model.eval().teacher_force(batch), batch, model.output)
-        total, tokens = total + float(found.nll.sum()), tokens + len(found.nll)
+    batches = islice(dev.batches(tokenizer, model), processes.number, None, processes.size)
+    with torch.inference_mode():
+        for batch in batches:
+            report(0.0)
+            found = sequence_loss(model.eval().teacher_force(batch), batch, model.output)
+            total, tokens = total + float(found.nll.sum()), tokens + len(found.nll)
     total, count = processes.total([total, tokens])
     return total / max(1.0, count)

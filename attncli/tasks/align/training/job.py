@@ -19,20 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.alignments import read_word_links
 from attncli.data.text.corpus import fingerprint, read_pairs
-from attncli.tasks.align.training import alignment_layer as parts
-from attncli.tasks.align.training.alignment_layer import LinkedPair, train_layer
 from attncli.training.interfaces import Progress
 from attncli.training.run.command_line import settings
 from attncli.training.run.configuration import weights_hash
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import LOCK, RunFolder
-from models.alignment.hmm import trained
 from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.base.settings import parse_json
-from models.inference.translator import Translator
-from models.storage import statistical
 from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:
@@ -192,6 +187,10 @@ def texts_of(run: AlignerRun) -> list[tuple[str, str]]:
 
 def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None:
     """Train the statistical aligner; write it, and the links of the pairs."""
+
+    from models.alignment.hmm import trained
+    from models.storage import statistical
+
     pairs = texts_of(run)
     joint = trained(pairs, progress)
     statistical.write_statistical(joint.tables(), folder)
@@ -214,6 +213,12 @@ def finished(run: AlignerRun) -> LayerResult | None:
 
 def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
     """Train the alignment layer, choose the threshold, and write the bundle."""
+
+    from attncli.tasks.align.training import alignment_layer as parts
+    from attncli.tasks.align.training.alignment_layer import LinkedPair, train_layer
+    from models.inference.translator import Translator
+    from models.storage import statistical
+
     pairs = texts_of(run)
     links = read_word_links(run.links, len(pairs))
     linked = [LinkedPair(*texts, own) for texts, own in zip(pairs, links, strict=True) if own]
