@@ -142,7 +142,7 @@ def dry_run(texts: Texts, *changes: str) -> list[str]:
 def test_a_dry_run_is_computed_and_printed_by_process_0(texts: Texts, tmp_path: Path) -> None:
     found = tmp_path / "printed"
     assert processes.run(2, lambda number: app.run(dry_run(texts)), found) == [0, 0]
-    for line in ("parameters", "per process"):
+    for line in ("parameters", "an epoch"):
         assert found.read_text("utf-8").count(line) == 1
     wrong = dry_run(texts, "model.heads=3")
     assert processes.run(2, lambda number: app.run(wrong), tmp_path / "said") == [1, 0]
