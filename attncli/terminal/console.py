@@ -156,13 +156,23 @@ def _bar(label: str, total: float | None) -> Iterator[ShowProgress]:
 @contextmanager
 def _lines(label: str, total: float | None) -> Iterator[ShowProgress]:
     said_at, said, at_end = time.monotonic(), "", ""
+    begun: tuple[float, float] | None = None  # time and amount at the first call
 
     def text(done: float, note: str) -> str:
         share = f" {min(100 * done / total, 100):.0f} %" if total else ""
-        return f"{label}{share}{'  ' if note else ''}{note}"
+        return f"{label}{share}{left(done)}{'  ' if note else ''}{note}"
+
+    def left(done: float) -> str:
+        """Return the time left, by the speed since the first call."""
+        now, (began, before) = time.monotonic(), begun or (0.0, done)
+        if not total or done >= total or done <= before or now - began < INTERVAL / 2:
+            return ""
+        minutes = (total - done) * (now - began) / (done - before) / 60
+        return f", {minutes:.0f} min left" if minutes >= 1 else ", under 1 min left"
 
     def advance(done: float, note: str = "") -> None:
-        nonlocal said_at, said, at_end
+        nonlocal said_at, said, at_end, begun
+        begun = begun or (time.monotonic(), done)
         at_end = text(total or done, note)
         if time.monotonic() - said_at >= INTERVAL:
             said_at, said = time.monotonic(), text(done, note)

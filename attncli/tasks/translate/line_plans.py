@@ -278,12 +278,14 @@ def _shortened(plan: LinePlan, model: TextTranslator, options: LineOptions) -> L
         if options.everyday and _has_long_word(plan.line.text, model):
             note += "; a word without spaces, copied"
             return LinePlan(plan.line, [], note=note, copied=True)
-    elif not 0 < above < longest:
+    # a term that is forced into one sentence must not displace another
+    has_terms = options.everyday and bool(model.glossary and model.glossary.targets(plan.line.text))
+    if longest <= most and not has_terms and not 0 < above < longest:
         return plan
     parts: list[str] = []
     gaps = [plan.gaps[0]]
     for text, gap in zip(plan.parts, plan.gaps[1:], strict=True):
-        cut = 0 < above < length(text)
+        cut = has_terms or 0 < above < length(text)
         for sentence in sentences(text) if cut else [text]:
             found = split(sentence, *_fits(sentence, length, above, options, most))
             parts += found

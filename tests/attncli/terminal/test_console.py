@@ -44,3 +44,16 @@ def test_progress_ends_at_its_total_unless_the_work_is_interrupted(
         raise KeyboardInterrupt
     shown = capsys.readouterr().err
     assert interrupted in shown and "100" not in shown
+
+
+def test_a_plain_line_says_how_much_time_is_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, *[float(each) for each in range(0, 6000, 60) for _ in range(3)]])
+    monkeypatch.setattr(console.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(console, "is_terminal", lambda: False)
+    with console.progress("training", total=10) as advance:
+        for done in range(4):
+            advance(done)
+    shown = capsys.readouterr().err
+    assert " min left" in shown and shown.endswith("training 100 %\n")

@@ -16,6 +16,7 @@ from attncli.tasks.translate.writers import REPORTED, OutputReport
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.inference.translator import Translator
+from models.text.languages import Glossary, Term
 from tests.upper_model import Upper
 
 PLAIN = "The old dog sees a small house."
@@ -222,3 +223,11 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
     assert len(messages) == 2 + REPORTED
     total = f"outputs cut at their length limit: {REPORTED + 2}"
     assert list(report.totals(above=REPORTED)) == [total] and len(list(report.totals())) == 3
+
+
+def test_a_line_with_a_term_of_the_glossary_is_translated_sentence_by_sentence() -> None:
+    model = Upper()
+    line = Line(1, "The dog sees. The old cat sleeps.")
+    assert plan_line(line, model, EVERYDAY).parts == [line.text]
+    model.glossary = Glossary((Term("cat", "Kater"),))
+    assert plan_line(line, model, EVERYDAY).parts == ["The dog sees.", "The old cat sleeps."]
