@@ -184,7 +184,8 @@ def short_run(examples: Examples, config: TrainConfig) -> tuple[str, ...]:
     """Return a warning if all epochs end within the warm-up, as those of little data do."""
     warmup = warm_up(config)
     least = config.epochs * examples.count // config.batch_tokens  # an example has a token or more
-    if not config.epochs or least > warmup:
+    shortened = config.schedule == "linear" and not config.steps  # its warm-up is a tenth of it
+    if not config.epochs or least > warmup or shortened:
         return ()
     updates = config.epochs * len(batches_of(examples.at(0), config))
     if updates > warmup or 0 < config.steps <= updates:

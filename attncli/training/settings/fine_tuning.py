@@ -35,7 +35,7 @@ def train_defaults(examples: int, rate: float, given: Collection[str]) -> dict[s
         "warmup": 20,
         "epochs": 0 if "train.steps" in given else passes,
         "patience": 4,
-        "batch_tokens": 1024,
+        "batch_tokens": max(128, min(1024, 4 * examples)),  # few examples: several updates a pass
         "evaluate_every": 0,
         "metric": "loss",  # scores of few examples vary too much to choose by them
         "ema": 0.0,

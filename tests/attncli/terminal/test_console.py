@@ -50,7 +50,7 @@ def test_a_plain_line_says_how_much_time_is_left(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([0.0, *[float(each) for each in range(0, 6000, 60) for _ in range(3)]])
-    monkeypatch.setattr(console.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("attncli.terminal.console.time.monotonic", lambda: next(clock))
     monkeypatch.setattr(console, "is_terminal", lambda: False)
     with console.progress("training", total=10) as advance:
         for done in range(4):

@@ -11,12 +11,13 @@ import pytest
 import torch
 
 from attncli.commands.train.run import compared
-from attncli.data.text.mixture import Mixture
+from attncli.data.text.mixture import Mixture, Variation
 from attncli.embedded.grammar import generate
 from attncli.tasks.translate.training import replay
 from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.interfaces import Change, Compared, Evaluated, FinalModel, Interrupted
 from attncli.training.run.command_line import settings
+from attncli.training.run.fit import short_run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.settings.schedule import done_share, learning_rate
@@ -74,6 +75,7 @@ def test_a_run_from_a_trained_model_has_settings_of_its_own(start: Path, own: Te
     changed = config_of(start, own, "train.lr=0.01", "train.steps=7", "data.replay=0")
     assert (changed.train.lr, changed.train.steps, changed.train.epochs) == (0.01, 7, 0)
     assert changed.data.replay == 0
+    assert not short_run(Mixture.of((), None, Variation()), found.train)  # type: ignore[arg-type]
     timed = config_of(start, own, "train.minutes=2").train
     assert (timed.minutes, timed.epochs, timed.patience, timed.lr) == (2, 0, 0, 0.0001)
 
