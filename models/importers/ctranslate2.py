@@ -49,7 +49,7 @@ PARTS = {"weight": "weight", "bias": "bias"}
 LONGEST = 1024  # source in tokens, where positions are computed
 
 
-class Side(NamedTuple):
+class PublishedSide(NamedTuple):
     """A vocabulary as published."""
 
     tokens: list[str]
@@ -102,10 +102,14 @@ class CTranslate2Folder(Importer):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         self._check_settings()
-        given = self.settings
-        if given.get("add_source_bos"):
+        if self.settings.get("add_source_bos"):
             raise ConfigurationError("a source that begins with a start mark", "one without")
         sides = self._sides()
+        config = self._config(joint=sides[0] is sides[1])
+        return self._with_tokenizer(config, sides, ends=bool(self.settings.get("add_source_eos")))
+
+    def _config(self, *, joint: bool) -> ModelConfig:
+        given = self.settings
         size = self.weights.array(self._embedding("encoder")).shape[1]
         positions, longest = self._positions(size)
         layers = {
@@ -124,7 +128,7 @@ class CTranslate2Folder(Importer):
             raise ConfigurationError(
                 f"activation {activation} of CTranslate2", ", ".join(ACTIVATIONS)
             )
-        config = ModelConfig(
+        return ModelConfig(
             embedding=size,
             hidden=self.weights.array("encoder/layer_0/ffn/linear_0/weight").shape[0],
             encoder_layers=layers["encoder"],
@@ -135,11 +139,10 @@ class CTranslate2Folder(Importer):
             embedding_scale=bool(self.number("scale_embeddings", 1)),
             embedding_norm=self.has("encoder/layernorm_embedding/gamma"),
             activation=numbers[activation],
-            tied=self._is_tied(joint=sides[0] is sides[1]),
+            tied=self._is_tied(joint=joint),
             max_source=longest,
             **positions,
         )
-        return self._with_tokenizer(config, sides, ends=bool(given.get("add_source_eos")))
 
     def _check_settings(self) -> None:
         for name in self.weights.names:
@@ -186,7 +189,7 @@ class CTranslate2Folder(Importer):
         places += [self._embedding("encoder")] if joint else []
         return len({self.weights.place(name) for name in places}) == 1
 
-    def _sides(self) -> tuple[Side, Side]:
+    def _sides(self) -> tuple[PublishedSide, PublishedSide]:
         """Return the vocabularies of source and target; one object if they share it."""
         shared = self._tokens("shared_vocabulary")
         source = shared or self._tokens("source_vocabulary")
@@ -212,7 +215,7 @@ class CTranslate2Folder(Importer):
                     return path.read_text("utf-8").removesuffix("\n").split("\n")
         return []
 
-    def _side(self, tokens: list[str]) -> Side:
+    def _side(self, tokens: list[str]) -> PublishedSide:
         given = self.settings
 
         def row(*names: str | None) -> int:
@@ -221,7 +224,7 @@ class CTranslate2Folder(Importer):
         start = row(given.get("decoder_start_token"), given.get("bos_token"), "<s>")
         if self.number("start_from_zero_embedding", 0):
             start = -1
-        return Side(
+        return PublishedSide(
             tokens,
             Special(
                 row("<blank>", "<pad>"),
@@ -232,7 +235,7 @@ class CTranslate2Folder(Importer):
         )
 
     def _with_tokenizer(
-        self, config: ModelConfig, sides: tuple[Side, Side], *, ends: bool
+        self, config: ModelConfig, sides: tuple[PublishedSide, PublishedSide], *, ends: bool
     ) -> Imported:
         joint, models = sides[0] is sides[1], self._models()
         found = [arranged(*side) for side in sides]

@@ -63,6 +63,10 @@ class M2m100(Bart):
                 given["pad_token_id"], 3, given["decoder_start_token_id"], given["eos_token_id"]
             )
             count = int(given["vocab_size"])
+        return self._with_tokenizer(config, special, count)
+
+    def _with_tokenizer(self, config: ModelConfig, special: Special, count: int) -> Imported:
+        named = self._optional("tokenizer_config.json")
         with intact(self.folder, SENTENCEPIECE):
             model = (self.folder / SENTENCEPIECE).read_bytes()
         tokens = self._tokens(model, named, count)
