@@ -14,9 +14,10 @@ from attncli.data.text.corpus import PairLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
+from attncli.tags.protect import MarkedTranslation
 from attncli.tasks.align.pairs import Aligner, drawn, every_head
 from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.alignment import joined
+from attncli.tasks.translate.alignment import joined, with_parts
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.terminal.screen import current_screen
@@ -57,11 +58,15 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
 
     model: Translator
     parts: tuple[Translation, ...]  # what was translated: one for each part of the text
+    marked: tuple[MarkedTranslation, ...] = ()  # the same with their protected parts
 
     @cached_property
     def alignment(self) -> Alignment:
         """Words of both sides, links, and weights (J, I) of each word on each source word."""
-        return joined(align_translations(self.model, self.parts, config=self.model.word_alignment))
+        found = align_translations(self.model, self.parts, config=self.model.word_alignment)
+        if self.marked:
+            found = [with_parts(*pair) for pair in zip(found, self.marked, strict=True)]
+        return joined(found)
 
     @cached_property
     def aligned_pair(self) -> AlignedPair:
@@ -209,6 +214,7 @@ class Translator(TextModel):
         assert outcome.translation  # long texts are split, not refused
         result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
+        result.marked = outcome.marked
         result.parts = outcome.parts or (Translation(result.source, (EMPTY,), self.to),)
         return result
 

@@ -164,3 +164,11 @@ def test_an_array_without_pixels_or_of_other_floats_is_refused() -> None:
     ):
         with pytest.raises(ModelError, match=message):
             captioner.caption(array)
+
+
+def test_the_alignment_has_the_protected_parts_that_the_model_did_not_read() -> None:
+    translator: Any = load("everyday")
+    result = translator.translate("You have %s files.\n\nSee https://a.org/b now.", to="de")
+    assert "%s" in result.text and "https://a.org/b" in result.text
+    for words in (result.alignment.source, result.alignment.target):
+        assert "%s" in words and "https://a.org/b" in " ".join(words)
