@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from attncli.bulk.inputs import BulkSource, Shard, shards_of
 from attncli.bulk.job import BulkJob
-from attncli.bulk.work import ENGINES, Part, RecordNote
+from attncli.bulk.work import ENGINES, RecordNote, ShardResult
 from attncli.data.json import as_json, as_json_line
 from attncli.training.storage.folder import locked
 from models.base.errors import DamagedError, InputError
@@ -96,13 +96,13 @@ def part_name(job_digest: str, shard: Shard) -> str:
     return digest.hexdigest()[:32]
 
 
-def write_part(path: Path, part: Part) -> None:
+def write_part(path: Path, part: ShardResult) -> None:
     """Store a part. Raises ResourceError if it cannot be written."""
     content = json.dumps(part[:3]).encode() + b"\n" + part.body
     write_bytes(path, hashlib.sha256(content).digest() + content)
 
 
-def read_part(path: Path) -> Part | None:
+def read_part(path: Path) -> ShardResult | None:
     """Return a part; None if it is missing or damaged."""
     try:
         stored = path.read_bytes()
@@ -113,7 +113,7 @@ def read_part(path: Path) -> Part | None:
         return None
     head, _, body = content.partition(b"\n")
     number, size, notes = json.loads(head)
-    return Part(number, size, tuple(RecordNote(*note) for note in notes), body)
+    return ShardResult(number, size, tuple(RecordNote(*note) for note in notes), body)
 
 
 def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:

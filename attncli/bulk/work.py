@@ -48,7 +48,7 @@ class RecordNote(NamedTuple):
     text: str
 
 
-class Part(NamedTuple):
+class ShardResult(NamedTuple):
     """Results of a shard."""
 
     number: int  # of the shard
@@ -57,7 +57,7 @@ class Part(NamedTuple):
     body: bytes  # what the shard adds to the output, one after another
 
 
-Parts = Generator[Part, None, None]
+Parts = Generator[ShardResult, None, None]
 WORKERS: list[ShardWorker] = []  # that of this process, if it is a worker
 
 
@@ -72,14 +72,14 @@ class ShardWorker:
         """The models, opened at the first shard: a mistake becomes its answer."""
         return open_task(self.job)
 
-    def answer(self, shard: Shard) -> Part | tuple[str, str, str]:
+    def answer(self, shard: Shard) -> ShardResult | tuple[str, str, str]:
         """Return the part of a shard, or the three facts of a user's mistake."""
         try:
             return self.part(shard)
         except ModelError as error:
             return error.found, error.expected, error.hint
 
-    def part(self, shard: Shard) -> Part:
+    def part(self, shard: Shard) -> ShardResult:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
         records, notes, rows = records_of(shard, self.job, self.task), list[RecordNote](), []
         results = self.task.results([one.value for one in records if one.value is not None])
@@ -96,7 +96,7 @@ class ShardWorker:
                 notes.append(RecordNote(record.number, "error", error))
             warnings = result.warnings if result else ()
             notes += [RecordNote(record.number, "warning", text) for text in warnings]
-        return Part(shard.number, shard.size, tuple(notes), b"".join(rows))
+        return ShardResult(shard.number, shard.size, tuple(notes), b"".join(rows))
 
     def _row(self, record: Record, result: RecordResult | None) -> bytes:
         """Return the rows of a result in its format, or an object of JSON with the result."""
@@ -109,9 +109,9 @@ class ShardWorker:
         return f"{text}{record.line.ending}".encode("utf-8", "replace")
 
 
-def part_of(answer: Part | tuple[str, str, str]) -> Part:
+def part_of(answer: ShardResult | tuple[str, str, str]) -> ShardResult:
     """Return the part of an answer; raise ModelError for a mistake."""
-    if isinstance(answer, Part):
+    if isinstance(answer, ShardResult):
         return answer
     raise ModelError(*answer)
 
@@ -183,7 +183,7 @@ def _end_with(parent: Any) -> None:
     os._exit(1)
 
 
-def _answer(shard: Shard) -> Part | tuple[str, str, str]:
+def _answer(shard: Shard) -> ShardResult | tuple[str, str, str]:
     return WORKERS[0].answer(shard)
 
 

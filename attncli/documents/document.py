@@ -255,7 +255,7 @@ COMPRESSED = (".gz", ".xz", ".zst")
 TEXT = "text"  # lines; not a document format
 
 
-class Row(NamedTuple):
+class FormatRow(NamedTuple):
     """A document format."""
 
     read: str  # "module:function"
@@ -263,30 +263,30 @@ class Row(NamedTuple):
 
 
 FORMATS = {
-    "srt": Row("attncli.documents.subtitles:read_srt", (".srt",)),
-    "vtt": Row("attncli.documents.subtitles:read_vtt", (".vtt",)),
-    "ass": Row("attncli.documents.ass:read", (".ass", ".ssa")),
-    "markdown": Row("attncli.documents.markdown:read", (".md", ".markdown", ".mdx")),
-    "html": Row("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
-    "csv": Row("attncli.documents.csv_table:read", (".csv", ".tsv")),
-    "json": Row("attncli.documents.json_values:read", (".json",)),
-    "jsonl": Row("attncli.documents.json_values:read_lines", (".jsonl", ".ndjson")),
-    "arb": Row("attncli.documents.json_values:read_arb", (".arb",)),
-    "po": Row("attncli.documents.po:read", (".po", ".pot")),
-    "yaml": Row("attncli.documents.strings.yaml_values:read", (".yaml", ".yml")),
-    "properties": Row("attncli.documents.strings.properties:read", (".properties",)),
-    "strings": Row("attncli.documents.strings.apple:read", (".strings",)),
-    "xml": Row(
+    "srt": FormatRow("attncli.documents.subtitles:read_srt", (".srt",)),
+    "vtt": FormatRow("attncli.documents.subtitles:read_vtt", (".vtt",)),
+    "ass": FormatRow("attncli.documents.ass:read", (".ass", ".ssa")),
+    "markdown": FormatRow("attncli.documents.markdown:read", (".md", ".markdown", ".mdx")),
+    "html": FormatRow("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
+    "csv": FormatRow("attncli.documents.csv_table:read", (".csv", ".tsv")),
+    "json": FormatRow("attncli.documents.json_values:read", (".json",)),
+    "jsonl": FormatRow("attncli.documents.json_values:read_lines", (".jsonl", ".ndjson")),
+    "arb": FormatRow("attncli.documents.json_values:read_arb", (".arb",)),
+    "po": FormatRow("attncli.documents.po:read", (".po", ".pot")),
+    "yaml": FormatRow("attncli.documents.strings.yaml_values:read", (".yaml", ".yml")),
+    "properties": FormatRow("attncli.documents.strings.properties:read", (".properties",)),
+    "strings": FormatRow("attncli.documents.strings.apple:read", (".strings",)),
+    "xml": FormatRow(
         "attncli.documents.strings.xml_texts:read",
         (".xml", ".xlf", ".xliff", ".ttml", ".dfxp"),
     ),
 }
 PACKED = {  # archives of several files; `read` takes bytes
-    "docx": Row("attncli.documents.packed.docx:read", (".docx",)),
-    "pptx": Row("attncli.documents.packed.slides:read", (".pptx",)),
-    "xlsx": Row("attncli.documents.packed.sheets:read", (".xlsx",)),
-    "odt": Row("attncli.documents.packed.odt:read", (".odt", ".odp", ".ods")),
-    "epub": Row("attncli.documents.packed.epub:read", (".epub",)),
+    "docx": FormatRow("attncli.documents.packed.docx:read", (".docx",)),
+    "pptx": FormatRow("attncli.documents.packed.slides:read", (".pptx",)),
+    "xlsx": FormatRow("attncli.documents.packed.sheets:read", (".xlsx",)),
+    "odt": FormatRow("attncli.documents.packed.odt:read", (".odt", ".odp", ".ods")),
+    "epub": FormatRow("attncli.documents.packed.epub:read", (".epub",)),
 }
 PROGRAMS = """
 tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss

@@ -23,7 +23,7 @@ NUMBER = (
 )
 
 
-class Style(NamedTuple):
+class NumberStyle(NamedTuple):
     """How a language writes numbers."""
 
     group: str
@@ -32,10 +32,10 @@ class Style(NamedTuple):
 
 
 STYLES = {
-    "en": Style(",", ".", True),
-    "de": Style(".", ",", False),
-    "es": Style(".", ",", False),
-    "fr": Style(HARD_SPACE, ",", False),
+    "en": NumberStyle(",", ".", True),
+    "de": NumberStyle(".", ",", False),
+    "es": NumberStyle(".", ",", False),
+    "fr": NumberStyle(HARD_SPACE, ",", False),
 }
 
 
@@ -59,7 +59,7 @@ def localised(number: str, source: str, target: str) -> str:
     return text + (found["unit"] or "")
 
 
-def _parts(digits: str, style: Style) -> tuple[list[str], str]:
+def _parts(digits: str, style: NumberStyle) -> tuple[list[str], str]:
     """Return the groups of the integer, and the decimals."""
     *groups, last = re.split(r"[.,'’\u00a0\u202f]", digits)
     marks = re.findall(r"[.,'’\u00a0\u202f]", digits)

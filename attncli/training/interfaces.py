@@ -110,7 +110,7 @@ class FinalModel(NamedTuple):
     metric: str = ""  # of the score; "" without a dev set
 
 
-class Change(NamedTuple):
+class SettingChange(NamedTuple):
     """A score of the initial and of the final model; higher is better."""
 
     before: float
@@ -122,8 +122,8 @@ class Compared(NamedTuple):
 
     metric: str  # of the dev set
     step: int  # update of the final model
-    dev: Change | None  # None: no dev set
-    replay: Change | None  # BLEU on the replay set of the initial model; None: it has none
+    dev: SettingChange | None  # None: no dev set
+    replay: SettingChange | None  # BLEU on the replay set of the initial model; None: it has none
 
 
 class AlreadyFinished(NamedTuple):

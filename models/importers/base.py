@@ -25,7 +25,7 @@ from models.base.settings import to_dict
 from models.bundle import build, sizes_of
 from models.config import ModelConfig, SearchConfig, TokenizerConfig
 from models.importers.vocabulary import SILENT, Vocabulary
-from models.importers.weights import FileWeights, Weights, read_json, write_tensors
+from models.importers.weights import FileWeights, PublishedWeights, read_json, write_tensors
 from models.storage.archive import About
 from models.storage.digests import write_digests
 from models.storage.settings import CARD, FORMAT, WEIGHTS, to_text
@@ -88,7 +88,7 @@ class Importer:
         return found
 
     @cached_property
-    def weights(self) -> Weights:
+    def weights(self) -> PublishedWeights:
         """The published weights."""
         return FileWeights(self.folder)
 

@@ -31,7 +31,7 @@ TYPES = ("float32", "int8", "int16", "int32", "float16")  # of CTranslate2; a ty
 OLD_TYPES = {4: "float32", 1: "int8", 2: "int16"}  # by size, before version 4
 
 
-class Weights(Protocol):
+class PublishedWeights(Protocol):
     """Tensors by name."""
 
     names: list[str]

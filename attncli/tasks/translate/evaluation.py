@@ -66,13 +66,7 @@ def evaluate_texts(
     scoring, options = scoring or Scoring(), options or TranslateOptions()
     metrics(scoring)  # report a missing tokenizer before any work
     if not models and not source and len(files) > 1:
-        remark = f"all {len(files)} files are references, because no model translates a source"
-        if is_source(files[0], files[1:], hypotheses):
-            source, *files = files
-            remark = (
-                f"{source} is the source, not a reference: its words are not those of the outputs"
-            )
-        options.messages.say(remark)
+        source, files = _sides(files, hypotheses, options.messages)
     test_set = _test_set(files, models, source, target)
     count = len(test_set.references[0])
     others = [System(path.name, read_outputs(path, count)) for path in hypotheses]
@@ -101,6 +95,19 @@ def check_texts(files: Sequence[Path], *, json: bool, messages: Messages) -> str
     else:
         rows = ("\t".join((str(number), *one)) for number, one in found)
     return "".join(f"{row}\n" for row in rows)
+
+
+def _sides(
+    files: Sequence[Path], hypotheses: Sequence[Path], messages: Messages
+) -> tuple[Path | None, Sequence[Path]]:
+    """Return the source, if the first file is one, and the references; say what was decided."""
+    if is_source(files[0], files[1:], hypotheses):
+        messages.say(
+            f"{files[0]} is the source, not a reference: its words are not those of the outputs"
+        )
+        return files[0], files[1:]
+    messages.say(f"all {len(files)} files are references, because no model translates a source")
+    return None, files
 
 
 def _warn_of_tokens(systems: Sequence[System], scoring: Scoring, messages: Messages) -> None:

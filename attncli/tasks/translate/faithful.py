@@ -69,13 +69,13 @@ class Faithful(NamedTuple):
 
 
 # texts, the language of each, the search (None: of the model)
-Run = Callable[[list[str], list[str], SearchConfig | None], Iterator[Translation]]
+TranslateTexts = Callable[[list[str], list[str], SearchConfig | None], Iterator[Translation]]
 
 
 class Translating(NamedTuple):
     """A model as the attempts need it."""
 
-    run: Run
+    run: TranslateTexts
     search: SearchConfig
     unknown: Callable[[str], str] = lambda text: ""
     to: str = ""

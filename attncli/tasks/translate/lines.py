@@ -12,7 +12,7 @@ from attncli.tags.protect import MarkedTranslation, restore
 from attncli.tasks.translate.faithful import (
     Faithful,
     MarkedText,
-    Run,
+    TranslateTexts,
     Translating,
     joined,
     translate_faithfully,
@@ -51,11 +51,7 @@ def translate_lines(
             plan_line(line, translator, options, language=source, tags=bool(aligner))
             for line, source in zip(chunk, sources, strict=True)
         ]
-        texts = [
-            MarkedText(part, plan.protected, source if languages else "")
-            for plan, source in zip(plans, sources, strict=True)
-            for part in plan.parts
-        ]
+        texts = _texts(plans, sources if languages else [""] * len(chunk))
         run = _run(translator, max_batch_tokens, partial(_report, on_batch, len(texts)))
         unknown, to = translator.unknown_characters, translator.to
         model = Translating(run, translator.search, unknown, to)
@@ -70,7 +66,18 @@ def translate_lines(
         yield [_restored(*each) for each in zip(outcomes, plans, strict=True)]
 
 
-def _run(translator: TextTranslator, max_batch_tokens: int, on_batch: Callable[[int], None]) -> Run:
+def _texts(plans: Sequence[LinePlan], languages: Sequence[str]) -> list[MarkedText]:
+    """Return the texts of the plans of a chunk, each with the language of its line."""
+    return [
+        MarkedText(part, plan.protected, language)
+        for plan, language in zip(plans, languages, strict=True)
+        for part in plan.parts
+    ]
+
+
+def _run(
+    translator: TextTranslator, max_batch_tokens: int, on_batch: Callable[[int], None]
+) -> TranslateTexts:
     """Return the function that translates texts; only its first call reports its batches."""
     report = [on_batch]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
     from models.inference.translator import Translator
 
-Languages = Callable[[list[Line]], list[str]]  # the language of each line of a chunk
+RecogniseLines = Callable[[list[Line]], list[str]]  # the language of each line of a chunk
 
 
 class TranslateRunner:
@@ -45,7 +45,7 @@ class TranslateRunner:
         translator: TextTranslator,
         options: TranslateOptions | None = None,
         *,
-        languages: Languages | None = None,
+        languages: RecogniseLines | None = None,
         names: Sequence[str] = ("",),
     ) -> None:
         """Raise ConfigurationError for tags and documents with a model of several inputs.

@@ -53,14 +53,11 @@ def settings(
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
-    data = {
-        "train": [str(path) for path in files if path.suffix != ".toml"],
-        "dev": [str(path) for path in dev],
-        **{name: str(path) for name, path in (inputs or {}).items() if path},
-        "corpora": [to_dict(corpus) for corpus in corpora],
-        "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
-    }
-    if named := {name: value for name, value in data.items() if value}:
+    named = _paths(train=[path for path in files if path.suffix != ".toml"], dev=dev)
+    named |= {name: str(path) for name, path in (inputs or {}).items() if path}
+    for name, of_kind in (("corpora", corpora), ("dev_corpora", dev_corpora)):
+        named |= {name: [to_dict(corpus) for corpus in of_kind]} if of_kind else {}
+    if named:
         values["data"] = {**_table(values, "data"), **named}
     if start and preset:
         raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
@@ -74,6 +71,11 @@ def settings(
     config = absolute(run_config(chosen, values, [*brought, *assignments]))
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
+
+
+def _paths(**files: Sequence[Path]) -> dict[str, Any]:
+    """Return the settings of [data] that name files; those without a file are left out."""
+    return {name: [str(path) for path in paths] for name, paths in files.items() if paths}
 
 
 def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:

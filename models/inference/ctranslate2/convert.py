@@ -150,22 +150,19 @@ def converted(
     the weights do not fit the configuration.
     """
     left = {name: array for name, array in weights.items() if not name.startswith(ALIGNER)}
-    variables, aliases = _settings(config), dict[str, str]()
-    shapes = _shapes(config)
+    variables, aliases, shapes = _settings(config), dict[str, str](), _shapes(config)
     for part, count in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         places = f"{part}/position_encodings/encodings"
-        if config.position == "learned":
-            table = _take(left, f"{part}.position.embedding", (config.max_source, config.embedding))
-            variables[places] = table[numpy.arange(positions).clip(max=len(table) - 1)]
-        elif part == "encoder":
-            variables[places] = position_table(positions, config)
-        else:
+        if part == "decoder" and config.position != "learned":
             aliases[places] = "encoder/position_encodings/encodings"
-        if config.norm == "pre":
-            variables |= _norm(left, f"{part}/layer_norm", f"{part}.norm", config.embedding)
-        if config.embedding_norm:
-            ours = f"{part}.embedding_norm"
-            variables |= _norm(left, f"{part}/layernorm_embedding", ours, config.embedding)
+        else:
+            variables[places] = _positions(left, part, positions, config)
+        for theirs, ours, is_used in (
+            ("layer_norm", "norm", config.norm == "pre"),
+            ("layernorm_embedding", "embedding_norm", config.embedding_norm),
+        ):
+            if is_used:
+                variables |= _norm(left, f"{part}/{theirs}", f"{part}.{ours}", config.embedding)
         for layer in range(count):
             variables |= _layer(left, part, layer, shapes)
     variables |= _vocabulary(left, aliases, config, sizes)
@@ -181,6 +178,14 @@ def converted(
             norm_epsilon=config.norm_epsilon,
         ),
     }
+
+
+def _positions(left: Weights, part: str, count: int, config: ModelConfig) -> NDArray[numpy.float32]:
+    """Return the position of each of `count` tokens: learned ones, or sines and cosines."""
+    if config.position != "learned":
+        return position_table(count, config)
+    table = _take(left, f"{part}.position.embedding", (config.max_source, config.embedding))
+    return table[numpy.arange(count).clip(max=len(table) - 1)]
 
 
 def _settings(config: ModelConfig) -> Variables:

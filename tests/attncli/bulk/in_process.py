@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from attncli.bulk.inputs import Shard
 from attncli.bulk.job import BulkJob
-from attncli.bulk.work import Part, ShardWorker
+from attncli.bulk.work import ShardResult, ShardWorker
 
 
 def kill_itself(shard: Shard) -> None:
@@ -16,6 +16,6 @@ def kill_itself(shard: Shard) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Iterator[Part]:
+def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Iterator[ShardResult]:
     """Yield the part of each shard, as attncli.bulk.work.local does."""
     yield from map(ShardWorker(job).part, shards)

@@ -20,7 +20,7 @@ from attncli.bulk.inputs import Shard
 from attncli.bulk.job import BulkJob
 from attncli.bulk.run import part_name, read_part, write_part
 from attncli.bulk.tasks import RecordResult, results_of
-from attncli.bulk.work import Part, RecordNote
+from attncli.bulk.work import RecordNote, ShardResult
 from attncli.embedded.grammar import generate
 from attncli.shell import app
 from models.base.errors import ResourceError
@@ -147,7 +147,7 @@ def test_finished_parts_are_not_processed_again(
     """A full disk after two parts: one line, and the same command needs only the other parts."""
     out, written = tmp_path / "out", list[int]()
 
-    def limited(path: Path, part: Part) -> None:
+    def limited(path: Path, part: ShardResult) -> None:
         if len(written) == 2:
             raise ResourceError("cannot write: No space left on device")
         write_part(path, part)
@@ -172,7 +172,7 @@ def test_finished_parts_are_not_processed_again(
 
 
 def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
-    path, part = tmp_path / "name", Part(3, 2, (RecordNote(7, "error", "bad"),), b"a\nb\n")
+    path, part = tmp_path / "name", ShardResult(3, 2, (RecordNote(7, "error", "bad"),), b"a\nb\n")
     write_part(path, part)
     assert read_part(path) == part
     path.write_bytes(path.read_bytes()[:-1])
