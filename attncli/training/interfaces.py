@@ -110,7 +110,7 @@ class FinalModel(NamedTuple):
     metric: str = ""  # of the score; "" without a dev set
 
 
-class SettingChange(NamedTuple):
+class ScoreChange(NamedTuple):
     """A score of the initial and of the final model; higher is better."""
 
     before: float
@@ -122,8 +122,8 @@ class Compared(NamedTuple):
 
     metric: str  # of the dev set
     step: int  # update of the final model
-    dev: SettingChange | None  # None: no dev set
-    replay: SettingChange | None  # BLEU on the replay set of the initial model; None: it has none
+    dev: ScoreChange | None  # None: no dev set
+    replay: ScoreChange | None  # BLEU on the replay set of the initial model; None: it has none
 
 
 class AlreadyFinished(NamedTuple):

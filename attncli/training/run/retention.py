@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from attncli.training.interfaces import Change, Compared, DevSet, Report
+from attncli.training.interfaces import ScoreChange, Compared, DevSet, Report
 from attncli.training.run.run import Run
 from attncli.training.updates.metrics import evaluate, value_of
 from models.storage.weights import bundle_weights
@@ -32,7 +32,7 @@ def compared(run: Run, report: Report) -> Compared | None:
     return found
 
 
-def _change(run: Run, dev: DevSet | None, metric: str, report: Report) -> Change | None:
+def _change(run: Run, dev: DevSet | None, metric: str, report: Report) -> ScoreChange | None:
     """Return the scores of both models on a set of examples; None without it."""
     if dev is None:
         return None
@@ -44,4 +44,4 @@ def _change(run: Run, dev: DevSet | None, metric: str, report: Report) -> Change
         with run.state.evaluated(learned) as model:
             return value_of(evaluate(run.bundle(model), dev, train, report), metric)
 
-    return Change(score(Path(run.config.start_from)), score(run.folder.path))
+    return ScoreChange(score(Path(run.config.start_from)), score(run.folder.path))

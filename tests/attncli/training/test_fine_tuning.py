@@ -15,7 +15,7 @@ from attncli.data.text.mixture import Mixture, Variation
 from attncli.embedded.grammar import generate
 from attncli.tasks.translate.training import replay
 from attncli.tasks.translate.training.source import TextTraining
-from attncli.training.interfaces import Change, Compared, Evaluated, FinalModel, Interrupted
+from attncli.training.interfaces import ScoreChange, Compared, Evaluated, FinalModel, Interrupted
 from attncli.training.run.command_line import settings
 from attncli.training.run.fit import short_run
 from attncli.training.settings.config import RunConfig, TrainConfig
@@ -166,13 +166,13 @@ def test_forgetting_is_a_warning_whose_advice_is_a_lower_rate(
     start: Path, own: Texts, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = config_of(start, own, "train.lr=0.02").train
-    said = Compared("bleu", 9, Change(10, 20), Change(50, 47.5))
+    said = Compared("bleu", 9, ScoreChange(10, 20), ScoreChange(50, 47.5))
     compared(said, config)
     printed = capsys.readouterr().err
     assert "before BLEU 10.00, after BLEU 20.00" in printed and "fell by 2.5 BLEU" in printed
     advice = printed.partition("add -s ")[2].split()[0]
     assert config_of(start, own, advice).train.lr == 0.01
-    compared(said._replace(replay=Change(50, 48.5)), config)
+    compared(said._replace(replay=ScoreChange(50, 48.5)), config)
     assert "fell by" not in capsys.readouterr().err
 
 
