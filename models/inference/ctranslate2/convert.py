@@ -170,14 +170,9 @@ def converted(
         raise _misfit(next(iter(sorted(left))))
     if precision == "int8":
         _quantise(variables, aliases)
-    return {
-        "model.bin": to_bytes(NAME, REVISION, variables, aliases),
-        **text_files(
-            *([*map(str, range(count))] for count in sizes[:2]),
-            ends_source=False,
-            norm_epsilon=config.norm_epsilon,
-        ),
-    }
+    tokens = ([*map(str, range(count))] for count in sizes[:2])
+    texts = text_files(*tokens, ends_source=False, norm_epsilon=config.norm_epsilon)
+    return {"model.bin": to_bytes(NAME, REVISION, variables, aliases), **texts}
 
 
 def _positions(left: Weights, part: str, count: int, config: ModelConfig) -> NDArray[numpy.float32]:
