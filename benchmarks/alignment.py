@@ -32,7 +32,7 @@ from attncli.data.alignments import PairLinks, read_links
 from attncli.render.rows import columns
 from attncli.scoring.sequences import score_alignments
 from models.base.types import Link
-from models.config import AlignConfig
+from models.use_config import AlignConfig
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator

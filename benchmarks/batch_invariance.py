@@ -30,12 +30,12 @@ from models.base.registry import source_name
 from models.base.types import Translation
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import PRESETS, model_config
-from models.config import SearchConfig, TokenizerConfig
 from models.inference.captioner import Caption
 from models.inference.ctranslate2.engines import obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.text_translator import TextTranslator
 from models.text.tokenizer import END, Tokenizer, train
+from models.use_config import SearchConfig, TokenizerConfig
 
 ALONE, TOGETHER = 1, 64  # examples of a batch
 Output = tuple[str, float]

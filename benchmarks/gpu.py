@@ -49,11 +49,12 @@ from models.base.registry import source_name
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config, preset
-from models.config import ModelConfig, SearchConfig
+from models.config import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad, pad_pairs
 from models.inference.search.beam import search
 from models.text.tokenizer import END
+from models.use_config import SearchConfig
 
 PRESETS = ("transformer-tiny", "transformer-base", "rnnsearch-small", "show-attend-tell-soft-small")
 TINY_PRESETS = ("transformer-nano", "rnnsearch-nano", "show-attend-tell-soft-nano")

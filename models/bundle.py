@@ -23,14 +23,7 @@ from models.base.registry import find, source_name
 from models.base.registry import settings_of as settings_read_by
 from models.base.settings import from_dict, to_dict
 from models.base.types import VocabularySizes
-from models.config import (
-    NO_COPY,
-    AlignConfig,
-    ModelConfig,
-    PrepareConfig,
-    SearchConfig,
-    TokenizerConfig,
-)
+from models.config import NO_COPY, ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.sources import vocabulary_sizes
 from models.storage.digests import add_digest, check_digests, write_files
@@ -58,6 +51,7 @@ from models.storage.weights import (
     without_shared,
 )
 from models.text.tokenizer import Tokenizer, read_tokenizer
+from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 
 class Bundle(NamedTuple):

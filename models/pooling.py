@@ -7,8 +7,9 @@ import dataclasses
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention, History
+from models.attention.base import Attention
 from models.attention.heads import attention, concatenated, read_values
+from models.attention.history import History
 from models.base.types import AttentionOutput, Memory, select
 from models.config import ModelConfig
 from models.numerics import Linear

@@ -40,11 +40,11 @@ from models.base.settings import overridden
 from models.bundle import Bundle
 from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
-from models.config import SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.storage.weights import stored_tensors, weights_of
 from models.text import tokenizer
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
 
 VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned

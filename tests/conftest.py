@@ -29,12 +29,12 @@ from models import load_translator
 from models.base.types import Batch
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
-from models.config import SearchConfig, TokenizerConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad
 from models.inference.translator import Translator
 from models.losses import sequence_loss
 from models.text.tokenizer import END, PAD, START, Tokenizer, train
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.attncli.bulk import in_process
 from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy

@@ -14,6 +14,7 @@ ROOMS = [  # each may import those above it in this list
     "models.numerics",
     "models.base",
     "models.config",
+    "models.use_config",
     "models.sources",
     "models.text",
     "models.images",

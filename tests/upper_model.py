@@ -14,8 +14,8 @@ from typing import Any
 from attncli.jobs.loading import OpenOptions
 from models.base.settings import merged
 from models.base.types import Hypothesis, Translation
-from models.config import SearchConfig
 from models.inference.text_translator import TextTranslator
+from models.use_config import SearchConfig
 
 
 class Upper(TextTranslator):

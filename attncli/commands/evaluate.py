@@ -28,7 +28,7 @@ from attncli.tasks.translate.evaluation import check_texts, evaluate_texts, tran
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 from models.base.settings import option
-from models.config import SearchConfig
+from models.use_config import SearchConfig
 
 
 @dataclass(frozen=True)

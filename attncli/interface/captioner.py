@@ -16,10 +16,11 @@ from attncli.render.image_attention import attention_maps, html_page, maps_as_te
 from attncli.tasks.caption.images import SIDE
 from attncli.terminal.screen import current_screen
 from models.base.errors import InputError
-from models.config import BATCH_IMAGES, SearchConfig
+from models.config import BATCH_IMAGES
 from models.images.opening import open_image, to_square
 from models.inference.captioner import Caption, ImageAttention, ImageInput
 from models.inference.captioner import Captioner as ImageModel
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,8 @@ from typing import Any
 
 from models.base.errors import InputError
 from models.base.types import Hypothesis
-from models.config import SearchConfig
 from models.text.normalise import is_unicode
+from models.use_config import SearchConfig
 
 
 class RankedOutputs:

@@ -24,9 +24,10 @@ from attncli.terminal.screen import current_screen
 from models.alignment import Alignment, align, align_translations
 from models.base.errors import InputError
 from models.base.types import EMPTY, Translation
-from models.config import MAX_BATCH_TOKENS, SearchConfig
+from models.config import MAX_BATCH_TOKENS
 from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator as TextModel
+from models.use_config import SearchConfig
 
 ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
 

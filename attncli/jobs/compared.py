@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.data.dev_split import LEAST
 from attncli.data.text import corpus
-from attncli.scoring.score import Score
+from attncli.scoring.score import MetricScore
 from attncli.tasks.table import COMPARISONS
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_errors, write_text
@@ -63,8 +63,8 @@ class ModelScores(NamedTuple):
     """Scores of a trained model."""
 
     loss: float  # on the dev set, in nats per target token
-    dev: tuple[Score, ...]  # the first ranks the variants
-    test: tuple[Score, ...] = ()
+    dev: tuple[MetricScore, ...]  # the first ranks the variants
+    test: tuple[MetricScore, ...] = ()
     aer: float | None = None  # percent
     aligned_by: str = ""  # attention or diagonal; empty without AER
 

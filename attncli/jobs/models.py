@@ -28,7 +28,7 @@ from models.base.types import VocabularySizes
 from models.catalogue import presets as zoo
 from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
 from models.catalogue.presets import unused_settings
-from models.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import AttentionConfig, ModelConfig
 from models.sources import source_of, vocabulary_sizes
 from models.storage.archive import (
     About,
@@ -49,6 +49,7 @@ from models.storage.settings import (
     task_of,
     write_alignment,
 )
+from models.use_config import SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from models.families.encoder_decoder import EncoderDecoder

@@ -16,7 +16,8 @@ from attncli.documents.document import COMPRESSED, FORMATS
 from attncli.options.settings import GivenSettings, read_settings
 from models.base.errors import ConfigurationError, ModelError, NotFoundError
 from models.base.settings import option
-from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS, ReadMode, SearchConfig
+from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS, ReadMode
+from models.use_config import SearchConfig
 
 T = TypeVar("T")
 MODEL = "ATTN_MODEL"

@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.data.json import as_json
 from attncli.render.rows import columns, read_modes, speed_cells
-from attncli.scoring.score import Score, ScoredSystem
+from attncli.scoring.score import MetricScore, ScoredSystem
 
 
 def scores_as_text(
@@ -56,7 +56,7 @@ def _record(system: ScoredSystem, unit: str) -> dict[str, Any]:
     return {**record, **system.facts}
 
 
-def _score_record(score: Score) -> dict[str, Any]:
+def _score_record(score: MetricScore) -> dict[str, Any]:
     record = {
         "score": score.value,
         "signature": score.signature or None,

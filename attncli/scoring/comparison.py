@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from attncli.scoring.score import Score
+from attncli.scoring.score import MetricScore
 from attncli.terminal.messages import counted
 
 # 97.5 %, df 1 to 10
@@ -33,8 +33,8 @@ class RunScores(NamedTuple):
 
     variant: str
     seed: int
-    dev: tuple[Score, ...]  # named by keys of QUALITY; the first ranks the variants
-    test: tuple[Score, ...]  # the same metrics; empty without a test set
+    dev: tuple[MetricScore, ...]  # named by keys of QUALITY; the first ranks the variants
+    test: tuple[MetricScore, ...]  # the same metrics; empty without a test set
     perplexity: float  # per target token, or label, of the dev set
     aer: float | None  # percent; None without gold links
     aligned_by: str  # attention or diagonal; empty without AER
@@ -61,7 +61,7 @@ class RunScores(NamedTuple):
 
     def quality(self, part: str, metric: str) -> float | None:
         """Return the score of the dev or test set by a metric; None if it was not measured."""
-        scores: tuple[Score, ...] = getattr(self, part)
+        scores: tuple[MetricScore, ...] = getattr(self, part)
         return next((score.value for score in scores if score.name == metric), None)
 
     def as_record(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def from_record(record: Mapping[str, Any]) -> RunScores:
     row = {name: value for name, value in record.items() if name in RunScores._fields}
     for part in PARTS:
         row[part] = tuple(
-            Score(metric, float(value))
+            MetricScore(metric, float(value))
             for metric in QUALITY
             if (value := record.get(f"{part}_{metric}")) is not None
         )

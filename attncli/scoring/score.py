@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Score(NamedTuple):
+class MetricScore(NamedTuple):
     """One score and its signature, as in sacreBLEU."""
 
     name: str
@@ -27,7 +27,7 @@ class ScoredSystem(NamedTuple):
     """A model or another program, and its scores."""
 
     name: str
-    scores: tuple[Score, ...]
+    scores: tuple[MetricScore, ...]
     outputs: int = 0
     seconds: float | None = None  # to make them, for a model
     read: str = ""  # read mode of a model

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.scoring.caption_metrics import rouge_l, rouge_n
-from attncli.scoring.score import Score
+from attncli.scoring.score import MetricScore
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
 from models.base.errors import ModelError
 
@@ -66,7 +66,7 @@ class Evaluation(NamedTuple):
     """A system and its scores."""
 
     system: System
-    scores: tuple[Score, ...]
+    scores: tuple[MetricScore, ...]
     buckets: tuple[Bucket, ...] = ()
 
 
@@ -97,7 +97,7 @@ def metrics(scoring: Scoring) -> list[Metric]:
 
 def score(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
-) -> list[tuple[Score, ...]]:
+) -> list[tuple[MetricScore, ...]]:
     """Return the scores of each system, BLEU first."""
     if scoring.confidence:
         found = _resampled(systems, test_set, scoring)
@@ -167,17 +167,17 @@ def _bleu(scoring: Scoring, effective_order: bool = False) -> BLEU:
         raise ModelError(f"tokenizer {scoring.tokenize} cannot be used: {reason}") from None
 
 
-def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[Score, ...]:
+def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[MetricScore, ...]:
     scores = []
     for metric in metrics(scoring):
         result = metric.corpus_score(system.hypotheses, test_set.references)
-        scores.append(Score(result.name, result.score, str(metric.get_signature())))
+        scores.append(MetricScore(result.name, result.score, str(metric.get_signature())))
     return tuple(scores)
 
 
 def _sequence_scores(
     system: System, test_set: EvaluationSet, scoring: Scoring
-) -> tuple[Score, ...]:
+) -> tuple[MetricScore, ...]:
     """Return exact match, error rate, ROUGE-1, ROUGE-2 and ROUGE-L."""
     cased = str.lower if scoring.lowercase else str
     outputs = [cased(text) for text in system.hypotheses]
@@ -189,17 +189,17 @@ def _sequence_scores(
     sign = f"nrefs:{number}|case:{'lc' if scoring.lowercase else 'mixed'}"
     words = f"nrefs:{number}|case:lc|tok:words|beta:1"
     return (
-        Score("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
-        Score("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),
-        Score("ROUGE-1", rouge_n(outputs, references, 1), words),
-        Score("ROUGE-2", rouge_n(outputs, references, 2), words),
-        Score("ROUGE-L", rouge_l(outputs, references), words),
+        MetricScore("exact", exact_match(outputs, references), f"{sign}|tok:spaces"),
+        MetricScore("error rate", errors, f"{sign}|tok:{scoring.tokenize}|edits/reference tokens"),
+        MetricScore("ROUGE-1", rouge_n(outputs, references, 1), words),
+        MetricScore("ROUGE-2", rouge_n(outputs, references, 2), words),
+        MetricScore("ROUGE-L", rouge_l(outputs, references), words),
     )
 
 
 def _resampled(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
-) -> list[tuple[Score, ...]]:
+) -> list[tuple[MetricScore, ...]]:
     from sacrebleu.significance import PairedTest
 
     test = PairedTest(
@@ -214,7 +214,7 @@ def _resampled(
     return list(zip(*columns, strict=True))
 
 
-def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[Score]:
+def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[MetricScore]:
     """Return the score of each system by one metric.
 
     For two systems with equal statistics, sacreBLEU reports a significant difference, because no
@@ -227,5 +227,5 @@ def _compared(signature: str, results: Sequence[Result | str], metric: str) -> l
         p_value = result.p_value
         if p_value is not None and result.score == found[0].score:
             p_value = 1.0
-        scores.append(Score(metric, float(result.score), signature, interval, p_value))
+        scores.append(MetricScore(metric, float(result.score), signature, interval, p_value))
     return scores

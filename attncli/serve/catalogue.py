@@ -17,10 +17,10 @@ from attncli.serve.requests import RequestError, invalid
 from models.base.errors import ModelError, NotFoundError
 from models.base.settings import option
 from models.catalogue.installed import default_model, find_model
-from models.config import TokenizerConfig
 from models.storage.archive import Facts, read_facts
 from models.storage.settings import read_settings
 from models.text.languages import is_zero_shot, known_language, pivot
+from models.use_config import TokenizerConfig
 
 TRANSLATE, CAPTION, CLASSIFY = "translate", "caption", "classify"
 NAMED_DIRECTION = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from models.config import PrepareConfig
+from models.use_config import PrepareConfig
 
 if TYPE_CHECKING:
     import numpy as np

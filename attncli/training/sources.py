@@ -23,11 +23,11 @@ from models.base.files import write_bytes, write_folder, write_text
 from models.base.process import interruptible
 from models.base.registry import source_name
 from models.base.settings import from_dict, parse_json, to_dict
-from models.config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 from models.storage.digests import check_digests, read_digests, write_digests
 from models.storage.settings import read_settings
 from models.text.normalise import check_untokenised, preparation_for
 from models.text.tokenizer import Tokenizer, read_tokenizer, train
+from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples

@@ -9,7 +9,7 @@ from models.alignment.align import Alignment, align, align_translations, choose_
 from models.alignment.links import Links, diagonal, symmetrise
 from models.alignment.weights import TokenAttention, token_attention
 from models.base.types import Link
-from models.config import AlignConfig
+from models.use_config import AlignConfig
 
 __all__ = [
     "AlignConfig",

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from models.base.errors import unknown_name
 from models.base.types import Link
-from models.config import SYMMETRISE, AlignConfig
 from models.storage.statistical import MAX_WORDS
+from models.use_config import SYMMETRISE, AlignConfig
 
 Links = frozenset[Link]
 

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.types import Batch, Translation
-from models.config import AlignConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import length_batches, pad_pairs
@@ -26,6 +25,7 @@ from models.text.normalise import (
 )
 from models.text.tokenizer import END, Tokenizer
 from models.text.units import Units, units
+from models.use_config import AlignConfig
 
 
 class UnitWeights(NamedTuple):

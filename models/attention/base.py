@@ -7,13 +7,13 @@ the decoder keeps in its state; the parts themselves store nothing between steps
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from models.attention.history import History, grouped
 from models.attention.null_slot import NullSlot
 from models.base.errors import ConfigurationError, InputError
 from models.base.registry import find
@@ -21,60 +21,6 @@ from models.base.settings import check_limits
 from models.base.types import AttentionOutput, Memory
 from models.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
 from models.numerics import Dropout
-
-LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
-SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors
-FEWEST_ELEMENTS = 2**14  # of all rows, from which on padding pays
-
-
-class History(NamedTuple):
-    """Earlier steps of one attention: one row per hypothesis, or (B, T) rows inside `forward`."""
-
-    step: Tensor  # (R,) number of earlier queries
-    previous: Tensor  # (R, S) the last weights; uniform before the first query
-    total: Tensor  # (R, S) the sum of all weights so far
-    random: Tensor  # (R,) random number of the sentence in [0, 1), plus the number of the head
-    position: Tensor | None = None  # (R, S) slot that a monotonic normaliser starts from, as shares
-
-    @classmethod
-    def at(cls, step: Tensor, random: Tensor) -> History:
-        """Return the histories of queries (B, T) that are computed at once.
-
-        Earlier weights are unknown, so they have no slots.
-        """
-        unknown = step.new_zeros(*step.shape, 0)
-        return cls(step, unknown, unknown, random)
-
-    def map(self, change: Callable[[Tensor], Tensor]) -> History:
-        """Return the history with a function applied to every part."""
-        return History(*(None if part is None else change(part) for part in self))  # type: ignore
-
-    def for_heads(self, count: int) -> History:
-        """Return the histories of several heads, (.., H) and (.., H, S), from that of one.
-
-        Each head adds its number to the random number, so that their samples are independent.
-        """
-        heads = torch.arange(count, device=self.random.device)
-        previous, total, position = (
-            None if part is None else part.unsqueeze(-2).expand(*part.shape[:-1], count, -1)
-            for part in (self.previous, self.total, self.position)
-        )
-        step = self.step.unsqueeze(-1).expand(*self.step.shape, count)
-        assert previous is not None and total is not None
-        return History(step, previous, total, self.random.unsqueeze(-1) + heads, position)
-
-    def head(self, number: int) -> History:
-        """Return the history (B, T, ..) of one head, from those of several."""
-        return self.map(lambda part: part.select(2, number))
-
-    def grouped(self, sentences: int) -> History:
-        """Reshape rows (R, ..) to (B, T, ..): the hypotheses of a sentence become T queries."""
-        return self.map(lambda part: part.unflatten(0, (sentences, -1)))
-
-    def after(self, weights: Tensor, position: Tensor | None) -> History:
-        """Add one query with weights and position (B, T, .., S), and flatten (B, T, ..) to rows."""
-        parts = (self.step + 1, weights, self.total + weights, self.random, position)
-        return History(*parts).map(lambda part: part.flatten(0, 1))
 
 
 class Score(nn.Module):
@@ -347,19 +293,6 @@ def input_keys(memory: Memory) -> Tensor:
     return memory.mask.new_zeros(memory.mask.shape[0], dtype=torch.float32)
 
 
-def grouped(history: History | None, query: Tensor) -> History | None:
-    """Return a history for queries (B, T, Q): (B, T, ..).
-
-    history: B * T rows, or B rows, each of which is that of T queries.
-    """
-    if history is None:
-        return None
-    sentences, queries, _ = query.shape
-    if history.step.shape[0] == sentences * queries:
-        return history.grouped(sentences)
-    return history.map(lambda part: part.unsqueeze(1).expand(-1, queries, *part.shape[1:]))
-
-
 def rounded_once(values: Tensor) -> Tensor:
     """Return values (B, S, V) in the autocast type, unless they require gradients.
 
@@ -411,49 +344,3 @@ def is_monotonic(config: AttentionConfig) -> bool:
 def recalled(part: Score | Read, past: History | None) -> tuple[History | None, ...]:
     """Return the extra argument of a part that needs the history, as a tuple."""
     return (past,) if part.needs_history else ()
-
-
-def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last axis where the mask is True; exactly 0 elsewhere.
-
-    A row without any slot is all zeros, not NaN. Computed in fp32 for scores of any type.
-    """
-    lowest = torch.finfo(torch.float32).min
-    hidden = torch.zeros_like(mask, dtype=torch.float32).masked_fill_(~mask, lowest)
-    scores = scores.float() + hidden
-    if scores.device.type != "cpu":
-        return scores.softmax(-1) * mask
-    return RowSoftmax.apply(scores, mask)  # type: ignore[no-untyped-call]
-
-
-class RowSoftmax(torch.autograd.Function):
-    """Softmax on a CPU for rows of any length, times a mask.
-
-    PyTorch's softmax is six times slower for short rows whose length is not a multiple of 16; most
-    sentences are such rows. Weights below exp(-64) of the greatest are rounded up to that, which
-    no sum in fp32 shows.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, mask: Tensor) -> Tensor:
-        """Return exp(score) / sum of exp(scores), with the row's highest score subtracted first."""
-        powers = (scores - row_maxima(scores)).clamp_min_(LOWEST).exp_()
-        weights = powers.div_(powers.sum(-1, keepdim=True)).mul_(mask)
-        ctx.save_for_backward(weights)
-        return weights
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        """Return weights * (gradient - its mean under the weights)."""
-        (weights,) = ctx.saved_tensors
-        scaled = weights * grads[0]
-        return scaled.addcmul_(weights, scaled.sum(-1, keepdim=True), value=-1), None
-
-
-def row_maxima(scores: Tensor) -> Tensor:
-    """Return the maximum of each row (..., S), (..., 1)."""
-    sizes_known = not torch.compiler.is_compiling()
-    if sizes_known and scores.shape[-1] in SHORT_ROWS and scores.numel() >= FEWEST_ELEMENTS:
-        padding = (0, SHORT_ROWS.stop - scores.shape[-1])
-        scores = nn.functional.pad(scores, padding, value=-torch.inf)
-    return scores.amax(-1, keepdim=True)

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention, History, PreparedMemory, is_monotonic, masked_softmax
+from models.attention.base import Attention, PreparedMemory, is_monotonic
 from models.attention.heads import Heads, attention, read_values
+from models.attention.history import History
+from models.attention.softmax import masked_softmax
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory

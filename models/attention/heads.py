@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention, History, PreparedMemory, grouped, input_keys
+from models.attention.base import Attention, PreparedMemory, input_keys
+from models.attention.history import History, grouped
 from models.attention.multihead import KeyValue, MultiHead, Visible
 from models.base.types import AttentionOutput, Memory
 from models.config import AttentionConfig

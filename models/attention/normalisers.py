@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid, pad
 
-from models.attention.base import MonotonicNormaliser, masked_softmax
+from models.attention.base import MonotonicNormaliser
+from models.attention.softmax import masked_softmax
 from models.config import AttentionConfig
 
 # Normalisers: scores to weights.

@@ -7,7 +7,8 @@ import zlib
 import torch
 from torch import Tensor
 
-from models.attention.base import History, Read
+from models.attention.base import Read
+from models.attention.history import History
 from models.base.settings import check_limits, limits_of, within
 from models.base.types import AttentionOutput
 from models.config import AttentionConfig

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import History, check_slots, is_monotonic, with_score
+from models.attention.base import check_slots, is_monotonic, with_score
+from models.attention.history import History
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
 from models.attention.positions import position
 from models.base.errors import ConfigurationError

@@ -12,7 +12,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.attention.base import History, Window, WindowOutput
+from models.attention.base import Window, WindowOutput
+from models.attention.history import History
 from models.config import AttentionConfig
 from models.numerics import Linear
 

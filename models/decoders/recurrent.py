@@ -12,9 +12,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention, History, PreparedMemory, check_slots
+from models.attention.base import Attention, PreparedMemory, check_slots
 from models.attention.combinations import Combination
 from models.attention.heads import Heads, attention, read_values
+from models.attention.history import History
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
 from models.config import ModelConfig

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import masked_softmax
 from models.attention.mixing import Cache, mixing
 from models.attention.multihead import HeadsOutput
 from models.attention.positions import position
+from models.attention.softmax import masked_softmax
 from models.attention.transformer import cross_attention
 from models.base.types import Memory
 from models.config import ModelConfig

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from models.alignment.weights import Encoded, both_units, why_unaligned
 from models.base.errors import InputError
-from models.config import AlignConfig
 from models.explain import METHODS, ExplainOptions
 from models.explain.methods import completeness_gaps
 from models.explain.subject import ImageSubject, Subject, TextSubject, UnsupportedMethodError
@@ -20,6 +19,7 @@ from models.inference.captioner import Captioner, words
 from models.inference.classifier import Classifier
 from models.inference.translator import Translator
 from models.text.units import Units, units
+from models.use_config import AlignConfig
 
 # Measures of relevances: rank correlation, and the probability that erasure takes or leaves.
 #

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError, NotFoundError, intact
-from models.config import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import ImageConfig, ModelConfig
 from models.importers.base import (
     Imported,
     Importer,
@@ -29,6 +29,7 @@ from models.importers.base import (
 from models.importers.vocabulary import Special, arranged, rearranged_json
 from models.importers.weights import read_json
 from models.text.tokenizer import JSON, Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
 
 RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow
 BODY = "encoder.body"

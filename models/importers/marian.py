@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError, DamagedError, intact
-from models.config import ModelConfig, TokenizerConfig
+from models.config import ModelConfig
 from models.importers.base import (
     Imported,
     Importer,
@@ -40,6 +40,7 @@ from models.importers.vocabulary import (
 )
 from models.importers.weights import NumpyWeights, read_json
 from models.text.tokenizer import Tokenizer
+from models.use_config import TokenizerConfig
 
 BART = {  # names of a layer in the classes of `transformers` that follow BART
     "encoder.layers.N.attention.input": "model.encoder.layers.N.self_attn.{q,k,v}_proj",

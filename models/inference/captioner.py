@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from models.base.types import Hypothesis, Memory
-from models.config import BATCH_IMAGES, SearchConfig
+from models.config import BATCH_IMAGES
 from models.decoders.base import DecoderOutput
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder
@@ -24,6 +24,7 @@ from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
 from models.inference.trained import TorchModel
 from models.text.tokenizer import END, SPACE
+from models.use_config import SearchConfig
 
 NETWORK_BATCH = 8  # images in the image network at once; each thread keeps features of so many
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from models.base.errors import InputError, ModelError
 from models.bundle import Bundle
-from models.config import VERBATIM
 from models.images.opening import open_image, to_tensor
 from models.inference.text_translator import EncodedText
 from models.inference.translator import Translator
 from models.sources import TAB, columns_of
 from models.text.tokenizer import RowTokenizer
+from models.use_config import VERBATIM
 
 if TYPE_CHECKING:
     from typing_extensions import Self

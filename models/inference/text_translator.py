@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from models.base.errors import ConfigurationError, InputError
 from models.base.types import EMPTY, Translation
-from models.config import (
-    MAX_BATCH_TOKENS,
-    AlignConfig,
-    ModelConfig,
-    PrepareConfig,
-    SearchConfig,
-    TokenizerConfig,
-)
+from models.config import MAX_BATCH_TOKENS, ModelConfig
 from models.inference.search.batching import in_order, length_batches, windows
 from models.inference.search.hypotheses import Finished, beam_width
 from models.inference.trained import TrainedModel
@@ -34,6 +27,7 @@ from models.text.languages import (
     with_source,
 )
 from models.text.tokenizer import Tokenizer
+from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from models.base.errors import ConfigurationError
 from models.base.types import Hypothesis
-from models.config import ModelConfig, SearchConfig
+from models.config import ModelConfig
 from models.inference.search.repeats import different_texts
 from models.sources import check_source
 from models.storage.settings import family_of, read_settings
 from models.text.tokenizer import Tokenizer
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     import torch

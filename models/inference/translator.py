@@ -12,13 +12,13 @@ from torch import Tensor
 from models.base.errors import ConfigurationError
 from models.base.types import Memory
 from models.bundle import Bundle
-from models.config import SearchConfig
 from models.inference.search.batching import pad
 from models.inference.search.beam import search
 from models.inference.search.constrained import constrained_search, with_phrases
 from models.inference.search.hypotheses import Backend, Finished, length_limit
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -9,9 +9,10 @@ from typing import Any, Literal, NamedTuple
 from models.base.errors import DamagedError, ModelError, NotFoundError, intact
 from models.base.files import write_text
 from models.base.settings import parse_json, to_dict
-from models.config import AlignConfig, ModelConfig
+from models.config import ModelConfig
 from models.sources import source_of
 from models.storage.digests import read_digests, write_files
+from models.use_config import AlignConfig
 
 WeightPrecision = Literal["fp32", "int8"]  # of the stored weights
 

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from models.base.errors import LISTED, ConfigurationError, unknown_name
-from models.config import TokenizerConfig
 from models.text.normalise import nfc, normalise
+from models.use_config import TokenizerConfig
 
 TO = ">"  # between the languages of a direction of a model that reads both, as in en>de
 BACK_TRANSLATED = "<bt>"  # in front of a back-translated source; Caswell et al. 2019

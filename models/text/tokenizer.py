@@ -12,12 +12,12 @@ from typing import Any
 from unicodedata import category
 
 from models.base.errors import ConfigurationError, InputError, intact, unknown_name
-from models.config import TOKEN_KINDS as KINDS
-from models.config import TokenizerConfig
 from models.sources import TAB
 from models.text.json_tokenizer import JsonProcessor
 from models.text.languages import TO, control_tokens, target_token
 from models.text.normalise import composed, nfc, normalise
+from models.use_config import TOKEN_KINDS as KINDS
+from models.use_config import TokenizerConfig
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 JSON = "tokenizer.json"  # of a tokenizer that is no SentencePiece model

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from models.base.errors import unknown_name
 from models.base.settings import limits_of
 from models.base.types import Span
-from models.config import AlignConfig
 from models.text.tokenizer import SPACE
+from models.use_config import AlignConfig
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.installed import BOX
-from models.config import SearchConfig, TokenizerConfig
 from models.text.tokenizer import Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.attncli.labels import write_toy
 from tests.docs.pages import MISSING
 from tests.fixtures.small import FILES

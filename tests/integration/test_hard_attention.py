@@ -11,8 +11,9 @@ import torch
 
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
-from models.config import AttentionConfig, SearchConfig, TokenizerConfig
+from models.config import AttentionConfig
 from models.text.tokenizer import Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.attncli.command_line import Attn
 from tests.models.small import add_noise
 

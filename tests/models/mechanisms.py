@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import History
+from models.attention.history import History
 from models.attention.normalisers import Monotonic
 from models.attention.reads import Hard
 from models.attention.scores import QkNorm

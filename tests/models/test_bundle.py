@@ -20,9 +20,9 @@ from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.base.types import Batch
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.config import SearchConfig, TokenizerConfig
 from models.inference.translator import Translator
 from models.text.tokenizer import Tokenizer, train
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import pairs, small_config
 
 SEARCH = SearchConfig(beam=3, length_penalty=0.7)

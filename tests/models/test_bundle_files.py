@@ -18,13 +18,13 @@ from models.base.errors import ModelError
 from models.base.registry import source_name
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import PRESETS, model_config
-from models.config import AlignConfig, SearchConfig, TokenizerConfig
 from models.encoders.image import pretrained_parameters
 from models.storage.digests import NAME as SUMS
 from models.storage.digests import read_digests
 from models.storage.settings import Shared, write_alignment
 from models.storage.weights import quantised, restored, stored_as, weights_of
 from models.text.tokenizer import Tokenizer
+from models.use_config import AlignConfig, SearchConfig, TokenizerConfig
 from tests.models.small import small_model
 
 NETWORK = Shared("photos", "encoder.body.")

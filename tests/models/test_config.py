@@ -21,13 +21,8 @@ from models.base.settings import (
     to_dict,
 )
 from models.catalogue.presets import PRESETS, model_config, preset, usual_preset
-from models.config import (
-    AlignConfig,
-    AttentionConfig,
-    ModelConfig,
-    SearchConfig,
-    TokenizerConfig,
-)
+from models.config import AttentionConfig, ModelConfig
+from models.use_config import AlignConfig, SearchConfig, TokenizerConfig
 
 CLASSES = [AlignConfig, AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig, RunConfig]
 

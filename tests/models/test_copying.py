@@ -13,7 +13,7 @@ import torch
 from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes, select
 from models.bundle import Bundle, build, read, save
-from models.config import ImageConfig, ModelConfig, SearchConfig, TokenizerConfig
+from models.config import ImageConfig, ModelConfig
 from models.decoders.base import Copying, mixture_loss
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder
@@ -21,6 +21,7 @@ from models.images.labels import LABELS, TOKENS, ImageLabels, nouns
 from models.inference.captioner import Captioner
 from models.inference.search.beam import search
 from models.text.tokenizer import PAD, Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import VOCABULARY, add_noise, pairs, small_config, steps
 
 FEATURES = 1280  # of the last grid

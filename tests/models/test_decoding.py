@@ -10,11 +10,11 @@ from torch import Tensor
 
 from models.attention.null_slot import NullSlot
 from models.base.types import Batch, select
-from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished
 from models.text.tokenizer import PAD
+from models.use_config import SearchConfig
 from tests.models.small import (
     FIRST_WORD,
     TEXT_PRESETS,

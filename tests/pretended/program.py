@@ -27,8 +27,8 @@ from models.alignment import align_translations  # noqa: E402
 from models.base.registry import names, source_name  # noqa: E402
 from models.base.types import Batch  # noqa: E402
 from models.catalogue.presets import PRESETS, model_config  # noqa: E402
-from models.config import SearchConfig  # noqa: E402
 from models.losses import sequence_loss  # noqa: E402
+from models.use_config import SearchConfig  # noqa: E402
 from tests.attncli.labels import write_toy  # noqa: E402
 from tests.attncli.training.small import TINY, after, write_texts  # noqa: E402
 from tests.attncli.training.small_captions import write_images  # noqa: E402

@@ -41,7 +41,7 @@ from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
 from models.catalogue.installed import chosen_model
-from models.config import AlignConfig
+from models.use_config import AlignConfig
 
 # A run of ``attn align``: align pairs or read alignments, write and draw them.
 

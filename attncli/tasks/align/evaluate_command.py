@@ -19,13 +19,13 @@ from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, ReadSettings, Threads, To
 from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring.score import Score, ScoredSystem
+from attncli.scoring.score import MetricScore, ScoredSystem
 from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 
 if TYPE_CHECKING:
-    from models.config import AlignConfig
+    from models.use_config import AlignConfig
 
 Files = Annotated[
     list[Path] | None,
@@ -106,8 +106,8 @@ def alignment_scores(
 
 def _scored(row: AlignmentScores) -> ScoredSystem:
     values = {"AER": row.error_rate, "precision": row.precision, "recall": row.recall, "F": row.f}
-    scores = [Score(name, 100 * value) for name, value in values.items()]
-    scores.append(Score("links", row.links, digits=0))
+    scores = [MetricScore(name, 100 * value) for name, value in values.items()]
+    scores.append(MetricScore("links", row.links, digits=0))
     return ScoredSystem(row.name, tuple(scores), facts={"note": row.note})
 
 

@@ -15,8 +15,8 @@ from models.config import MAX_BATCH_TOKENS
 if TYPE_CHECKING:
     from models.alignment import Alignment
     from models.base.types import Translation
-    from models.config import AlignConfig
     from models.inference.translator import Translator
+    from models.use_config import AlignConfig
 
 
 class Aligner(NamedTuple):

@@ -53,7 +53,7 @@ from attncli.terminal.messages import ShowProgress, counted
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError
 from models.base.settings import option
-from models.config import SearchConfig
+from models.use_config import SearchConfig
 
 OF_TEXTS = ("search.max_ratio", "search.max_extra", "search.split_above")
 

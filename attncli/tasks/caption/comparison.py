@@ -19,7 +19,7 @@ from attncli.jobs.compared import (
     write_tables,
 )
 from attncli.scoring.captions import caption_scores
-from attncli.scoring.score import Score
+from attncli.scoring.score import MetricScore
 from attncli.tasks.caption.evaluation import CaptionSet, find_images
 from attncli.tasks.caption.training.data import evaluation_set, read_parts, split_dev
 from attncli.tasks.caption.training.dev import DevCaptions
@@ -148,7 +148,7 @@ def whole(trained: Trained, captions: list[Captioned]) -> DevCaptions:
     return found
 
 
-def quality(trained: Trained, images: DevCaptions) -> tuple[Score, ...]:
+def quality(trained: Trained, images: DevCaptions) -> tuple[MetricScore, ...]:
     """Caption images and score the captions against all references; CIDEr-D ranks."""
     outputs = images.captioned(trained.model, trained.report)
     scores = caption_scores(outputs, images.references)
@@ -157,4 +157,4 @@ def quality(trained: Trained, images: DevCaptions) -> tuple[Score, ...]:
         "bleu4": scores.bleu4,
         "rouge_l": scores.rouge_l,
     }
-    return tuple(Score(name, v) for name, v in values.items() if v is not None)
+    return tuple(MetricScore(name, v) for name, v in values.items() if v is not None)

@@ -17,7 +17,7 @@ from attncli.tasks.caption.command import OF_TEXTS
 from attncli.tasks.caption.evaluation import caption_scores_as, evaluate_captions
 from attncli.terminal import console
 from models.base.settings import option
-from models.config import SearchConfig
+from models.use_config import SearchConfig
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
-from attncli.scoring.score import Score, ScoredSystem
+from attncli.scoring.score import MetricScore, ScoredSystem
 from attncli.tasks.caption.images import CaptionRunner
 from attncli.terminal.messages import ShowProgress, counted
 from models.base.errors import ModelError
@@ -280,10 +280,13 @@ def _scored(evaluation: CaptionEvaluation) -> ScoredSystem:
     if found:
         facts["attention"] = {**found._asdict(), "ratio": found.ratio}
     values = [
-        Score(f"BLEU-{order}", value, bleu.signature if order == 4 else "")
+        MetricScore(f"BLEU-{order}", value, bleu.signature if order == 4 else "")
         for order, value in enumerate(bleu.penalised, 1)
     ]
-    values += [Score("ROUGE-L", scores.rouge_l), Score("CIDEr-D", scores.cider, digits=3)]
+    values += [
+        MetricScore("ROUGE-L", scores.rouge_l),
+        MetricScore("CIDEr-D", scores.cider, digits=3),
+    ]
     count = len(system.captions)
     return ScoredSystem(system.name, tuple(values), count, system.seconds, system.read, facts)
 

@@ -28,7 +28,7 @@ from attncli.options.shared import Device, ReadSettings, Threads
 from attncli.render.plots import check_picture, confusion_matrices
 from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring.score import Score, ScoredSystem
+from attncli.scoring.score import MetricScore, ScoredSystem
 from attncli.scoring.sequences import LabelEvaluation, LabelScores, score_labels
 from attncli.tasks.classify.lines import ClassifyRunner
 from attncli.terminal import console
@@ -160,7 +160,7 @@ def label_scores(evaluations: Sequence[LabelEvaluation], *, json: bool = False) 
 
 def _scored(evaluation: LabelEvaluation) -> ScoredSystem:
     name, scores = evaluation
-    values = Score("accuracy", scores.accuracy), Score("macro F1", scores.macro_f1)
+    values = MetricScore("accuracy", scores.accuracy), MetricScore("macro F1", scores.macro_f1)
     return ScoredSystem(name, values, scores.texts, facts=_record(scores))
 
 
@@ -237,9 +237,9 @@ class ComparedLabels(ComparedSource):
         """Return the accuracy and the dev loss."""
         from attncli.training.updates.metrics import dev_loss
 
-        def accuracy(part: Any) -> tuple[Score, ...]:
+        def accuracy(part: Any) -> tuple[MetricScore, ...]:
             found = part.labelled(trained.model, trained.report)
-            return (Score("accuracy", score_labels(found, part.labels).accuracy),)
+            return (MetricScore("accuracy", score_labels(found, part.labels).accuracy),)
 
         model, tokenizer = trained.model.model, trained.model.tokenizer
         return ModelScores(

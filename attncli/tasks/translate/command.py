@@ -61,7 +61,7 @@ from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen, current_screen
 from models.base.errors import ConfigurationError
 from models.base.settings import option
-from models.config import AlignConfig, SearchConfig
+from models.use_config import AlignConfig, SearchConfig
 
 
 @dataclass(frozen=True)

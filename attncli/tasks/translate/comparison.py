@@ -22,7 +22,7 @@ from attncli.jobs.compared import (
     no_dev,
     write_tables,
 )
-from attncli.scoring.score import Score
+from attncli.scoring.score import MetricScore
 from attncli.scoring.sequences import score_alignments
 from attncli.tasks.translate.training.dev import DevTexts, bleu, translated
 from attncli.tasks.translate.training.rows import DevRows, dev_rows, row_images
@@ -176,8 +176,8 @@ def text_scores(trained: Trained, sets: Sets) -> ModelScores:
     aer, aligned_by = alignment(translator, test or dev, sets.gold)
     return ModelScores(
         loss=dev_loss(translator.model, translator.tokenizer, dev, trained.report),
-        dev=(Score("bleu", dev_bleu(trained, dev)),),
-        test=(Score("bleu", measured_bleu(trained, test)),) if test else (),
+        dev=(MetricScore("bleu", dev_bleu(trained, dev)),),
+        test=(MetricScore("bleu", measured_bleu(trained, test)),) if test else (),
         aer=aer,
         aligned_by=aligned_by,
     )

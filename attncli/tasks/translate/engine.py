@@ -14,12 +14,13 @@ from models.base.errors import ConfigurationError, DamagedError
 from models.base.process import retain_freed_memory
 from models.base.settings import from_dict, merged, option
 from models.catalogue.installed import chosen_model
-from models.config import MAX_BATCH_TOKENS, SearchConfig
+from models.config import MAX_BATCH_TOKENS
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.storage.archive import read_facts
 from models.storage.settings import read_settings
 from models.text.languages import Glossary
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator

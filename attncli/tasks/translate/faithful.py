@@ -29,8 +29,8 @@ from attncli.tags.protect import (
 )
 from attncli.tags.words import has_word
 from models.base.types import Hypothesis, Translation
-from models.config import SearchConfig
 from models.text.normalise import without_added_stop
+from models.use_config import SearchConfig
 
 HYPOTHESES = 4  # outputs among which one that passes is searched
 DEEPEST = 3  # times that a text is halved

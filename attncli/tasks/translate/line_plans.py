@@ -17,7 +17,6 @@ from attncli.data.split import sentences, split
 from attncli.tags.protect import MARK, QUICK, Languages, Part, protect, stand_ins
 from models.base.limits import LINE_TAGS
 from models.base.settings import option
-from models.config import VERBATIM, PrepareConfig
 from models.text.normalise import (
     APOSTROPHE_SIGNS as APOSTROPHES,
 )
@@ -35,6 +34,7 @@ from models.text.normalise import (
     sentence_case,
 )
 from models.text.phrases import Fixed, fixed_part
+from models.use_config import VERBATIM, PrepareConfig
 
 if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine

@@ -19,8 +19,9 @@ from attncli.tasks.translate.faithful import (
 )
 from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
 from models.base.types import EMPTY, Hypothesis, Translation
-from models.config import MAX_BATCH_TOKENS, SearchConfig
+from models.config import MAX_BATCH_TOKENS
 from models.text.normalise import without_added_stop
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from attncli.tasks.translate.alignment import AlignTranslations

@@ -24,9 +24,9 @@ from models.base.errors import ModelError, unknown_name
 from models.base.settings import from_dict, merged, to_dict
 from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
-from models.config import TokenizerConfig
 from models.storage.replay import NAME as REPLAY_FILE
 from models.storage.settings import read_settings
+from models.use_config import TokenizerConfig
 
 GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}

@@ -19,9 +19,10 @@ from models.base.settings import check_limits, fields_of, from_dict, merged, ove
 from models.base.types import VocabularySizes
 from models.catalogue.installed import BOX, DEFAULTS
 from models.catalogue.presets import preset as find_preset
-from models.config import ImageConfig, ModelConfig, TokenizerConfig
+from models.config import ImageConfig, ModelConfig
 from models.storage.settings import read_settings
 from models.text.tokenizer import SPACE, Tokenizer
+from models.use_config import TokenizerConfig
 
 if TYPE_CHECKING:
     from torch import nn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from attncli.training.interfaces import ScoreChange, Compared, DevSet, Report
+from attncli.training.interfaces import Compared, DevSet, Report, ScoreChange
 from attncli.training.run.run import Run
 from attncli.training.updates.metrics import evaluate, value_of
 from models.storage.weights import bundle_weights

@@ -23,12 +23,12 @@ from attncli.version import __version__
 from models.base.errors import InputError
 from models.base.settings import from_dict, to_dict
 from models.bundle import Bundle, build, sizes_of
-from models.config import AlignConfig
 from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.storage.replay import read_replay_bytes
 from models.storage.settings import read_settings
 from models.storage.statistical import StatisticalTables, read_statistical
+from models.use_config import AlignConfig
 
 NEVER = -1  # update of the last evaluation
 

@@ -23,9 +23,9 @@ from attncli.training.storage.state import content, read_tensors, to_bytes
 from attncli.training.updates.metrics import described, evaluate, improves, value_of
 from models.base.files import write_bytes, write_errors, write_text
 from models.bundle import save as save_bundle
-from models.config import AlignConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.storage.archive import About
+from models.use_config import AlignConfig
 
 
 def save_checkpoint(run: Run) -> None:

@@ -16,13 +16,8 @@ from attncli.tasks.table import TRAINING
 from attncli.training.loggers import LOGGERS
 from models.base.registry import DEFAULT_SOURCE, source_name
 from models.base.settings import Limits, fields_of, merged, option
-from models.config import (
-    MAX_SEED,
-    AttentionLossConfig,
-    ModelConfig,
-    SearchConfig,
-    TokenizerConfig,
-)
+from models.config import MAX_SEED, AttentionLossConfig, ModelConfig
+from models.use_config import SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from models.base.settings import from_dict
-from models.config import NO_COPY, AttentionConfig, ModelConfig, SearchConfig
+from models.config import NO_COPY, AttentionConfig, ModelConfig
 from models.inference.ctranslate2.translator import MOST_POSITIONS, imported
 from models.storage.settings import family_of, read_settings
+from models.use_config import SearchConfig
 
 Engine = Literal["auto", "torch", "ctranslate2"]
 ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2

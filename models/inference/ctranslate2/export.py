@@ -17,7 +17,7 @@ from models.base.errors import ConfigurationError
 from models.base.files import write_new_folder
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
-from models.config import ModelConfig, SearchConfig
+from models.config import ModelConfig
 from models.inference.ctranslate2.convert import converted, read_weights, text_files
 from models.inference.ctranslate2.engines import ComputePrecision, unsuitable
 from models.inference.ctranslate2.translator import table_size
@@ -25,6 +25,7 @@ from models.storage.digests import check_digests
 from models.storage.settings import CARD, WEIGHTS, read_settings
 from models.storage.settings import NAME as CONFIG
 from models.text.tokenizer import Tokenizer
+from models.use_config import SearchConfig
 
 
 def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> None:

@@ -25,13 +25,7 @@ from models.base.errors import DamagedError, naming
 from models.base.process import interruptible, processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
-from models.config import (
-    AlignConfig,
-    ModelConfig,
-    PrepareConfig,
-    SearchConfig,
-    TokenizerConfig,
-)
+from models.config import ModelConfig
 from models.inference.ctranslate2.cache import cached, checked_digest
 from models.inference.search.hypotheses import (
     Finished,
@@ -46,6 +40,7 @@ from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, read_settings
 from models.text.languages import control_tokens
 from models.text.tokenizer import END, NEVER_OUTPUT, Tokenizer
+from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator

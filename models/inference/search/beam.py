@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from models.base.types import select, to_device
-from models.config import SearchConfig
 from models.inference.search.hypotheses import (
     Backend,
     Finished,
@@ -33,6 +32,7 @@ from models.inference.search.hypotheses import (
 from models.inference.search.repeats import log_probs_of
 from models.inference.search.sampling import sample
 from models.text.tokenizer import END, FIRST_OUTPUT, START
+from models.use_config import SearchConfig
 
 BLOCK = 64  # tokens of which `best` takes a maximum first
 

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from models.base.types import select
-from models.config import SearchConfig
 from models.inference.search.hypotheses import Backend, Finished, beam_width, length_penalty
 from models.inference.search.repeats import log_probs_of
 from models.text.tokenizer import END, FIRST_OUTPUT, START
+from models.use_config import SearchConfig
 
 RequiredPhrase = tuple[int, ...]  # token ids
 

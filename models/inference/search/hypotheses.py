@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from models.base.errors import ConfigurationError
 from models.base.limits import OUTPUT_TOKENS
 from models.base.settings import check_limits
-from models.config import SearchConfig
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     import torch

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from models.base.types import Hypothesis
-from models.config import SearchConfig
 from models.inference.search.hypotheses import Step, check_search, length_penalty
 from models.text.tokenizer import END
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from models.base.types import select
-from models.config import SearchConfig
 from models.inference.search.hypotheses import Backend, Finished, FinishedBatch, in_order
 from models.inference.search.repeats import log_probs_of
 from models.text.tokenizer import END, FIRST_OUTPUT, START
+from models.use_config import SearchConfig
 
 
 @dataclass

@@ -20,8 +20,8 @@ from attncli.tasks.translate import documents
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.types import Hypothesis, Translation
-from models.config import SearchConfig
 from models.inference.search.batching import windows
+from models.use_config import SearchConfig
 from tests.attncli.documents import generated
 from tests.attncli.tags.small import one_to_one
 from tests.upper_model import Upper

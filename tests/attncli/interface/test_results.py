@@ -77,7 +77,7 @@ def test_align_takes_the_target_language() -> None:
 
 
 def test_settings_keep_the_interface(tiny_bundle: Path) -> None:
-    from models.config import SearchConfig
+    from models.use_config import SearchConfig
 
     translator: Any = load(tiny_bundle).with_search(SearchConfig(nbest=3))
     assert len(translator.translate(TEXTS[0]).alternatives) == 2

@@ -14,7 +14,7 @@ from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
-from attncli.scoring.score import Score
+from attncli.scoring.score import MetricScore
 from attncli.tasks.translate.comparison import ComparedTexts
 from attncli.training.run.configuration import run_config
 from models.alignment import diagonal
@@ -96,7 +96,7 @@ def test_a_grid_is_every_combination() -> None:
 
 def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
     rows = [
-        RunScores(name, seed, (Score("bleu", bleu),), (), 2.0, None, "", 1000, 10, 5.0, 1.0)
+        RunScores(name, seed, (MetricScore("bleu", bleu),), (), 2.0, None, "", 1000, 10, 5.0, 1.0)
         for name, seed, bleu in (("a_b", 1, 10.0), ("a_b", 2, 12.0), ("<c|d>", 1, 5.0))
     ]
     markdown, latex = (WRITERS[name](rows) for name in ("md", "tex"))
@@ -183,7 +183,7 @@ def test_the_best_by_dev_get_further_seeds(
     worth = {"none": 1.0, "dot": 2.0, "cosine": 3.0}
 
     def measure(run: compare.Planned, *_: object, **__: object) -> RunScores:
-        dev, test = (Score("bleu", sign * worth[run.variant]) for sign in (1, -1))
+        dev, test = (MetricScore("bleu", sign * worth[run.variant]) for sign in (1, -1))
         seed = run.config.train.seed
         return RunScores(run.variant, seed, (dev,), (test,), 1.0, None, "", 1, 1, 1.0, 1.0)
 

@@ -11,8 +11,8 @@ import torch
 from models import load_ensemble
 from models.base.errors import ConfigurationError
 from models.bundle import build, read, save, sizes_of
-from models.config import SearchConfig
 from models.inference.translator import EnsembleTranslator
+from models.use_config import SearchConfig
 from tests.attncli.command_line import Attn
 
 TEXT = "The old dog sees a small house."

@@ -11,7 +11,7 @@ import pytest
 from attncli.jobs.loading import model_names
 from models import load_translator
 from models.bundle import read, save
-from models.config import SearchConfig
+from models.use_config import SearchConfig
 from tests.attncli.command_line import Attn
 
 LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}

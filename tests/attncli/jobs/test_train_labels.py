@@ -14,8 +14,8 @@ from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from models import load_classifier
 from models.base.errors import ModelError
-from models.config import TokenizerConfig
 from models.text.tokenizer import LabelTokenizer
+from models.use_config import TokenizerConfig
 from tests.attncli.labels import toy_rows, write_toy
 from tests.attncli.training.small import TINY, assert_stops_change_nothing, run
 

@@ -13,11 +13,11 @@ from attncli.scoring.comparison import (
     spread,
     verdict,
 )
-from attncli.scoring.score import Score
+from attncli.scoring.score import MetricScore
 
 
 def row(variant: str, seed: int, bleu: float) -> RunScores:
-    dev = (Score("bleu", bleu),)
+    dev = (MetricScore("bleu", bleu),)
     return RunScores(variant, seed, dev, (), 5.0, None, "", 100, 10, 50.0, 2.0)
 
 
@@ -54,7 +54,7 @@ def test_a_small_margin_is_not_shown_as_zero() -> None:
 
 
 def test_a_row_is_read_as_it_was_stored() -> None:
-    scores = (Score("cider", 0.5), Score("bleu4", 20.0))
+    scores = (MetricScore("cider", 0.5), MetricScore("bleu4", 20.0))
     own = RunScores("hard", 2, scores, scores, 5.0, 8.5, "attention", 100, 10, 50.0, 2.0, "hard")
     record = own.as_record()
     assert record["dev_cider"] == 0.5 and record["test_bleu4"] == 20.0 and "dev" not in record

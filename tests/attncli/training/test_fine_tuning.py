@@ -15,7 +15,7 @@ from attncli.data.text.mixture import Mixture, Variation
 from attncli.embedded.grammar import generate
 from attncli.tasks.translate.training import replay
 from attncli.tasks.translate.training.source import TextTraining
-from attncli.training.interfaces import ScoreChange, Compared, Evaluated, FinalModel, Interrupted
+from attncli.training.interfaces import Compared, Evaluated, FinalModel, Interrupted, ScoreChange
 from attncli.training.run.command_line import settings
 from attncli.training.run.fit import short_run
 from attncli.training.settings.config import RunConfig, TrainConfig
@@ -23,11 +23,11 @@ from attncli.training.settings.corpora import parse_corpus
 from attncli.training.settings.schedule import done_share, learning_rate
 from models.base.errors import DamagedError, ModelError
 from models.bundle import read
-from models.config import AlignConfig
 from models.storage.digests import write_files
 from models.storage.replay import NAME, ReplayPair, pack_replay, read_replay
 from models.storage.settings import write_alignment
 from models.storage.weights import bundle_weights
+from models.use_config import AlignConfig
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, assert_same, run
 

@@ -14,8 +14,8 @@ from attncli.data.batching import epoch_plan, gather
 from attncli.data.text import tokens
 from attncli.data.text.tokens import Side, TokenPairs, read_pairs, write_pairs
 from attncli.tasks.translate.training.data import chosen_size, sampled_lines
-from models.config import TokenizerConfig
 from models.text.tokenizer import END, PAD, START
+from models.use_config import TokenizerConfig
 
 
 class Numbers:

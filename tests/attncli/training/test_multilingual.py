@@ -21,7 +21,7 @@ from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import read_log
 from models import load_translator
 from models.base.errors import ModelError
-from models.config import TokenizerConfig
+from models.use_config import TokenizerConfig
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, after, assert_same, run
 

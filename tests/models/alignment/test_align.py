@@ -10,9 +10,9 @@ import torch
 from models.alignment import AlignConfig, align, align_translations, head_weights, symmetrise
 from models.base.errors import ModelError
 from models.bundle import Bundle
-from models.config import SearchConfig, TokenizerConfig
 from models.inference.translator import Translator
 from models.text.tokenizer import Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import small_model
 
 PAIRS = [

@@ -11,8 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention, grouped
+from models.attention.base import Attention
 from models.attention.heads import Heads, attention
+from models.attention.history import grouped
 from models.attention.multihead import repeated
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.attention import reads
-from models.attention.base import History
+from models.attention.history import History
 from models.attention.reads import Hard
 from models.base.settings import limits_of
 from models.base.types import AttentionOutput, Batch

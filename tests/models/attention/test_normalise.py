@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from models.attention.base import masked_softmax
 from models.attention.normalisers import Entmax15, Sparsemax
+from models.attention.softmax import masked_softmax
 from tests.models.mechanisms import Vector
 
 

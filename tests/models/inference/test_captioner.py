@@ -19,16 +19,13 @@ from models.base.errors import ModelError
 from models.base.types import Batch, VocabularySizes
 from models.bundle import Bundle, build, read, save, sizes_of
 from models.catalogue.presets import PRESETS
-from models.config import (
-    ModelConfig,
-    SearchConfig,
-    TokenizerConfig,
-)
+from models.config import ModelConfig
 from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.captioner import Caption, Captioner, words
 from models.inference.translator import Translator
 from models.text.tokenizer import Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.mechanisms import always_sampled
 from tests.models.small import (
     FEATURES,

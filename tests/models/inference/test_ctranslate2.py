@@ -24,7 +24,6 @@ from models.base.types import Translation, VocabularySizes
 from models.bundle import Bundle, build, read, save
 from models.catalogue.installed import BOX
 from models.catalogue.presets import model_config
-from models.config import SearchConfig, TokenizerConfig
 from models.inference.ctranslate2 import cache
 from models.inference.ctranslate2.convert import read_weights
 from models.inference.ctranslate2.engines import Engine, obstacle
@@ -34,6 +33,7 @@ from models.inference.translator import Translator
 from models.storage.settings import WeightPrecision
 from models.storage.weights import read_tensors
 from models.text.tokenizer import train
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import add_noise
 
 GRAMMAR = BOX / "grammar-en-de"

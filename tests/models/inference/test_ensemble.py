@@ -11,10 +11,10 @@ from attncli.embedded.grammar import Pair
 from models import load_ensemble, load_translator
 from models.base.errors import ConfigurationError, InputError
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.config import SearchConfig, TokenizerConfig
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import EnsembleTranslator, Translator, mean_log_probs
 from models.text.tokenizer import END, Tokenizer, train
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import add_noise, small_config
 
 TEXTS = ["The old dog sees a small house.", "He sleeps.", "", "The man runs and the dog sleeps."]

@@ -16,8 +16,8 @@ from attncli.shell.app import run
 from models import load_translator
 from models.base.errors import ConfigurationError
 from models.catalogue.installed import BOX
-from models.config import SearchConfig
 from models.inference.ctranslate2.export import export
+from models.use_config import SearchConfig
 
 SENTENCES = [pair.source for pair in generate(40, seed=9)]
 

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from models.base.types import Memory, select
-from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import beam_search, best, ended, is_done, possible
 from models.text.tokenizer import FIRST_OUTPUT
+from models.use_config import SearchConfig
 from tests.models.small import TEXT_PRESETS, imaged, reads_images, small_model, sources
 
 META = torch.device("meta")

@@ -10,10 +10,10 @@ import pytest
 from attncli.embedded.grammar import Pair
 from models.base.errors import ModelError
 from models.base.types import Translation
-from models.config import SearchConfig
 from models.inference.search.batching import length_batches
 from models.inference.translator import Translator
 from models.text.tokenizer import END
+from models.use_config import SearchConfig
 
 SAMPLE = SearchConfig(method="sample", nbest=3)
 

@@ -14,7 +14,6 @@ from models.alignment import align, align_translations
 from models.base.errors import ModelError
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import model_config
-from models.config import SearchConfig, TokenizerConfig
 from models.inference.translator import EnsembleTranslator, Translator
 from models.text.languages import (
     check_direction,
@@ -24,6 +23,7 @@ from models.text.languages import (
     pivot,
 )
 from models.text.tokenizer import END, Tokenizer, train
+from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import add_noise
 
 CONFIG = TokenizerConfig(

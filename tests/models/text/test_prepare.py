@@ -11,9 +11,9 @@ from attncli.data.lines import Line
 from attncli.tasks.translate.line_plans import EVERYDAY, plan_line
 from models.base.errors import InputError
 from models.bundle import Bundle, read, save
-from models.config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 from models.inference.translator import Translator
 from models.text.normalise import check_untokenised, preparation_for, prepared
+from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 from tests.upper_model import Upper
 
 PLAIN = ["The dog sleeps.", "it's late", "A cat sits on the mat."]

@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from attncli.embedded.grammar import Pair
-from models.config import TokenizerConfig
 from models.text.tokenizer import Tokenizer, train
 from models.text.units import SubwordSampler
+from models.use_config import TokenizerConfig
 
 TEXTS = [
     "The old dog sees a small house.",

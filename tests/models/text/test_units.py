@@ -7,7 +7,6 @@ import torch
 
 from models.alignment.weights import pooled, shifted
 from models.base.errors import ModelError
-from models.config import TokenizerConfig
 from models.text.tokenizer import Tokenizer, train
 from models.text.units import (
     Units,
@@ -17,6 +16,7 @@ from models.text.units import (
     units,
     without_marks,
 )
+from models.use_config import TokenizerConfig
 
 TEXTS = [
     "The dog sees.",

@@ -20,7 +20,6 @@ from models.alignment.links import best_threshold
 from models.alignment.weights import Encoded, as_batch, encode
 from models.base.errors import ModelError
 from models.bundle import Bundle, build, read, save, sizes_of
-from models.config import AlignConfig
 from models.decoders.transformer import AlignmentLayer, TransformerDecoder
 from models.inference.search.batching import length_batches
 from models.inference.translator import Translator
@@ -28,6 +27,7 @@ from models.storage.archive import read_about, read_card
 from models.storage.settings import read_settings
 from models.storage.statistical import StatisticalTables
 from models.text.languages import parse_direction
+from models.use_config import AlignConfig
 
 SAMPLE = 8_000  # sentence pairs to learn from, at most
 HELD_OUT = 20  # one of this number of sentence pairs is held out, at most MOST_HELD_OUT

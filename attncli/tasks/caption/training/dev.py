@@ -25,7 +25,7 @@ from attncli.training.updates.metrics import metric_for, metric_scores
 from models.base.errors import ModelError
 from models.base.types import Batch, Memory, select
 from models.bundle import Bundle
-from models.config import ImageConfig, ModelConfig, SearchConfig
+from models.config import ImageConfig, ModelConfig
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.images.labels import with_swaps
@@ -35,6 +35,7 @@ from models.inference.search.batching import length_batches, pad, teacher_forcin
 from models.inference.search.beam import search
 from models.losses import AttentionLoss
 from models.text.tokenizer import END, Tokenizer
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -30,7 +30,8 @@ from models.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from attncli.training.interfaces import Data, Progress
     from attncli.training.settings.config import RunConfig, TrainConfig
-    from models.config import ModelConfig, TokenizerConfig
+    from models.config import ModelConfig
+    from models.use_config import TokenizerConfig
 
 
 @dataclass(frozen=True)

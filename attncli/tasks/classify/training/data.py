@@ -32,9 +32,9 @@ from attncli.training.sources import (
 from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
 from models.base.settings import option
-from models.config import TokenizerConfig
 from models.text.normalise import normalise
 from models.text.tokenizer import LabelTokenizer, read_tokenizer
+from models.use_config import TokenizerConfig
 
 if TYPE_CHECKING:
     from attncli.training.settings.config import RunConfig, TrainConfig

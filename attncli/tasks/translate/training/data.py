@@ -32,10 +32,10 @@ from attncli.training.sources import (
     write_vocabulary,
 )
 from models.base.files import write_text
-from models.config import VERBATIM, PrepareConfig, TokenizerConfig
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
+from models.use_config import VERBATIM, PrepareConfig, TokenizerConfig
 
 DEMO_SIZE = 8000  # pairs of the embedded grammar, train
 DEV_PAIRS = 500  # of the embedded grammar, dev and test each

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.config import SearchConfig, TokenizerConfig
+    from models.use_config import SearchConfig, TokenizerConfig
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from attncli.data.text.tokens import Side
 from models.base.types import Batch
 from models.bundle import build, sizes_of
 from models.catalogue.presets import model_config
-from models.config import AttentionLossConfig, TokenizerConfig
+from models.config import AttentionLossConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses import AttentionLoss
 from models.text.tokenizer import Tokenizer, train
+from models.use_config import TokenizerConfig
 
 CPU = torch.device("cpu")
 IMAGES, EACH = 40, 5

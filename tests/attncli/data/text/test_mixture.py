@@ -21,8 +21,8 @@ from attncli.data.text.mixture import (
 )
 from attncli.data.text.tokens import read_pairs, write_pairs
 from attncli.embedded.grammar import Pair
-from models.config import TokenizerConfig
 from models.text.tokenizer import END, Tokenizer, train
+from models.use_config import TokenizerConfig
 
 Mixed = Callable[..., Mixture]
 CONFIG = TokenizerConfig(languages=("de", "en"))

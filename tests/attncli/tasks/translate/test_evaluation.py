@@ -22,7 +22,7 @@ from attncli.tasks.translate.evaluation import (
 from attncli.tasks.translate.runner import TranslateRunner
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
-from models.config import SearchConfig
+from models.use_config import SearchConfig
 from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.files import write
 from tests.upper_model import Upper, opened

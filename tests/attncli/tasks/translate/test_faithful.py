@@ -17,7 +17,7 @@ from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.writers import OutputReport, rendered
 from models.base.types import Hypothesis, Translation
-from models.config import SearchConfig
+from models.use_config import SearchConfig
 from tests.attncli.tags.small import one_to_one
 from tests.upper_model import Upper
 

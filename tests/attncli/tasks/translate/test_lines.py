@@ -15,7 +15,7 @@ from attncli.tasks.translate.runner import TranslateRunner
 from models import load_classifier
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
-from models.config import SearchConfig
+from models.use_config import SearchConfig
 from tests.attncli.command_line import Attn
 from tests.upper_model import Upper
 

@@ -12,9 +12,9 @@ from attncli.tasks.translate.alignment import AlignTranslations, token_weights
 from attncli.tasks.translate.line_plans import LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.types import Translation
-from models.config import SearchConfig
 from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator
+from models.use_config import SearchConfig
 from tests.attncli.tags.small import line, one_to_one
 from tests.upper_model import Upper
 

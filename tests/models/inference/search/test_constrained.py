@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from models.base.errors import ConfigurationError
-from models.config import SearchConfig
 from models.inference.search.constrained import (
     ConstraintProgress,
     RequiredPhrase,
@@ -15,6 +14,7 @@ from models.inference.search.constrained import (
 from models.inference.search.hypotheses import Finished
 from models.inference.translator import Translator
 from models.text.languages import Glossary, Term
+from models.use_config import SearchConfig
 from tests.models.inference.search.test_beam import (
     WORDS,
     agree,

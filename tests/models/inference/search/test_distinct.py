@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from models.base.types import Hypothesis
-from models.config import SearchConfig
 from models.inference.search.hypotheses import length_penalty
 from models.inference.search.repeats import different_texts, merged
 from models.inference.translator import Translator
+from models.use_config import SearchConfig
 
 #: ten sequences of tokens of six texts, of falling probability; "a" has four sequences
 FOUND = [

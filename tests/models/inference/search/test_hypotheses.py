@@ -8,13 +8,13 @@ import pytest
 
 from models.base.errors import ConfigurationError
 from models.base.limits import OUTPUT_TOKENS
-from models.config import SearchConfig
 from models.inference.search.hypotheses import (
     caption_limit,
     check_search,
     length_limit,
     length_penalty,
 )
+from models.use_config import SearchConfig
 
 
 def test_the_length_limit_is_a_factor_and_a_constant() -> None:

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.config import SearchConfig
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.search.repeats import log_probs_of
 from models.inference.translator import Translator
+from models.use_config import SearchConfig
 
 TEXTS = ["the dog", "a red house and the old dog"]
 LONG: dict[str, Any] = {

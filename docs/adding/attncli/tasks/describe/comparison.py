@@ -15,7 +15,7 @@ from attncli.jobs.compared import (
     Trained,
     mark_of,
 )
-from attncli.scoring.score import Score
+from attncli.scoring.score import MetricScore
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class ComparedNumbers(ComparedSource):
         """Return the percentage of exact texts, and the dev loss."""
         from attncli.training.updates.metrics import dev_loss  # imports torch
 
-        def accuracy(part: DevNumbers) -> tuple[Score, ...]:
-            return (Score("accuracy", part.exact(part.described_by(trained.model))),)
+        def accuracy(part: DevNumbers) -> tuple[MetricScore, ...]:
+            return (MetricScore("accuracy", part.exact(part.described_by(trained.model))),)
 
         model, tokenizer = trained.model.model, trained.model.tokenizer
         return ModelScores(

@@ -17,10 +17,10 @@ from attncli.training.interfaces import Stepped, UpdateBatch
 from attncli.training.run.run import fresh_state
 from attncli.training.updates.stepper import Stepper
 from models.base.types import Batch, Memory
-from models.config import SearchConfig
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
+from models.use_config import SearchConfig
 from tests.attncli.training.small import run
 from tests.attncli.training.small_captions import PATCHES, small_config, write_images
 

@@ -1,0 +1,72 @@
+"""Earlier steps of an attention, which the decoder keeps in its state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class History(NamedTuple):
+    """Earlier steps of one attention: one row per hypothesis, or (B, T) rows inside `forward`."""
+
+    step: Tensor  # (R,) number of earlier queries
+    previous: Tensor  # (R, S) the last weights; uniform before the first query
+    total: Tensor  # (R, S) the sum of all weights so far
+    random: Tensor  # (R,) random number of the sentence in [0, 1), plus the number of the head
+    position: Tensor | None = None  # (R, S) slot that a monotonic normaliser starts from, as shares
+
+    @classmethod
+    def at(cls, step: Tensor, random: Tensor) -> History:
+        """Return the histories of queries (B, T) that are computed at once.
+
+        Earlier weights are unknown, so they have no slots.
+        """
+        unknown = step.new_zeros(*step.shape, 0)
+        return cls(step, unknown, unknown, random)
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> History:
+        """Return the history with a function applied to every part."""
+        return History(*(None if part is None else change(part) for part in self))  # type: ignore
+
+    def for_heads(self, count: int) -> History:
+        """Return the histories of several heads, (.., H) and (.., H, S), from that of one.
+
+        Each head adds its number to the random number, so that their samples are independent.
+        """
+        heads = torch.arange(count, device=self.random.device)
+        previous, total, position = (
+            None if part is None else part.unsqueeze(-2).expand(*part.shape[:-1], count, -1)
+            for part in (self.previous, self.total, self.position)
+        )
+        step = self.step.unsqueeze(-1).expand(*self.step.shape, count)
+        assert previous is not None and total is not None
+        return History(step, previous, total, self.random.unsqueeze(-1) + heads, position)
+
+    def head(self, number: int) -> History:
+        """Return the history (B, T, ..) of one head, from those of several."""
+        return self.map(lambda part: part.select(2, number))
+
+    def grouped(self, sentences: int) -> History:
+        """Reshape rows (R, ..) to (B, T, ..): the hypotheses of a sentence become T queries."""
+        return self.map(lambda part: part.unflatten(0, (sentences, -1)))
+
+    def after(self, weights: Tensor, position: Tensor | None) -> History:
+        """Add one query with weights and position (B, T, .., S), and flatten (B, T, ..) to rows."""
+        parts = (self.step + 1, weights, self.total + weights, self.random, position)
+        return History(*parts).map(lambda part: part.flatten(0, 1))
+
+
+def grouped(history: History | None, query: Tensor) -> History | None:
+    """Return a history for queries (B, T, Q): (B, T, ..).
+
+    history: B * T rows, or B rows, each of which is that of T queries.
+    """
+    if history is None:
+        return None
+    sentences, queries, _ = query.shape
+    if history.step.shape[0] == sentences * queries:
+        return history.grouped(sentences)
+    return history.map(lambda part: part.unsqueeze(1).expand(-1, queries, *part.shape[1:]))
