@@ -16,7 +16,8 @@ from attncli.data.json import as_json
 from attncli.data.streams import write_stdout
 from attncli.jobs import models as models
 from attncli.jobs import models as zoo
-from attncli.jobs.models import Entry, Listed, Packing, Shown, listed
+from attncli.jobs.installed import Listed, Packing, listed
+from attncli.jobs.models import Entry, Shown
 from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption, read_settings
 from attncli.render.rows import columns, size, wrapped

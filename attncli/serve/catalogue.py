@@ -12,7 +12,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.models import listed
+from attncli.jobs.installed import listed
 from attncli.serve.requests import RequestError, invalid
 from models.base.errors import ModelError, NotFoundError
 from models.base.settings import option

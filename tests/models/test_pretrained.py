@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs.models import verify
+from attncli.jobs.installed import verify
 from models import load_translator
 from models.catalogue.installed import BOX, Installed, Place, is_bundle
 from models.storage.archive import read_card, read_facts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.jobs.models import verify
+from attncli.jobs.installed import verify
 from attncli.jobs.train import dry_run
 from attncli.training.interfaces import (
     AlreadyFinished,

@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 
 from safetensors.torch import load_file, save_file
 
-from attncli.jobs.models import add
+from attncli.jobs.installed import add
 from models import load_translator
 from models.base.errors import ModelError
 from models.catalogue.installed import user_folder

@@ -1,0 +1,237 @@
+"""Installed models: add, remove, pack and describe them."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from attncli.jobs.models import _with_head
+from attncli.training.storage.folder import RunFolder
+from models.base.errors import (
+    ConfigurationError,
+    ModelError,
+)
+from models.base.files import write_folder
+from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
+from models.sources import source_of
+from models.storage.archive import (
+    About,
+    Facts,
+    extract_archive,
+    read_about,
+    read_facts,
+    write_archive,
+)
+from models.storage.digests import check_digests, read_digests
+from models.storage.settings import (
+    CARD,
+    WEIGHTS,
+    Shared,
+    WeightPrecision,
+    read_settings,
+)
+
+if TYPE_CHECKING:
+    from models.families.encoder_decoder import EncoderDecoder
+
+
+ARCHIVE = ".zip"
+
+
+class Packed(NamedTuple):
+    """The sizes of a model before and after packing, in bytes of weights."""
+
+    path: Path
+    before: int
+    after: int
+
+
+class Packing(NamedTuple):
+    """Settings of the packing of a model."""
+
+    weights: WeightPrecision = "int8"
+    share: str = ""  # model beside the target whose image network is used
+    card: Path | None = None  # None: the model's own card
+    about: About = About()  # facts that replace those of the model
+
+
+class Listed(NamedTuple):
+    """A model on disk and the facts about it; None if it is damaged."""
+
+    model: Installed
+    facts: Facts | None
+
+
+def pack(model: Path, target: Path, packing: Packing) -> Packed:
+    """Write a model as one file (NAME.zip) or, for any other name, as a folder.
+
+    Raises ModelError if the target exists, or the model is damaged.
+    """
+    source = find_model(model)
+    if target.exists() or target.is_symlink():
+        raise ModelError(f"{target} exists", "a new file or folder", "remove it first")
+    if target.suffix != ARCHIVE:
+        write_folder(target, lambda part: _save(source, part, packing))
+        return Packed(target, _size(source), _size(target))
+    if packing.share:
+        raise ModelError(f"{target} cannot share weights", "a folder", "leave out --share")
+    with tempfile.TemporaryDirectory() as folder:
+        _save(source, Path(folder), packing)
+        write_archive(Path(folder), target)
+        return Packed(target, _size(source), _size(Path(folder)))
+
+
+def add(
+    source: str | Path,
+    name: str = "",
+    *,
+    revision: str = "",
+    sample: Path | None = None,
+    remark: Callable[[str], None] = lambda text: None,
+) -> Path:
+    """Install a packed model, a copy of a bundle's folder, or a public model.
+
+    source: a path, or a name of the Hugging Face hub. name: of the installed model; by default that
+    of the file. revision: of the hub. sample: source texts, one a line, by which the attention head
+    that aligns best is chosen; the default for English is the embedded grammar. remark: receives
+    a line about this choice. Raises ModelError if the name is taken, or the model is damaged;
+    nothing is installed then.
+    """
+    from models.importers.hub import fetch, is_hub_name
+
+    path, source = Path(source), str(source)
+    target = user_folder() / _checked_name(name or (path.name if path.is_dir() else path.stem))
+    if target.exists():
+        raise ModelError(
+            f"a model named {target.name} is installed", "a new name", "choose one with --name"
+        )
+    if is_hub_name(source):
+        path = fetch(source, revision)
+    elif revision:
+        raise ModelError(f"--revision {revision} of {source}", "a name of the hub")
+    write_folder(target, lambda part: remark(_install(path, part, source, sample)))
+    return target
+
+
+def remove(name: str) -> Path:
+    """Remove a model from the user folder and return its folder."""
+    folder = user_folder() / _checked_name(name)
+    if not is_bundle(folder):
+        raise ModelError(f"no model {name} in {user_folder()}", "one that was added before")
+    shutil.rmtree(folder)
+    return folder
+
+
+def verify(folder: Path) -> str:
+    """Compare a model with its digests and load it; return a remark, "" if there is none.
+
+    The checkpoints and the prepared data of a run folder are compared with theirs, too.
+    Raises ModelError for what is damaged.
+    """
+    from attncli.training.sources import check_folder
+    from attncli.training.storage.state import read_tensors
+    from models.bundle import read
+
+    read(folder)
+    digests = read_digests(folder)
+    check_digests(folder, [name for name in digests if "/" not in name])
+    run = RunFolder(folder)
+    if run.data.is_dir():
+        check_folder(run.data)
+    for file in (run.checkpoint, *sorted(run.snapshots.glob("*"))):
+        if file.exists():
+            read_tensors(file)
+    return "" if digests else "no digests"
+
+
+def listed() -> Iterator[Listed]:
+    """Yield the models in every place, with the facts about them."""
+    for model in installed():
+        try:
+            yield Listed(model, read_facts(model.folder))
+        except ModelError:
+            yield Listed(model, None)
+
+
+def _save(source: Path, folder: Path, packing: Packing) -> None:
+    from models.bundle import read, save
+
+    old, new = read_about(read_settings(source)), packing.about
+    about = old._replace(**{name: value for name, value in new._asdict().items() if value})
+    bundle = read(source)
+    _forget_paths(bundle.model)
+    save(
+        bundle,
+        folder,
+        card=_card(packing.card or source / CARD, packing.card is not None),
+        weights=packing.weights,
+        about=about.to_dict(),
+        shared=_shared(bundle.model.config.family, packing.share),
+    )
+
+
+def _shared(family: str, bundle: str) -> Shared | None:
+    """Return the weights that a model of this family takes from another bundle; None: none."""
+    if not bundle:
+        return None
+    source = source_of(family)
+    if not source.shared_weights:
+        raise ConfigurationError(
+            f"a model of family {family}, which {source.ability}",
+            "a model with an image network, which several models can share",
+            "leave out --share",
+        )
+    return Shared(bundle, source.shared_weights)
+
+
+def _forget_paths(model: EncoderDecoder) -> None:
+    """Replace the path of an image network's weights, because the bundle contains the weights."""
+    image = model.config.image
+    if image.weights not in ("DEFAULT", "none"):
+        image = dataclasses.replace(image, weights="DEFAULT")
+        model.config = dataclasses.replace(model.config, image=image)
+
+
+def _card(path: Path, required: bool) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        if not required:
+            return ""
+        raise ModelError(f"cannot read {path} ({error})", "a card in Markdown") from None
+
+
+def _install(path: Path, folder: Path, source: str, sample: Path | None) -> str:
+    """Write a bundle into a folder; return the remark about its alignment head."""
+    from models.bundle import read
+    from models.importers.published import import_model, is_published
+
+    if not path.exists():
+        raise ModelError(
+            f"no file {path}",
+            "a file made by `attn models pack`, a public model, or a name of the hub as owner/name",
+        )
+    if is_published(path):
+        import_model(path, folder, name=source)
+        return _with_head(folder, sample)
+    if path.is_dir():
+        is_int8 = read_settings(path).get("weights") == "int8"
+        _save(path, folder, Packing(weights="int8" if is_int8 else "fp32"))
+        return ""
+    extract_archive(path, folder)
+    read(folder)
+    return ""
+
+
+def _checked_name(name: str) -> str:
+    if not name or name.startswith(".") or set(name) & set("/\\\0") or name != name.strip():
+        raise ModelError(f"the name {name!r} of a model", "letters, digits and dashes")
+    return name
+
+
+def _size(folder: Path) -> int:
+    return (folder / WEIGHTS).stat().st_size
