@@ -34,7 +34,7 @@ from models.base.types import Classification, Hypothesis, Translation
 
 if TYPE_CHECKING:
     from attncli.tags.checks import Check
-    from attncli.tags.protect import MarkedTranslation
+    from attncli.tags.stand_ins import MarkedTranslation
 
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most

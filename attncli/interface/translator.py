@@ -14,7 +14,7 @@ from attncli.data.text.corpus import PairLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.terminal import heat_maps
-from attncli.tags.protect import MarkedTranslation
+from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.align.pairs import Aligner, drawn, every_head
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.alignment import joined, with_parts

@@ -11,7 +11,6 @@ import threading
 import time
 import traceback
 import webbrowser
-from collections.abc import Mapping
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -22,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,6 +29,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from attncli.serve.catalogue import ServeOptions
 from attncli.serve.http import captions_labels, chat, documents, information, translate
+from attncli.serve.http.answers import _refusal
 from attncli.serve.requests import RequestError
 from attncli.serve.service import Service
 from attncli.terminal import console
@@ -70,12 +70,6 @@ ENDPOINTS = (
     ("/v1/models", chat.models, GET),
     ("/v1/chat/completions", chat.completions, POST),
 )
-CODES = {  # of OpenAI, by the status
-    403: "invalid_api_key",
-    404: "model_not_found",
-    413: "request_too_large",
-    429: "rate_limit_exceeded",
-}
 PAGES = {"/": "index.html", "/docs": "api.html"}
 
 
@@ -203,21 +197,6 @@ class _LimitedBody:
             message = await self._receive()
             read += len(message.get("body", b""))
             self._more = bool(message.get("more_body"))
-
-
-def _refusal(
-    scope: Scope, error: RequestError, headers: Mapping[str, str] | None = None
-) -> Response:
-    """Return the answer to a refused request; below /v1 in the form that OpenAI's clients read."""
-    more: dict[str, Any] = dict(headers or {})
-    if error.retry_after:
-        more["Retry-After"] = str(error.retry_after)
-    found: str | dict[str, Any] = error.message
-    if scope["path"].startswith("/v1/"):
-        kind = "server_error" if error.status >= 500 else "invalid_request_error"
-        code = CODES.get(error.status)
-        found = {"message": error.message, "type": kind, "param": None, "code": code}
-    return JSONResponse({"error": found}, error.status, more)
 
 
 def _report(error: Exception) -> None:

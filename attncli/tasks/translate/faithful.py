@@ -15,18 +15,8 @@ from typing import NamedTuple
 
 from attncli.data.split import halves
 from attncli.tags.checks import Check, check_marked, lacks_parts
-from attncli.tags.protect import (
-    FAMILIES,
-    FIRST,
-    MARK,
-    Languages,
-    MarkedTranslation,
-    Part,
-    Reading,
-    protect,
-    restore,
-    stand_ins,
-)
+from attncli.tags.protect import FIRST, MARK, Languages, Part, protect, restore
+from attncli.tags.stand_ins import FAMILIES, MarkedTranslation, Reading, stand_ins
 from attncli.tags.words import has_word
 from models.base.types import Hypothesis, Translation
 from models.text.normalise import without_added_stop

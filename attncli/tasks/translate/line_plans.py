@@ -14,7 +14,8 @@ from unicodedata import combining
 
 from attncli.data.lines import Line
 from attncli.data.split import sentences, split
-from attncli.tags.protect import MARK, QUICK, Languages, Part, protect, stand_ins
+from attncli.tags.protect import MARK, QUICK, Languages, Part, protect
+from attncli.tags.stand_ins import stand_ins
 from models.base.limits import LINE_TAGS
 from models.base.settings import option
 from models.text.normalise import (

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.tags.protect import MarkedTranslation, restore
+from attncli.tags.protect import restore
+from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.translate.faithful import (
     Faithful,
     MarkedText,

@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from attncli.tags.parse import parse
-from attncli.tags.protect import FIRST, MARK, stand_ins
+from attncli.tags.protect import FIRST, MARK
 from attncli.tags.scan import count, scan
+from attncli.tags.stand_ins import stand_ins
 from attncli.tags.words import words
 from tests.attncli.tags.small import line
 

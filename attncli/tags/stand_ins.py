@@ -1,0 +1,141 @@
+"""Stand-ins: what a model reads in the place of protected parts, and their return."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import count
+from typing import NamedTuple
+
+from attncli.tags.protect import FIRST, MARK, Part, restore
+from models.base.types import Span, Translation
+
+PLAIN_NUMBERS = ("27", "28", "31", "32", "24", "26", "29", "64", "86", "47")
+
+
+FAMILIES = (1, 0, 2)  # ways to write stand-ins, in the order of further attempts
+
+
+class Edit(NamedTuple):
+    """A span of a text as the model reads or writes it, which a mark stands for."""
+
+    start: int
+    end: int
+    mark: str
+    size: int = 1  # characters that stand there instead
+
+
+def shifted(spans: Sequence[Span], edits: Sequence[Edit]) -> list[Span]:
+    """Return spans of a text as the model has it as spans of the text with marks."""
+    if not edits:
+        return [*spans]
+    return [(_shifted(start, edits), _shifted(end, edits, is_end=True)) for start, end in spans]
+
+
+def _shifted(position: int, edits: Sequence[Edit], *, is_end: bool = False) -> int:
+    removed = 0
+    for start, end, _, size in edits:
+        if position <= start:
+            break
+        if position < end:
+            return start - removed + size * is_end
+        removed += end - start - size
+    return position - removed
+
+
+class MarkedTranslation(NamedTuple):
+    """A translation of a text with marks."""
+
+    text: str  # with marks
+    translation: Translation  # of the text with stand-ins
+    outputs: tuple[str, ...]  # with marks, one for each hypothesis
+    stand_ins: tuple[tuple[str, str, str], ...] = ()  # each with its part, as in source and output
+    source_edits: tuple[Edit, ...] = ()  # where the stand-ins are in the source,
+    edits: tuple[tuple[Edit, ...], ...] = ()  # and in each hypothesis
+
+    def without_marks(self, parts: Sequence[Part], first: int) -> MarkedTranslation:
+        """Return the translation with the parts from `first` on in place of their marks."""
+        return self._replace(
+            text=restore(self.text, parts, source=True, first=first),
+            outputs=tuple(restore(output, parts, first=first) for output in self.outputs),
+            source_edits=_sized(self.source_edits, parts, first, source=True),
+            edits=tuple(_sized(edits, parts, first) for edits in self.edits),
+        )
+
+
+def _sized(
+    edits: Sequence[Edit], parts: Sequence[Part], first: int, *, source: bool = False
+) -> tuple[Edit, ...]:
+    sizes = (len(restore(edit.mark, parts, source=source, first=first)) for edit in edits)
+    return tuple(edit._replace(size=size) for edit, size in zip(edits, sizes, strict=True))
+
+
+class Reading(NamedTuple):
+    """A text as the model reads it: with stand-ins."""
+
+    text: str
+    marks: dict[str, str]  # mark: its stand-in
+    edits: tuple[Edit, ...]  # spans of the stand-ins
+
+    def marked(self, output: str, parts: Sequence[Part]) -> tuple[str, tuple[Edit, ...]]:
+        """Return an output with marks in place of its stand-ins, and their spans in the output."""
+        if not self.marks:
+            return output, ()
+        by_text = {stand_in: mark for mark, stand_in in self.marks.items()}
+        text, edits, at = "", [], 0
+        for found in _finder(tuple(by_text)).finditer(output):
+            mark = by_text[re.sub(r"\s", "", found[0])]
+            part, start, end = parts[ord(mark) - FIRST], *found.span()
+            if part.before and re.search(r"\w $", output[max(0, start - 2) : start]):
+                start -= 1
+            if part.after and re.match(r" \w", output[end : end + 2]):
+                end += 1
+            edits.append(Edit(start, end, mark))
+            text += output[at:start] + mark
+            at = end
+        return text + output[at:], tuple(edits)
+
+
+def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:
+    """Return a text with stand-ins in place of its marks. family: of the stand-ins, from 0."""
+    if not parts or not MARK.search(text):
+        return Reading(text, {}, ())
+    numbers = count(1)
+    plain = (number for number in PLAIN_NUMBERS if number not in text)
+    marks: dict[str, str] = {}
+    edits, written, at = [], "", 0
+    for found in MARK.finditer(text):
+        mark, start = found[0], found.start()
+        if mark not in marks and ord(mark) - FIRST < len(parts):
+            part = parts[ord(mark) - FIRST]
+            marks[mark] = _stand_in(part, family, plain, numbers)
+        part = parts[ord(mark) - FIRST]
+        spaced = not marks[mark].isdigit()
+        written += text[at:start]
+        written_as = " " * (part.before and spaced) + marks[mark] + " " * (part.after and spaced)
+        edits.append(Edit(len(written), len(written) + len(written_as), mark))
+        written += written_as
+        at = found.end()
+    return Reading(written + text[at:], marks, tuple(edits))
+
+
+def _stand_in(part: Part, family: int, plain: Iterator[str], numbers: Iterator[int]) -> str:
+    number = next(numbers)
+    fits = part.is_number == (family == 0) and family < 2 and not part.by_digits
+    if fits and (found := next(plain, "")):
+        return found
+    return f"Q{number}" if family == 2 else f"{{{number}}}"
+
+
+@cache
+def _finder(stand_ins: tuple[str, ...]) -> re.Pattern[str]:
+    patterns = []
+    for one in sorted(stand_ins, key=len, reverse=True):
+        if one[0] == "{":
+            patterns.append(rf"\{{ ?{one[1:-1]} ?\}}")
+        elif one.isdigit():
+            patterns.append(rf"(?<!\d)(?<!\d[.,:/]){one}(?!\d|[.,:/]\d)")
+        else:
+            patterns.append(rf"(?<!\w){one}(?!\w)")
+    return re.compile("|".join(patterns))
