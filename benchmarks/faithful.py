@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attncli.tags.checks import changed_digits
@@ -86,7 +86,7 @@ def main() -> None:
     for language in LANGUAGES:
         pairs = dev_pairs(given.data, language)
         digits = [source for source, _ in pairs if re.search(r"\d", source)][:100]
-        sets = {
+        sets: dict[str, tuple[list[str], Callable[[str, str], bool]]] = {
             "numbers changed": (digits, lambda s, o: bool(changed_digits(s, o))),
             "numbers changed, strictly": (digits, lambda s, o: numbers(s) != numbers(o)),
             "placeholders broken": (with_placeholders(pairs, 100), is_broken),
@@ -106,8 +106,8 @@ def main() -> None:
                 if wrong and given.show:
                     print(f"{name}, {language}: {line!r} -> {output!r}")
     for name, each in counts.items():
-        wrong = sum(each[language] for language in LANGUAGES)
-        share = f"{wrong} of {each['lines']} ({wrong / each['lines']:.1%})"
+        total = sum(each[language] for language in LANGUAGES)
+        share = f"{total} of {each['lines']} ({total / each['lines']:.1%})"
         print(f"{name}: {share}; " + ", ".join(f"{one} {each[one]}" for one in LANGUAGES))
 
 

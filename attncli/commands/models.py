@@ -14,7 +14,7 @@ import typer
 
 from attncli.data.json import as_json
 from attncli.data.streams import write_stdout
-from attncli.jobs import models as models
+from attncli.jobs import installed as packages
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, Packing, listed
 from attncli.jobs.models import Entry, Shown
@@ -276,7 +276,7 @@ def pack(
     given = read_settings(PackTables, set).tables.about
     languages = tuple(name.strip() for name in given.languages)
     about = About(given.summary, languages, given.licence, given.score)
-    packed = models.pack(model, target, Packing(precision, share, card, about))
+    packed = packages.pack(model, target, Packing(precision, share, card, about))
     console.say(f"wrote {packed.path}: weights {size(packed.before)} to {size(packed.after)}")
 
 
@@ -341,7 +341,7 @@ def add(
     if not source:
         raise ModelError("no SOURCE", "a file, a folder, or owner/name", "or --list")
     remarks: builtins.list[str] = []
-    folder = models.add(source, name, revision=revision, sample=sample, remark=remarks.append)
+    folder = packages.add(source, name, revision=revision, sample=sample, remark=remarks.append)
     console.say(f"installed {folder.name} in {folder.parent}")
     for remark in filter(None, remarks):
         console.say(remark)
@@ -355,7 +355,7 @@ def remove(
     Example:
       attn models remove en-de
     """
-    console.say(f"removed {models.remove(name)}")
+    console.say(f"removed {packages.remove(name)}")
 
 
 def verify(
@@ -377,7 +377,9 @@ def verify(
     from attncli.data.images.features import cache_folder, verify_cache  # imports numpy
 
     folders = [find_model(model)] if model else [found.folder for found in installed()]
-    checks: list[tuple[Path, Callable[[Path], str | None]]] = [(f, models.verify) for f in folders]
+    checks: list[tuple[Path, Callable[[Path], str | None]]] = [
+        (f, packages.verify) for f in folders
+    ]
     if model is None:
         caches = sorted((cache_folder() / "features").glob("*/about.json"))
         checks += [(path.parent, verify_cache) for path in caches]

@@ -145,19 +145,24 @@ def protect(
             break
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
-        is_number = kind == "number"
-        shown = localised(raw, *languages) if is_number else raw
         if kind == "mark":
             written += text[at:end]
             at = end
             continue
         written += text[at:start] + chr(FIRST + len(parts))
-        sides = _is_word(text[start - 1 : start]), _is_word(text[end : end + 1])
-        by_digits = re.search(r"\d[.,:/]?$", text[max(0, start - 2) : start])
-        by_digits = by_digits or re.match(r"[.,:/]?\d", text[end : end + 2])
-        parts.append(Part(raw, shown, is_number, _is_ordered(raw), *sides, bool(by_digits)))
+        is_number = kind == "number"
+        shown = localised(raw, *languages) if is_number else raw
+        parts.append(Part(raw, shown, is_number, _is_ordered(raw), *_sides(text, start, end)))
         at = end
     return Protected(written + text[at:], tuple(parts))
+
+
+def _sides(text: str, start: int, end: int) -> tuple[bool, bool, bool]:
+    """Return True for a word before a part, one after it, and digits on one of its sides."""
+    by_digits = re.search(r"\d[.,:/]?$", text[max(0, start - 2) : start])
+    by_digits = by_digits or re.match(r"[.,:/]?\d", text[end : end + 2])
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return _is_word(before), _is_word(after), bool(by_digits)
 
 
 def _is_word(character: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs import models as jobs
+from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
 from models import load, load_translator
 from models.base.errors import ModelError
