@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     from models.base.types import Link
 
+LEAST_SHOWN = 0.005  # a cell with a smaller weight is drawn empty
+
 
 class Panel(NamedTuple):
     """One alignment of a pair: by a model, or an external alignment."""
@@ -17,10 +19,21 @@ class Panel(NamedTuple):
     links: frozenset[Link]
     weights: NDArray[Any] | None = None  # (J, I) from 0 to 1
     heads: NDArray[Any] | None = None  # (L, H, J, I) of every layer and head
+    shown: str = ""  # model, layer, head and step of the weights
+
+    @property
+    def title(self) -> str:
+        """Return what a picture of the panel states about it."""
+        return self.shown or self.name
 
     def weight(self, i: int, j: int) -> float:
         """Return the weight of source unit i for target unit j; 1 for a link without weights."""
         return float((i, j) in self.links) if self.weights is None else float(self.weights[j][i])
+
+    @property
+    def framed(self) -> frozenset[Link]:
+        """Return the links that have a frame: those whose cell is not empty."""
+        return frozenset(link for link in self.links if self.weight(*link) >= LEAST_SHOWN)
 
 
 class AlignedPair(NamedTuple):

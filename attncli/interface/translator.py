@@ -75,7 +75,7 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
         one = len(self.parts) == 1
         aligner = Aligner(self.model, self.model.word_alignment, heads=one)
         heads = every_head(aligner, self.parts)[0]
-        return drawn(PairLine(1, self.source, self.text), self.alignment, heads=heads)
+        return drawn(PairLine(1, self.source, self.text), self.alignment, aligner, heads)
 
 
 class AlignedText(DrawnPair, Alignment):

@@ -124,7 +124,7 @@ def html(pairs: Sequence[AlignedPair]) -> bytes:
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
-    record: dict[str, Any] = {"name": panel.name, "links": sorted(panel.links)}
+    record: dict[str, Any] = {"name": panel.title, "links": sorted(panel.framed)}
     if panel.weights is not None:
         record["weights"] = [round(1000 * float(x)) for x in panel.weights.ravel()]
     if panel.heads is not None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 
 from attncli.data.panels import AlignedPair, Panel, WeightedText
 from attncli.render.alignment.shades import LINK, shade
@@ -49,20 +51,28 @@ FONTS = (  # each letter uses the first font that has it
     "Noto Sans Devanagari",
 )
 CELL = 0.32  # inches: of an alignment
+LEVELS = (0, 25, 50, 75, 100)  # percent, in the key
+KEY, KEY_LINE, LETTER = 0.85, 0.25, 0.09  # inches: an entry of the key, its line, a letter
 FACTS = ("Creator", "Date", "Format", "Type")  # that an SVG would state about itself
 FORBIDDEN = dict.fromkeys([0xFFFE, 0xFFFF])  # in XML
 SIZE, INCH = 11, 72  # points: letters of coloured words, an inch
 SIZES = Measures(line=20.0, room=560.0, gap=6.0, margin=12.0, name=48.0)  # points
 
 
-def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
-    """Draw all pairs, one under another, their panels side by side. kind: svg, png or pdf."""
+def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png", key: bool = True) -> bytes:
+    """Draw all pairs, one under another, their panels side by side.
+
+    kind: svg, png or pdf. key: True adds the scale of the colours and the meaning of frames.
+    """
     drawn = [pair for pair in pairs if pair.source and pair.target]
     panels = max((len(pair.panels) for pair in drawn), default=1)
     across = max((CELL * (len(pair.source) + 6) for pair in drawn), default=4.0)
     heights = [CELL * (len(pair.target) + 5) for pair in drawn] or [1.0]
     with matplotlib.rc_context({"font.family": fonts()}):
-        figure = Figure(figsize=(across * panels, sum(heights)), layout="constrained")
+        columns = max(1, min(len(LEVELS) + 1, int(across * panels / KEY)))
+        below = KEY_LINE * (1 + math.ceil((len(LEVELS) + 1) / columns)) if key and drawn else 0
+        size = across * panels, sum(heights) + below
+        figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(
             len(heights), panels, squeeze=False, gridspec_kw={"height_ratios": heights}
         )
@@ -70,11 +80,32 @@ def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes
             axes.set_axis_off()
         for row, pair in zip(grid, drawn, strict=False):
             for axes, panel in zip(row, pair.panels, strict=False):
-                _panel(axes, pair, panel)
+                _panel(axes, pair, panel, int(across / LETTER))
+        if below:
+            _key(figure, columns)
         return saved(figure, kind)
 
 
-def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
+def _key(figure: Figure, columns: int) -> None:
+    """Draw the scale of the colours and the meaning of frames below the pairs."""
+    patches = [Patch(facecolor=shade(n / 100).code, edgecolor="#cccccc") for n in LEVELS]
+    patches.append(Patch(fill=False, edgecolor=LINK, linewidth=1.5))
+    labels = [*(f"{n} %" for n in LEVELS), "linked"]
+    figure.legend(
+        patches,
+        labels,
+        loc="outside lower center",
+        ncols=columns,
+        title="attention",
+        frameon=False,
+        handlelength=1,
+        fontsize="small",
+        title_fontsize="small",
+    )
+
+
+def _panel(axes: Axes, pair: AlignedPair, panel: Panel, room: int) -> None:
+    """Draw a panel. room: letters in a line of its title."""
     axes.set_axis_on()
     rows = range(len(pair.target))
     image = [
@@ -82,7 +113,7 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
         for j in rows
     ]
     axes.imshow(image, aspect="equal", interpolation="nearest")
-    for i, j in panel.links:
+    for i, j in panel.framed:
         corner = (i - 0.42, j - 0.42)
         axes.add_patch(Rectangle(corner, 0.84, 0.84, fill=False, edgecolor=LINK, linewidth=1.5))
     axes.set_xticks(range(len(pair.source)), [label_of(word) for word in pair.source], rotation=55)
@@ -91,8 +122,8 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel) -> None:
     for label in axes.get_xticklabels():
         label.set(ha="left", rotation_mode="anchor")
     axes.spines[:].set_color("#cccccc")
-    if panel.name:
-        axes.set_xlabel(without_controls(panel.name))
+    if panel.title:
+        axes.set_xlabel(textwrap.fill(label_of(panel.title), max(room, 12)), fontsize="small")
 
 
 def draw_words(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:

@@ -62,7 +62,8 @@ class ChosenModels(NamedTuple):
         given: list[Path | None] = [*self.models] or [None]
         models = [chosen_model(model, "translate") for model in given]
         options = replace(self.options, mixed=len(models) > 1)
-        names = model_names(models) if named or len(models) > 1 else [""]
+        titles = model_names(models)
+        names = titles if named or len(models) > 1 else [""]
         return [
             aligner_of(
                 loading.open_aligner(model, options),
@@ -72,8 +73,9 @@ class ChosenModels(NamedTuple):
                 heads=self.heads,
                 max_batch_tokens=self.max_batch_tokens,
                 scored=self.scored,
+                model=title,
             )
-            for name, model in zip(names, models, strict=True)
+            for name, title, model in zip(names, titles, models, strict=True)
         ]
 
 

@@ -29,6 +29,24 @@ class Aligner(NamedTuple):
     heads: bool = False  # True adds the weights of every head
     max_batch_tokens: int = MAX_BATCH_TOKENS
     scored: bool = True  # False leaves out the scores of pairs, which take about half of the time
+    model: str = ""  # name of the model, in the title of a picture
+
+    @property
+    def shown(self) -> str:
+        """Return the model, layer, head and step of the weights, as a picture states them."""
+        from models.alignment.weights import attention_shape, chosen
+
+        decoder = self.translator.model.decoder
+        if not decoder.attends:
+            return self.model
+        layer, head = chosen(decoder, self.config)
+        parts = [self.model] if self.model else []
+        heads = "mean of all heads" if head is None else f"head {head + 1}"
+        parts += [f"layer {layer + 1}", heads if attention_shape(decoder)[1] > 1 else ""]
+        parts.append(f"step that {'reads' if self.config.shift else 'predicts'} the token")
+        parts += ["both directions"] if self.config.languages or self.reverse else []
+        parts += ["with word statistics"] if self.config.statistical else []
+        return ", ".join(filter(None, parts))
 
 
 def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
@@ -56,7 +74,7 @@ def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair
     )
     heads = every_head(aligner, texts)
     known = {
-        pair.number: drawn(pair, alignment, aligner.name, weights)
+        pair.number: drawn(pair, alignment, aligner, weights)
         for pair, alignment, weights in zip(whole, found, heads, strict=True)
     }
     return [known[pair.number] if pair.number in known else empty(pair) for pair in pairs]
@@ -102,10 +120,13 @@ def every_head(aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation])
     return [None if weights is None else weights.numpy() for weights in found]
 
 
-def drawn(pair: PairLine, alignment: Alignment, name: str = "", heads: Any = None) -> AlignedPair:
+def drawn(
+    pair: PairLine, alignment: Alignment, aligner: Aligner | None = None, heads: Any = None
+) -> AlignedPair:
     """Return the alignment of a pair in the form that writers and heat maps use."""
+    name, shown = (aligner.name, aligner.shown) if aligner else ("", "")
     weights = None if alignment.note else alignment.weights.numpy()
-    panel = Panel(name, alignment.links, weights, heads)
+    panel = Panel(name, alignment.links, weights, heads, shown)
     return AlignedPair(
         number=pair.number,
         source=alignment.source,

@@ -65,10 +65,10 @@ def _aligned(
     )
     heads = every_head(aligner, flat)
     each = zip(found, heads, strict=True)
-    return [_whole(outcomes[n], [next(each) for _ in parts], aligner.name) for n, parts in asked]
+    return [_whole(outcomes[n], [next(each) for _ in parts], aligner) for n, parts in asked]
 
 
-def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: str) -> AlignedPair:
+def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], by: Aligner) -> AlignedPair:
     """Return the alignment of a hypothesis. parts: with the weights of every head, or None."""
     found = zip([alignment for alignment, _ in parts], outcome.marked, strict=True)
     whole = joined([with_parts(*each) for each in found])
@@ -77,7 +77,7 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], name: st
         outcome.line.number,
         whole.source,
         whole.target,
-        (Panel(name, whole.links, whole.weights.numpy(), heads),),
+        (Panel(by.name, whole.links, whole.weights.numpy(), heads, by.shown),),
         note=whole.note,
         inputs=whole.inputs,
         cells=None if whole.cells is None else whole.cells.numpy(),

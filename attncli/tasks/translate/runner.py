@@ -26,6 +26,7 @@ from attncli.tasks.translate.engine import AUTO, TranslateOptions
 from attncli.tasks.translate.line_plans import EVERYDAY, ROWS, LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ConfigurationError
+from models.catalogue.installed import chosen_model
 
 if TYPE_CHECKING:
     from attncli.tags.spans import TokenWeights
@@ -47,13 +48,15 @@ class TranslateRunner:
         *,
         languages: RecogniseLines | None = None,
         names: Sequence[str] = ("",),
+        titles: Sequence[str] = (),
     ) -> None:
         """Raise ConfigurationError for tags and documents with a model of several inputs.
 
         languages: see `translate_lines`. names: of the models of an ensemble.
+        titles: names of the models for pictures; default: `names`.
         """
         self.translator, self.options = translator, options or TranslateOptions()
-        self.languages, self.names = languages, names
+        self.languages, self.names, self.titles = languages, names, titles or names
         if translator.inputs and (self.options.document or self.options.keep_tags):
             raise ConfigurationError(
                 f"{'a document' if self.options.document else '--keep-tags'} for a model of "
@@ -72,8 +75,10 @@ class TranslateRunner:
         if options.glossary:
             translator = translator.with_glossary(options.glossary)
         languages = line_languages(translator, opening) if recognises else None
-        names = model_names(models) if models and len(models) > 1 else [""]
-        return cls(translator, options, languages=languages, names=names)
+        given: Sequence[Path | None] = models or [None]
+        titles = model_names([chosen_model(model, "translate") for model in given])
+        names = titles if len(titles) > 1 else [""]
+        return cls(translator, options, languages=languages, names=names, titles=titles)
 
     def run(
         self,
@@ -151,8 +156,8 @@ class TranslateRunner:
 
         options = {"heads": self.options.heads, "max_batch_tokens": self.options.max_batch_tokens}
         return [
-            aligner_of(model, self.options.align, name=name, **options)
-            for name, model in zip(self.names, self.in_torch, strict=True)
+            aligner_of(model, self.options.align, name=name, model=title, **options)
+            for name, title, model in zip(self.names, self.titles, self.in_torch, strict=True)
         ]
 
     def _token_weights(self, translations: list[Translation]) -> list[TokenWeights]:

@@ -66,7 +66,17 @@ def test_svg_is_xml_with_text_that_can_be_selected() -> None:
     texts = [element.text for element in root.iter() if element.tag.endswith("text")]
     assert {"der", "</script>&", "the", "שלום", "犬"} <= set(texts)
     drawn = written([PAIR, EMPTY], "svg").decode()
-    assert drawn.count(f"stroke: {LINK}") == len(LINKS) and "http://matplotlib" not in drawn
+    assert drawn.count(f"stroke: {LINK}") == len(LINKS) + 1 and "http://matplotlib" not in drawn
+
+
+def test_a_picture_states_what_it_shows_and_frames_no_empty_cell() -> None:
+    shown = OURS._replace(shown="toy, layer 1, head 2", links=LINKS | {(1, 2)})  # weight 0
+    drawn = written([PAIR._replace(panels=(shown,))], "svg").decode()
+    texts = set(re.findall(r">([^<]+)</text>", drawn))
+    assert {"toy, layer 1, head 2", "100 %", "linked"} <= texts
+    assert drawn.count(f"stroke: {LINK}") == len(LINKS) + 1  # one in the key
+    assert "[  ·]" not in written([PAIR._replace(panels=(shown,))], "terminal").decode()
+    assert "toy, layer 1, head 2" in written([PAIR._replace(panels=(shown,))], "html").decode()
 
 
 def test_svg_survives_what_xml_cannot_hold() -> None:
