@@ -40,8 +40,8 @@ def list_runs(paths: Paths = None, *, json: Json = False) -> None:
 
     The runs in ./runs or in the given folders, and in four levels of folders below, newest first.
     States: training (a process trains there now), finished, stopped (the same `attn train`
-    continues), and damaged. The score is that of the stored model on the dev set. Use the name in
-    the first column with -m.
+    continues), waiting (a run of `attn models compare` that has not begun), and damaged. The score
+    is that of the stored model on the dev set. Use the name in the first column with -m.
 
     Example:
       attn runs

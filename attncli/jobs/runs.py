@@ -19,7 +19,7 @@ from models.catalogue.installed import BOX, RUNS, is_bundle
 from models.storage.archive import read_about
 from models.storage.settings import read_settings
 
-RunState = Literal["training", "finished", "stopped", "damaged"]
+RunState = Literal["training", "finished", "stopped", "waiting", "damaged"]
 DEPTH = 4  # levels of folders below ./runs that are searched: runs/compare/dot/seed-1 has 3
 
 
@@ -63,6 +63,7 @@ def summary(path: Path) -> RunSummary:
             state = "training"
         else:
             state = "finished" if finished_run(folder) else "stopped"
+            state = state if folder.has_begun or folder.log.exists() else "waiting"
         source, progress = training_source(config.model.family), read_progress(folder)
         names = dict.fromkeys(Path(path).name for path in config.data.files)
         data = ", ".join(names) or source.embedded

@@ -61,6 +61,10 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
     assert next(iter(listed())) == "runs/half"
     with locked(folder / "half"):
         assert listed()["runs/half"].state == "training"
+    for name in ("config.toml", "inputs.json"):
+        (folder / "next").mkdir(exist_ok=True)
+        shutil.copy(folder / "half" / name, folder / "next" / name)
+    assert listed()["runs/next"].state == "waiting"
     (folder / "half/config.toml").write_text("[model")
     assert listed()["runs/half"].state == "damaged"
 
