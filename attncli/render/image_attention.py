@@ -46,6 +46,16 @@ class AttentionMaps(NamedTuple):
     entropy: NDArray[np.float32]  # (W,) in nats
     read: str  # soft, hard argmax, hard sample or hard expected
     copied: NDArray[np.float32] | None = None  # (W,) share of the probability from labels
+    hard: bool = False  # True: pictures show only the cell of the largest weight
+
+    def drawn(self, word: int) -> NDArray[np.float32]:
+        """Return the map (rows, columns) of a word as it is drawn."""
+        weights = self.maps[word]
+        if not self.hard:
+            return weights
+        one = np.zeros_like(weights)
+        one.flat[weights.argmax()] = 1
+        return one
 
     @property
     def caption(self) -> str:
@@ -60,8 +70,13 @@ class AttentionMaps(NamedTuple):
         return f"{gate}H {self.entropy[word]:.2f}{label}"
 
 
-def attention_maps(name: str, image: Image.Image, found: ImageAttention) -> AttentionMaps:
-    """Return the attention maps of a caption as arrays, with the image to draw them over."""
+def attention_maps(
+    name: str, image: Image.Image, found: ImageAttention, *, hard: bool = True
+) -> AttentionMaps:
+    """Return the attention maps of a caption as arrays, with the image to draw them over.
+
+    hard: True draws hard attention by argmax where the model reads the expectation.
+    """
     return AttentionMaps(
         name=name,
         image=image,
@@ -71,6 +86,7 @@ def attention_maps(name: str, image: Image.Image, found: ImageAttention) -> Atte
         entropy=found.entropy.float().cpu().numpy(),
         read=found.read,
         copied=None if found.copied is None else found.copied.float().cpu().numpy(),
+        hard=hard and found.read == "hard expected",
     )
 
 
@@ -86,7 +102,7 @@ def highlighted(attention: AttentionMaps, word: int, side: int) -> Image.Image:
     """Return the image (side, side), bright where the word has attention."""
     colours = np.asarray(attention.image.resize((side, side), Image.Resampling.LANCZOS), np.float32)
     grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (side, side)
-    share = smooth(attention.maps[word], side)[..., None]  # (side, side, 1)
+    share = smooth(attention.drawn(word), side)[..., None]  # (side, side, 1)
     mixed = share * colours + (1 - share) * grey[..., None]
     return Image.fromarray(mixed.round().astype(np.uint8))
 
@@ -179,14 +195,19 @@ def drawn(attention: AttentionMaps) -> Image.Image:
     return sheet
 
 
+def described(attention: AttentionMaps) -> str:
+    """Return the read mode, and the cell that is drawn."""
+    return f"{attention.read} attention{', drawn by argmax' if attention.hard else ''}"
+
+
 def explained(attention: AttentionMaps) -> str:
     """Return what the figures mean, and the read mode."""
     gate = "" if attention.gates is None else "β gate: how much of it the model used;  "
     cells = math.log(max(1, attention.maps[0].size)) if len(attention.maps) else 0.0
     return (
-        f"{gate}H entropy: 0 one cell, {cells:.2f} everywhere alike;  {attention.read} attention"
+        f"{gate}H entropy: 0 one cell, {cells:.2f} everywhere alike;  {described(attention)}"
         if cells
-        else f"{attention.read} attention"
+        else described(attention)
     )
 
 
@@ -295,7 +316,7 @@ def _word(attention: AttentionMaps, word: int) -> str:
 
 def _shade(attention: AttentionMaps, word: int) -> str:
     """Return a black PNG as a data URL, opaque where the word has no attention."""
-    away = (1 - smooth(attention.maps[word], MAP_SIDE)) * (1 - DARK)
+    away = (1 - smooth(attention.drawn(word), MAP_SIDE)) * (1 - DARK)
     opacity = (255 * away).round().astype(np.uint8)
     shade = Image.merge("LA", [Image.new("L", opacity.shape[::-1]), Image.fromarray(opacity)])
     buffer = io.BytesIO()
@@ -356,7 +377,7 @@ def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
         rows = zip(*panels[start : start + across], strict=True)
         lines += [(" " * COLUMN_GAP).join(row).rstrip(" ") for row in rows]
     gate = "" if attention.gates is None else "β gate, "
-    lines.append(f"{gate}H entropy in nats; {attention.read} attention")
+    lines.append(f"{gate}H entropy in nats; {described(attention)}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -368,7 +389,7 @@ def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[
         drawn = (
             _blocks(np.asarray(highlighted(attention, word, columns)), screen)
             if screen.colours
-            else _shaded(attention.maps[word], columns)
+            else _shaded(attention.drawn(word), columns)
         )
         texts = (text, attention.figures(word))
         yield [*drawn, *(padded(fitted(text, columns), columns) for text in texts)]

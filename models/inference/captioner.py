@@ -206,7 +206,7 @@ class Captioner(TorchModel):
             words=tuple(self.tokenizer.decode(ids[start:end]).strip() for start, end in groups),
             maps=maps.unflatten(1, (rows, columns)),
             gates=None if gates is None else word_means(gates, groups),
-            entropy=-torch.special.xlogy(maps, maps).sum(1),
+            entropy=(-torch.special.xlogy(maps, maps).sum(1)).clamp_min(0),  # rounding
             read=self.read_mode,
             copied=None if copied is None else word_means(copied, groups),
         )

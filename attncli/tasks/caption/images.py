@@ -46,18 +46,22 @@ BATCHES = 2  # batches that are decoded or wait for the captioner
 class CaptionRunner:
     """A captioner of images. `run` is the only way to captions, for commands, jobs and service.
 
-    batch: images that are computed at once.
+    batch: images that are computed at once. draw_hard: True draws hard attention by argmax where
+    the model reads the expectation.
     """
 
-    def __init__(self, captioner: Captioner, *, batch: int = BATCH_IMAGES) -> None:
-        self.captioner, self.batch = captioner, batch
+    def __init__(
+        self, captioner: Captioner, *, batch: int = BATCH_IMAGES, draw_hard: bool = True
+    ) -> None:
+        self.captioner, self.batch, self.draw_hard = captioner, batch, draw_hard
 
     @classmethod
     def open(
         cls, model: Path | None, options: OpenOptions, *, batch: int = BATCH_IMAGES
     ) -> CaptionRunner:
         """Open a captioner, or that in the box without one."""
-        return cls(loading.open_captioner(model, options), batch=batch)
+        captioner = loading.open_captioner(model, options)
+        return cls(captioner, batch=batch, draw_hard=not options.read_mode)
 
     def run(
         self, groups: Iterable[Sequence[ImageFile]], *, weights: bool = False
@@ -76,7 +80,7 @@ class CaptionRunner:
             )
             captions = self.captioner.batches(shown, attention=weights)
             for (files, images), found in zip(batches, captions, strict=True):
-                yield _captioned(files, images, found)
+                yield _captioned(files, images, found, self.draw_hard)
 
 
 class CaptionStatistics:
@@ -120,7 +124,10 @@ class CaptionStatistics:
 
 
 def _captioned(
-    files: Sequence[ImageFile], opened: Sequence[OpenedImage | str], found: Sequence[Caption]
+    files: Sequence[ImageFile],
+    opened: Sequence[OpenedImage | str],
+    found: Sequence[Caption],
+    draw_hard: bool,
 ) -> list[CaptionedImage]:
     """Return the results of a batch of files. found: captions of those that can be read."""
     captions, outcomes = iter(found), []
@@ -132,7 +139,7 @@ def _captioned(
         if image.larger and caption.attention:
             from attncli.render.image_attention import attention_maps
 
-            maps = attention_maps(file.name, image.larger, caption.attention)
+            maps = attention_maps(file.name, image.larger, caption.attention, hard=draw_hard)
         outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
     return outcomes
 

@@ -114,7 +114,7 @@ def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> 
     words = tuple(f"{word} ({row.method})" for word in found.target for row in found.rows)
     values = torch.stack([row.values for row in found.rows], 1).flatten(0, 1).clamp_min(0)
     shares = values / values.sum(1, keepdim=True).clamp_min(1e-12)  # (W, I)
-    entropy = -torch.special.xlogy(shares, shares).sum(1)
+    entropy = (-torch.special.xlogy(shares, shares).sum(1)).clamp_min(0)
     grid = captioner.encoder.grid
     drawn = shares.unflatten(1, grid).numpy()
     return AttentionMaps(name, image, words, drawn, None, entropy.numpy(), captioner.read_mode)

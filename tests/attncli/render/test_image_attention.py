@@ -78,6 +78,16 @@ def test_sameness_is_the_share_of_attention_that_stays() -> None:
     assert mean_overlap(MAPS[:0]) == 0
 
 
+def test_hard_attention_is_drawn_by_its_largest_cell_and_stored_as_it_is() -> None:
+    soft = (MAPS + 0.01) / (MAPS + 0.01).sum((1, 2), keepdims=True)
+    hard = ATTENTION._replace(maps=soft, read="hard expected", hard=True)
+    assert np.array_equal(np.stack([hard.drawn(word) for word in range(3)]), MAPS[:3])
+    assert np.array_equal(hard._replace(hard=False).drawn(0), soft[0])
+    assert "hard expected attention, drawn by argmax" in maps_as_text(hard, Screen(80))
+    stored = np.load(io.BytesIO(WRITERS[".npz"](hard)))
+    assert np.array_equal(stored["maps"], soft)
+
+
 def test_a_panel_for_each_word() -> None:
     content = WRITERS[".png"](ATTENTION)
     sheet = Image.open(io.BytesIO(content))
