@@ -41,7 +41,7 @@ def _quality_column(part: str, metric: str) -> Column:
 COLUMNS = (
     *(_quality_column(part, metric) for metric in QUALITY for part in PARTS),
     Column("perplexity", lambda row: row.perplexity, ".2f"),
-    Column("AER %", lambda row: row.aer, ".1f"),
+    Column("AER %", lambda row: None if row.aligned_by == "diagonal" else row.aer, ".1f"),
     Column("parameters", lambda row: row.parameters, ",.0f"),
     Column("updates", lambda row: row.updates, ",.0f"),
     Column("tokens/s", lambda row: row.tokens_per_second, ",.0f"),
@@ -132,15 +132,9 @@ def _summary(name: str, rows: Sequence[RunScores]) -> dict[str, object]:
 
 
 def _notes(rows: Sequence[RunScores]) -> str:
-    """Return notes on the numbers: read modes, and variants without attention."""
-    alone = sorted({row.variant for row in rows if row.aligned_by == "diagonal"})
+    """Return notes on the numbers: read modes."""
     hard = dict.fromkeys((row.variant, row.read) for row in rows if row.read.startswith("hard"))
     notes = [f"{name}: hard attention, read by {read.partition(' ')[2]}." for name, read in hard]
-    if alone:
-        notes.append(
-            f"AER of {', '.join(alone)}: without attention, this is the AER of the diagonal "
-            "(a baseline)."
-        )
     return "".join(f"{note}\n" for note in notes)
 
 

@@ -26,6 +26,7 @@ QUALITY = {  # metrics of outputs: name, digits after the point; higher is bette
     "rouge_l": ("ROUGE-L", 2),
 }
 PARTS = ("dev", "test")
+LEAST_BLEU = 10  # below it, differences between variants say nothing
 
 
 class RunScores(NamedTuple):
@@ -56,7 +57,7 @@ class RunScores(NamedTuple):
 
     @property
     def score(self) -> float:
-        """Return the score that ranks variants: of the test set, else of the dev set."""
+        """Return the score that is compared: of the test set, else of the dev set."""
         return (self.test or self.dev)[0].value
 
     def quality(self, part: str, metric: str) -> float | None:
@@ -110,11 +111,11 @@ class Noise(NamedTuple):
 
 
 def ranked(rows: Iterable[RunScores]) -> dict[str, list[RunScores]]:
-    """Return the runs of each variant, the best variant first."""
+    """Return the runs of each variant, the one of the best mean dev score first."""
     groups: dict[str, list[RunScores]] = {}
     for row in rows:
         groups.setdefault(row.variant, []).append(row)
-    return dict(sorted(groups.items(), key=lambda item: -fmean(row.score for row in item[1])))
+    return dict(sorted(groups.items(), key=lambda item: -fmean(row.dev_score for row in item[1])))
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -133,7 +134,20 @@ def noise(groups: Iterable[Sequence[float]]) -> Noise | None:
 
 
 def verdict(rows: Sequence[RunScores]) -> str:
-    """Return sentences that tell which differences in score are significant."""
+    """Return sentences that tell which differences in score are significant.
+
+    The best variant is chosen on the dev set. A further line tells if all scores are too low.
+    """
+    best = max(row.dev_score for row in rows)
+    if rows[0].metric == "bleu" and best < LEAST_BLEU:
+        low = (
+            f"The best dev BLEU is {best:.2f}, below {LEAST_BLEU}: such scores do not tell variants"
+        )
+        return f"{_significance(rows)}\n{low} apart; train for more updates, or on more data."
+    return _significance(rows)
+
+
+def _significance(rows: Sequence[RunScores]) -> str:
     groups = ranked(rows)
     scores = {name: [row.score for row in group] for name, group in groups.items()}
     found = noise(scores.values())
@@ -141,7 +155,7 @@ def verdict(rows: Sequence[RunScores]) -> str:
         return "One seed of each variant: the noise is unknown; --seeds 2 or more measures it."
     metric = rows[0].metric
     if all(len(set(values)) == 1 for values in scores.values()):
-        return _without_noise(scores, metric)
+        return _without_noise(scores, metric, _on_dev(rows))
     best, *others = scores
     close = [
         name
@@ -157,18 +171,23 @@ def verdict(rows: Sequence[RunScores]) -> str:
         f"Noise: the standard deviation of {QUALITY[metric][0]} between seeds is {deviation} "
         f"({counted(found.freedom, 'degree')} of freedom). Two means of {most} seeds that differ "
         f"by less than {margin} do not differ significantly (95 %, without correction for several "
-        f"pairs).\nBest: {best}.{rest}"
+        f"pairs).\nBest{_on_dev(rows)}: {best}.{rest}"
     )
 
 
-def _without_noise(scores: Mapping[str, Sequence[float]], metric: str) -> str:
+def _on_dev(rows: Sequence[RunScores]) -> str:
+    """Return where the best variant was chosen, if there is a test set too."""
+    return " on the dev set" if rows[0].test else ""
+
+
+def _without_noise(scores: Mapping[str, Sequence[float]], metric: str, on_dev: str) -> str:
     """Return the sentences for variants whose seeds all have equal scores; the best one first."""
     best, *others = scores
     equal = [name for name in others if scores[name][0] == scores[best][0]]
     return (
         f"Noise: unknown, because {QUALITY[metric][0]} is the same for all seeds of each variant; "
         "a larger test set, or harder data, may measure it.\n"
-        f"Best: {best}. Equal: {'; '.join(equal) or 'none'}."
+        f"Best{on_dev}: {best}. Equal: {'; '.join(equal) or 'none'}."
     )
 
 

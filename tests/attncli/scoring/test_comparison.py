@@ -40,6 +40,20 @@ def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
     assert verdict(alone).endswith("Best: dot. Significantly worse: all others.")
 
 
+def test_the_best_is_chosen_on_dev_and_low_scores_are_called_low() -> None:
+    """The variant of the better test score is second, because its dev score is lower."""
+    rows = [
+        row(name, seed, dev + seed / 10)._replace(test=(MetricScore("bleu", test + seed / 10),))
+        for name, dev, test in (("dot", 20.0, 15.0), ("general", 15.0, 20.0))
+        for seed in (1, 2)
+    ]
+    assert list(ranked(rows)) == ["dot", "general"]
+    assert "Best on the dev set: dot. Not significantly worse: general." in verdict(rows)
+    assert "do not tell variants apart" not in verdict(rows)
+    low = verdict([row("dot", 1, 9.9), row("none", 1, 3.0)])
+    assert "The best dev BLEU is 9.90, below 10" in low
+
+
 def test_equal_scores_of_all_seeds_measure_no_noise() -> None:
     rows = [row(name, seed, base) for name, base in ROWS for seed in (1, 2, 3)]
     said = verdict([*rows, *(row("also dot", seed, 30.1) for seed in (1, 2, 3))])
