@@ -24,10 +24,10 @@ def test_translate_to_a_language(attn: Attn, bundle: str) -> None:
     german = attn(*task, "--to", "de", given=given)
     french = attn(*task, "--to", "fr", "--from", "en", given=given)
     assert german.out.endswith("\n\n") and german.out != french.out
-    for found in (german, french):  # random weights: cut, and caught in a repetition
-        cut, repeated = found.err.splitlines()
-        assert cut.startswith("attn: line 1: the output was cut at its length limit, after 11 ")
-        assert repeated.startswith("attn: line 1: the output repeats ")
+    for found in (german, french):  # random weights: cut, and noise that a check names
+        cut, *failed = found.err.splitlines()
+        assert cut.startswith("attn: line 1: the output was cut at its length limit, after ")
+        assert failed and all(message.startswith("attn: line 1: ") for message in failed)
 
 
 def test_a_direction_without_training_data_is_translated_through_a_third_language(

@@ -26,7 +26,7 @@ from attncli.tasks.translate.engine import AUTO, TranslateOptions
 from attncli.tasks.translate.line_plans import EVERYDAY, ROWS, LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ConfigurationError
-from models.catalogue.installed import chosen_model
+from models.catalogue.installed import default_model
 
 if TYPE_CHECKING:
     from attncli.tags.spans import TokenWeights
@@ -75,8 +75,7 @@ class TranslateRunner:
         if options.glossary:
             translator = translator.with_glossary(options.glossary)
         languages = line_languages(translator, opening) if recognises else None
-        given: Sequence[Path | None] = models or [None]
-        titles = model_names([chosen_model(model, "translate") for model in given])
+        titles = model_names(models or [default_model("translate")])
         names = titles if len(titles) > 1 else [""]
         return cls(translator, options, languages=languages, names=names, titles=titles)
 

@@ -28,7 +28,7 @@ from attncli.render.rows import (
     encoded_rows,
     hypothesis_record,
 )
-from attncli.tags.checks import NAMES
+from attncli.tags.checks import LOOP, NAMES
 from attncli.terminal.messages import counted
 from models.inference.search.repeats import repetition
 
@@ -134,7 +134,9 @@ class OutputReport:
         if found := repetition(best.text, outcome.line.text, *expected):
             times = f"{found.times:,} times in a row (score {best.score:.2f})"
             yield LOOPS, f"the output repeats {found.phrase!r} {times}"
-        told = {"repetition": found, "length": best.truncated, "characters": outcome.lost}
+        loops = found or not expected or repetition(best.text, *expected, times=LOOP)
+        told = {"repetition": bool(found) or not loops, "length": best.truncated}
+        told |= {"characters": bool(outcome.lost)}
         for check in outcome.checks:
             if not told.get(check.name):
                 yield f"outputs with {NAMES[check.name]}", f"{NAMES[check.name]}: {check.found}"

@@ -66,7 +66,7 @@ def test_heic_without_its_package_is_named_with_what_to_install(
     monkeypatch.setitem(sys.modules, "pillow_heif", None)
     [[file]] = named_images([str(tmp_path)], recursive=True)
     assert not file.fault
-    with pytest.raises(InputError, match=r"a\.HEIC is a HEIC image.*attn\[heic\]"):
+    with pytest.raises(InputError, match=r"a\.HEIC is a HEIC image.*pillow-heif"):
         open_image(Path(tmp_path / "a.HEIC"))
 
 
