@@ -85,10 +85,13 @@ class Picture:
             write(writers.written(self.pairs, name))
 
 
-def check_drawing(path: Path | None, lines: str, *, drawn: bool = True) -> Drawing:
+def check_drawing(
+    path: Path | None, lines: str, *, drawn: bool = True, arrays: bool = False
+) -> Drawing:
     """Return the requested drawing; raise an error before the model runs if it is impossible.
 
     lines: the setting picture.lines. drawn: True if heat maps are drawn in the terminal.
+    arrays: True accepts .npz.
     """
     if lines and not (path or drawn):
         raise ConfigurationError("picture.lines without a picture", "--show or --picture")
@@ -100,7 +103,7 @@ def check_drawing(path: Path | None, lines: str, *, drawn: bool = True) -> Drawi
         return Drawing(chosen=chosen)
     from attncli.render.alignment.writers import format_of
 
-    name = format_of(path, pictures=True)
+    name = format_of(path, pictures=True, arrays=arrays)
     check_output(path)
     return Drawing(path, name, chosen)
 

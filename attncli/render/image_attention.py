@@ -189,7 +189,7 @@ def drawn(attention: AttentionMaps) -> Image.Image:
             ):
                 middle = left + (PANEL_SIDE - letters.getlength(text)) / 2
                 draw.text((middle, top + PANEL_SIDE + below), text, fill=ink, font=letters)
-    note = f"{attention.name}   {explained(attention)}"
+    note = f"{Path(attention.name).name}   {explained(attention)}"
     foot = (GAP, sheet.height - PANEL_FOOT + 6)
     draw.text(foot, note, fill=PALE, font=fitted_font(note, width - 2 * GAP, 12))
     return sheet

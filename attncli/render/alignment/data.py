@@ -7,6 +7,7 @@
   note where there is no alignment; external alignments in `views`, by file name.
 - ``npz``: for pair n, from 1: `source_n` and `target_n` (units), `weights_n` (J, I), `links_n`
   (N, 2), `score_n`, and `heads_n` (L, H, J, I) if every head was requested; nothing is pickled.
+  Of the second of several models, `weights_n_2` and `links_n_2`, and so on.
 - ``html``: the template `page.html` of this folder, which loads nothing, with the pairs as JSON:
   weights in thousandths, row by row; weights of every head as base64 of one byte each.
 """
@@ -101,6 +102,11 @@ def npz(pairs: Sequence[AlignedPair]) -> bytes:
             for name, value in found.items()
             if value is not None
         }
+        for k, other in enumerate(pair.panels[1:], 2):
+            links = numpy.array(sorted(other.links), dtype=numpy.int64).reshape(-1, 2)
+            arrays[f"links_{pair.number}_{k}"] = links
+            if other.weights is not None:
+                arrays[f"weights_{pair.number}_{k}"] = other.weights
     buffer = io.BytesIO()
     numpy.savez_compressed(buffer, **arrays)
     return buffer.getvalue()

@@ -68,13 +68,16 @@ else:  # for the command line
     FormatName = Literal[tuple(FORMATS)]
 
 
-def format_of(path: Path, *, pictures: bool = False) -> str:
-    """Return the format for a file's suffix; a ModelError if it is unknown or not a picture."""
+def format_of(path: Path, *, pictures: bool = False, arrays: bool = False) -> str:
+    """Return the format for a file's suffix; a ModelError if it is unknown or not a picture.
+
+    arrays: True accepts NumPy arrays among the pictures.
+    """
     names = {
         suffix: name
         for name, known in FORMATS.items()
         for suffix in known.suffixes
-        if known.picture or not pictures
+        if known.picture or not pictures or (arrays and name == "npz")
     }
     if path.suffix.lower() not in names:
         kind = "picture" if pictures else "alignments"

@@ -197,7 +197,7 @@ FormatOption = Annotated[
 Show = Annotated[bool, typer.Option("--show", help="Draw heat maps in the terminal.")]
 PictureFile = Annotated[
     Path | None,
-    typer.Option(help="Also draw heat maps into a file: .svg, .png, .pdf or .html."),
+    typer.Option(help="Also draw heat maps into a file: .svg, .png, .pdf, .html; .npz: arrays."),
 ]
 Hypotheses = Annotated[
     list[Path] | None,
@@ -241,7 +241,7 @@ def align(
     given = align_settings(set, reverse=reverse_model is not None)
     tables = given.tables
     name = format or (format_of(output) if output else "pharaoh")
-    drawing = check_drawing(picture, tables.picture.lines, drawn=show)
+    drawing = check_drawing(picture, tables.picture.lines, drawn=show, arrays=True)
     models = model or []
     _check(files or [], models, reverse_model, hypotheses or [], given.of("align"))
     check_inputs(files or [])

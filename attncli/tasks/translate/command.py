@@ -100,7 +100,8 @@ GlossaryFile = Annotated[
 Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
 Show = Annotated[bool, typer.Option("--show", help="Draw the attention under each output.")]
 PictureFile = Annotated[
-    Path | None, typer.Option(help="Draw the attention of the outputs: .svg, .png, .pdf, .html.")
+    Path | None,
+    typer.Option(help="Draw the attention of the outputs: .svg, .png, .pdf, .html, or .npz."),
 ]
 Computed = Annotated[
     Precision,
@@ -168,7 +169,7 @@ def translate(
     check_output(output, input)
     check_texts(text or [])
     terms = read_glossary(glossary) if glossary else None
-    drawing = check_drawing(picture, tables.picture.lines, drawn=show)
+    drawing = check_drawing(picture, tables.picture.lines, drawn=show, arrays=True)
     check_shown(show, format)
     shown = {"align": align, "show": show, "picture": picture is not None}
     aligned = any(shown.values())

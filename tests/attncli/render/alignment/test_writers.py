@@ -61,6 +61,15 @@ def test_arrays_are_read_by_numpy() -> None:
     assert float(found["score_1"]) == -1.5
 
 
+def test_arrays_have_every_model_and_are_accepted_where_they_can_be_written() -> None:
+    both = PAIR._replace(panels=(OURS, OURS._replace(weights=1 - WEIGHTS)))
+    found = numpy.load(io.BytesIO(written([both], "npz")), allow_pickle=False)
+    numpy.testing.assert_array_equal(found["weights_1_2"], 1 - WEIGHTS)
+    assert format_of(Path("w.npz"), pictures=True, arrays=True) == "npz"
+    with pytest.raises(ModelError, match="picture w.npz"):
+        format_of(Path("w.npz"), pictures=True)
+
+
 def test_svg_is_xml_with_text_that_can_be_selected() -> None:
     root = ElementTree.fromstring(written([PAIR, EMPTY], "svg"))
     texts = [element.text for element in root.iter() if element.tag.endswith("text")]
