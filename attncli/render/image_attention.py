@@ -6,7 +6,7 @@ import base64
 import html
 import io
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from attncli.terminal.messages import fitted, padded
-from attncli.terminal.screen import GROUND, LETTER, Screen, colour_code
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
@@ -353,61 +351,3 @@ def writer_of(path: Path) -> Callable[[AttentionMaps], bytes]:
     if writer is None:
         raise ModelError(f"--picture {path}", f"a name ending in {', '.join(WRITERS)}, or a folder")
     return writer
-
-
-# Attention maps over an image in the terminal: the image, then a panel for each word.
-#
-# In colour, a character is a half block that shows two pixels, one above the other. Without colour,
-# a character is a shade of the map alone.
-
-
-SHADES = " ░▒▓█"
-WIDEST, NARROWEST, COLUMN_GAP = 32, 12, 2  # columns of a panel, and between panels
-RESET = "\x1b[0m"
-
-
-def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
-    """Return the panels as lines; word and figures are below each panel."""
-    across = max(1, (screen.width + COLUMN_GAP) // (24 + COLUMN_GAP))
-    columns = (screen.width + COLUMN_GAP) // across - COLUMN_GAP
-    columns = max(min(columns, WIDEST), min(NARROWEST, screen.width))
-    panels = list(_panels(attention, columns, screen))
-    lines = []
-    for start in range(0, len(panels), across):
-        rows = zip(*panels[start : start + across], strict=True)
-        lines += [(" " * COLUMN_GAP).join(row).rstrip(" ") for row in rows]
-    gate = "" if attention.gates is None else "β gate, "
-    lines.append(f"{gate}H entropy in nats; {described(attention)}")
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[list[str]]:
-    if screen.colours:
-        image = attention.image.resize((columns, columns))
-        yield [*_blocks(np.asarray(image), screen), " " * columns, " " * columns]
-    for word, text in enumerate(attention.words):
-        drawn = (
-            _blocks(np.asarray(highlighted(attention, word, columns)), screen)
-            if screen.colours
-            else _shaded(attention.drawn(word), columns)
-        )
-        texts = (text, attention.figures(word))
-        yield [*drawn, *(padded(fitted(text, columns), columns) for text in texts)]
-
-
-def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:
-    """Return pixels (2 N, columns, 3) as N lines."""
-    lines = []
-    for upper, lower in zip(pixels[::2], pixels[1::2], strict=False):
-        cells = (
-            f"\x1b[{colour_code(one, screen, LETTER)};{colour_code(two, screen, GROUND)}m▀"
-            for one, two in zip(upper, lower, strict=True)
-        )
-        lines.append("".join(cells) + RESET)
-    return lines
-
-
-def _shaded(weights: NDArray[np.float32], columns: int) -> list[str]:
-    """Return a map as lines of shades; a character is twice as high as it is wide."""
-    levels = (smooth(weights, columns) * (len(SHADES) - 1)).round().astype(int)
-    return ["".join(SHADES[level] for level in row) for row in levels[: columns // 2 * 2 : 2]]

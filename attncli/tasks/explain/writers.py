@@ -24,7 +24,8 @@ from attncli.data.panels import AlignedPair, Panel
 from attncli.data.streams import Write, check_output, open_output
 from attncli.options.pictures import Drawing, Picture, check_drawing
 from attncli.render.alignment.terminal import heat_maps
-from attncli.render.image_attention import maps_as_text, writer_of
+from attncli.render.image_attention import writer_of
+from attncli.render.maps_terminal import maps_as_text
 from attncli.render.rows import columns
 from attncli.tasks.explain.lines import ExplainedLine
 from attncli.terminal.messages import Messages, printable

@@ -13,16 +13,15 @@ from PIL import Image
 
 from attncli.render.image_attention import (
     DARK,
-    SHADES,
     WRITERS,
     AttentionMaps,
     fault,
     figure,
     highlighted,
-    maps_as_text,
     mean_overlap,
     smooth,
 )
+from attncli.render.maps_terminal import SHADES, maps_as_text
 from attncli.terminal.screen import Screen
 
 WORDS = ("a", "<b>red</b>", "円", "on")
