@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attncli.render.image_attention import AttentionMaps, highlighted, smooth
+from attncli.render.image_attention import AttentionMaps, described, highlighted, smooth
 from attncli.terminal.messages import fitted, padded
 from attncli.terminal.screen import GROUND, LETTER, Screen, colour_code
 
