@@ -35,6 +35,7 @@ PRINTF = (
     r"%%|(?<![\w%])%[A-Za-z_]\w*%(?!\w)|%\([^()\s]+\)[-+\#0']{0,9}[\d*]{0,9}(?:\.[\d*]{1,9})?[diouxXeEfFgGcrsa]"
     r"|%[A-Za-z](?:[-:/.,]? ?%[A-Za-z])+(?![\w%])"  # of dates and times
     r"|(?<!\d)%(?:\d{1,9}\$)?[-+\#0']{0,9}(?:\d{1,9}|\*)?(?:\.(?:\d{1,9}|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcrsSpn@]"
+    r"|%[-+\#0']{0,9}\d{0,9}<PRI[diouxX]\w{1,9}>"  # of C's inttypes
     r"|(?<![\d\s])(?<!\d )% [dis](?!\w)|(?<!\d)%L?\d{1,2}(?![\w%$])"  # Qt
 )
 ADDRESS = (

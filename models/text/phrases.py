@@ -24,7 +24,7 @@ LANGUAGES = ("en", "de", "fr", "es")  # columns after the kind
 NAME = r"[^\W\d_][\w'’.-]*"
 NAMES = rf"{NAME}(?: {NAME}){{0,2}}"
 WHOLE = re.compile(r"[¡¿]?(.*?)(\s*[.:!?…,;]*)", re.S)
-LABEL = re.compile(r"(.+?)\s*(:\s*|\s(?=[#\d]))(.+)", re.S)
+LABEL = re.compile(r"(.+?)\s*(:(?![a-z_])\s*|\s(?=[#\d]))(.+)", re.S)  # not `Page :page`
 CODE = re.compile(r"[A-Z]{1,3}")  # as in "Size: M"
 CLOSING = re.compile(rf"(.+?)(,\s+)({NAMES}\.?)")
 NAMED = re.compile(rf" ({NAMES})(?:(,\s*)(.*))?", re.S)

@@ -158,7 +158,7 @@ def _in_form(
     formed: list[Hypothesis] = []
     texts, spare = set[str](), list[str]()
     for one in hypotheses:
-        text = one.text
+        text = one.text if plan.line.text[-1:].isspace() else one.text.rstrip()
         if "…" in plan.line.text and "..." not in plan.line.text:
             text = re.sub(r"\.{3,}", "…", text)
         if plan.access:

@@ -63,6 +63,8 @@ LINES = [
     ("a | b", "A | B"),
     ("name:\tJohn", "NAME:\tJOHN"),
     ("I. the end", "I. THE END"),
+    ("i. the end", "i. THE END"),
+    ("b. the end", "b. THE END"),
     ("a) the end", "a) THE END"),
     ("a) THE END", "a) THE END"),
     ("the box of 😀😀 is here", "THE BOX OF 😀😀 IS HERE"),
