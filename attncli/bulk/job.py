@@ -33,7 +33,7 @@ from models.text.tokenizer import read_tokenizer
 NOT_IN_SETTINGS = ("model", "reverse_model", "device", "threads")  # in other fields of BulkJob
 NOT_IN_BULK = (  # parameters of commands
     *("text", "images", "files", "input", "output", "recursive", "column", "field", "sidecar"),
-    *("align", "show", "picture", "hypotheses"),
+    *("align", "show", "picture", "hypotheses", "into", "strict"),
 )
 
 

@@ -9,8 +9,6 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import numpy as np
-
 from attncli.data.panels import Panel
 from attncli.data.text.corpus import BARS
 from attncli.data.text.tables import open_text
@@ -22,6 +20,7 @@ from models.text.tokenizer import END, Tokenizer
 from models.text.units import units
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
     from torch import Tensor
 
@@ -317,6 +316,8 @@ def cell_links(
     links: WordLinks, cells: int, target: Sequence[int], tokenizer: Tokenizer
 ) -> np.ndarray:
     """Return the links of an image's cells and the tokens of a caption (N, 2): cell, token."""
+    import numpy as np
+
     return linked(links, np.eye(cells, dtype=bool), tokens_of_words(tokenizer.target, target))
 
 
@@ -328,6 +329,8 @@ def tokens_of_words(processor: Any, ids: Sequence[int]) -> np.ndarray:
 
 def linked(links: WordLinks, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return the linked tokens (N, 2), given the tokens of the units of either side."""
+    import numpy as np
+
     found: list[tuple[int, int]] = []
     for i, j in links:
         if i >= len(source) or j >= len(target):
@@ -344,6 +347,8 @@ def target_weights(pairs: Sequence[np.ndarray], shape: tuple[int, int]) -> np.nd
 
     shape: T target tokens and S source tokens.
     """
+    import numpy as np
+
     table = np.zeros((len(pairs), *shape), np.float32)
     for number, links in enumerate(pairs):
         source, target = links.T

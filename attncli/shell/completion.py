@@ -74,8 +74,10 @@ def settings_of(tables: type, incomplete: str) -> Found:
 def _described(settings: object, name: str) -> tuple[str, str]:
     """Return the dotted name of a setting with `=`, and its documentation."""
     table, _, key = name.rpartition(".")
-    owner = type(attrgetter(table)(settings))
-    return f"{name}=", fields_of(owner)[key].metadata["doc"]
+    kinds = getattr(settings, "kinds", list)() or [settings]  # each has a table [data] of its own
+    owners = [fields_of(type(attrgetter(table)(kind))) for kind in kinds]
+    doc = next(fields[key].metadata["doc"] for fields in owners if key in fields)
+    return f"{name}=", doc
 
 
 def _values(settings: object, name: str) -> tuple[str, ...]:

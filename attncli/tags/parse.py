@@ -73,13 +73,14 @@ def parse(
     whole = list(_folded(*_paired(_merged(segments)), unknown))
     parts: tuple[Part, ...] = ()
     found: list[Segment] = []
+    has_marks = bool(MARK.search(line))
     for inner, run in groupby(whole, lambda part: part.kind in ("text", "placeholder")):
         if not inner:
             found += run
             continue
         text = ""
         for part in run:
-            if part.kind == "placeholder" and not MARK.search(line):
+            if part.kind == "placeholder" and not has_marks:
                 text += chr(FIRST + len(parts))
                 parts += (Part(part.raw, part.raw),)
             else:

@@ -42,7 +42,7 @@ TASKS: dict[str, Task] = {
             "classify": "attncli.tasks.classify.command:classify",
             "evaluate labels": "attncli.tasks.classify.evaluate_command:labels",
         },
-        training={"labelled_text": "attncli.tasks.classify.training.data:LabelTraining"},
+        training={"labelled_text": "attncli.tasks.classify.training.source:LabelTraining"},
         comparison={"labelled_text": "attncli.tasks.classify.evaluate_command:ComparedLabels"},
         bulk="attncli.tasks.classify.bulk:ClassifyTask",
         loaded="attncli.interface.classifier:Classifier",

@@ -12,8 +12,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from attncli.data.text import corpus
 from attncli.tags.checks import are_faithful
 from attncli.tasks.table import TRAINING
@@ -30,6 +28,8 @@ from models.text.tokenizer import Tokenizer, read_tokenizer, train
 from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import DataConfig, TrainConfig
@@ -151,6 +151,8 @@ def fit_limits(search: SearchConfig, sources: np.ndarray, targets: np.ndarray) -
     sources, targets (N,): lengths in tokens. The limits are never below the default ones. Settings
     that differ from their defaults were set by the user, and are returned unchanged.
     """
+    import numpy as np
+
     default = SearchConfig.split_above
     if search.split_above == default and float(np.median(sources)) > default:
         search = replace(search, split_above=int(sources.max()))  # a summariser reads whole texts
@@ -161,6 +163,8 @@ def fit_output_length(
     search: SearchConfig, sources: np.ndarray, targets: np.ndarray
 ) -> SearchConfig:
     """Return search settings whose length limit fits the training pairs."""
+    import numpy as np
+
     default = SearchConfig()
     if (search.max_ratio, search.max_extra) != (default.max_ratio, default.max_extra):
         return search

@@ -38,7 +38,7 @@ from models.inference.search.batching import windows
 from models.text.normalise import nfc
 
 if TYPE_CHECKING:
-    from attncli.tasks.classify.training.data import LabelData
+    from attncli.tasks.classify.training.source import LabelData
 
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]

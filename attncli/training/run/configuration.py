@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from attncli.terminal import console
 from attncli.training.loggers import check_loggers
 from attncli.training.settings.config import RunConfig
@@ -232,7 +230,7 @@ def load_vectors(model: EncoderDecoder, paths: Sequence[str], tokenizer: Tokeniz
         words = {piece[1:]: n for n, piece in enumerate(pieces) if piece.startswith(SPACE)}
         path = Path(paths[min(number, len(paths) - 1)])
         found = read_vectors(path, words)
-        values = torch.from_numpy(np.stack([*found.values()]))
+        values = torch.stack([*map(torch.from_numpy, found.values())])
         size = embedding.weight.shape[1]
         if values.shape[1] != size:
             raise ConfigurationError(

@@ -218,8 +218,9 @@ def reopen(counters: Counters, config: TrainConfig) -> None:
     if counters.kept and counters.kept.score is not None and counters.kept.which != "best":
         counters.best, counters.best_loss = counters.kept.score, None
         counters.best_step = counters.kept.step
+    if counters.ended.startswith("diverged"):
+        counters.level = counters.lowest = None
     counters.ended, counters.kept = "", None
-    counters.level = counters.lowest = None
 
 
 def start_epoch(

@@ -11,7 +11,7 @@ import pytest
 from attncli.jobs.loading import model_names
 from models import load_translator
 from models.bundle import read, save
-from models.use_config import SearchConfig
+from models.use_config import VERBATIM, SearchConfig
 from tests.attncli.command_line import Attn
 
 LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}
@@ -43,7 +43,7 @@ def test_a_model_searches_by_its_saved_settings(
     bundle, folder = read(tiny_bundle), tmp_path / "model"
     folder.mkdir()
     short = SearchConfig(beam=2, max_ratio=0, max_extra=3)
-    save(bundle._replace(search=short), folder)
+    save(bundle._replace(search=short, prepare=VERBATIM), folder)
     line, translator = "The old dog sees a small house.", load_translator(folder)
     [own] = translator.translate([line])
     [other] = translator.translate([line], search=replace(short, max_extra=9))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.dev_split import described
 from attncli.data.text import tokens
@@ -17,82 +16,27 @@ from attncli.data.text.tokens import SideWriter, id_type
 from attncli.embedded import Splits
 from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
+from attncli.tasks.classify.training.source import LabelData
 from attncli.training.interfaces import Data, Prepared, Progress
-from attncli.training.settings.config import DataConfig
 from attncli.training.sources import (
     MOST_LINES,
     Preparation,
-    TrainingSource,
     learn_side,
-    preparation,
     read_made,
     reading,
     write_vocabulary,
 )
 from models.base.errors import ModelError
 from models.base.files import write_folder, write_text
-from models.base.settings import option
 from models.text.normalise import normalise
 from models.text.tokenizer import LabelTokenizer, read_tokenizer
 from models.use_config import TokenizerConfig
 
 if TYPE_CHECKING:
-    from attncli.training.settings.config import RunConfig, TrainConfig
-    from models.base.types import VocabularySizes
+    pass
 
 
 # Labelled texts in training.
-
-
-@dataclass(frozen=True)
-class LabelData(DataConfig):
-    """Labelled texts."""
-
-    labels: str = option("", "rows of label, tab, text")
-    dev_labels: str = option("", "labelled texts for evaluation during training, as for labels")
-
-    PARTS = MappingProxyType({"train": "labels", "dev": "dev_labels"})
-
-    @property
-    def has_dev(self) -> bool:
-        """True if there are texts for evaluation, or some are held out."""
-        return bool(self.dev_labels or (self.labels and self.dev_share))
-
-
-class LabelTraining(TrainingSource):
-    """Labelled texts: a table of label, tab, text; or sentences of the grammar and their tense."""
-
-    unit = "labelled texts"
-    length_limits = "data.max_length or model.max_source"
-    demo_name = "tenses"
-    embedded = "the embedded grammar, labelled with the tense"
-    default_preset = "bilstm-attention-small"
-    example_input = "echo {} | attn classify"
-    data = LabelData
-    train = ("r_drop",)
-    metrics = ("accuracy", "macro_f1")
-
-    def count(self, data: Any, most: int) -> int:
-        """Return the number of labelled texts."""
-        return len(read_labelled(data.labels)) if data.labels else most
-
-    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
-        """Refuse other data, and settings that have no effect on labels."""
-        super().check(data, train, tokenizer, named)
-        if train.attention.coverage != "none":
-            raise ModelError(f"train.attention.coverage for {named}", "none")
-        if data.dev_labels and not data.labels:
-            raise ModelError("data.dev_labels without data.labels", "both")
-
-    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
-        """Return tokenised texts with their labels, and the dev set."""
-        from attncli.tasks.classify.training import data as label_data
-
-        return label_data.load(preparation(config), folder, progress)
-
-    def describe_vocabulary(self, sizes: VocabularySizes) -> str:
-        """Return the numbers of tokens and of labels."""
-        return f"{sizes.source:,} tokens, {sizes.target:,} labels"
 
 
 DEMO_SIZE = 8000  # sentences of the embedded grammar, train
