@@ -112,24 +112,22 @@ class Processes:
         """Return the value of process 0."""
 
         import torch
-        import torch.distributed as dist
 
         found = torch.tensor(value, dtype=torch.float64)
         if self.store:
             with self.losses():
-                dist.broadcast(found, 0)
+                torch.distributed.broadcast(found, 0)
         return float(found)
 
     def total(self, values: Sequence[float]) -> list[float]:
         """Return the sums of the values over the processes."""
 
         import torch
-        import torch.distributed as dist
 
         found = torch.tensor(values, dtype=torch.float64)
         if self.store:
             with self.losses():
-                dist.all_reduce(found)
+                torch.distributed.all_reduce(found)
         return [float(value) for value in found]
 
     def gather(self, content: bytes) -> list[bytes]:
@@ -190,12 +188,11 @@ class Processes:
 
     def _join(self) -> None:
         import torch
-        import torch.distributed as dist
         from torch.distributed.distributed_c10d import PrefixStore
 
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         with self.losses():
-            dist.init_process_group(
+            torch.distributed.init_process_group(
                 backend,
                 store=PrefixStore("group", self.store),
                 rank=self.number,
