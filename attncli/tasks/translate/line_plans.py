@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine
     from models.inference.text_translator import TextTranslator
 
-SEPARATOR = re.compile(r"(\s*\t\s*|\s+\|\s+)")  # between texts of one line
+SEPARATOR = re.compile(r"(?<!\s)(\s*\t\s*|\s+\|\s+)")  # between texts of one line
 LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop that is divided
 ACCESS = re.compile(r"(?<!\S)&(?=[^\W\d_]+(?!\w|;))|(?<=[^\W\d_])&(?=[a-z]+(?!\w|;))")
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
