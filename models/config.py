@@ -176,6 +176,40 @@ class ImageConfig:
 
 
 @dataclass(frozen=True)
+class AudioConfig:
+    """Features of sound, and how the encoder divides time into slots."""
+
+    rate: int = option(
+        16_000, "samples a second; other recordings are resampled", least=1000, at_most=192_000
+    )
+    bands: int = option(80, "bands of the spectrum on the mel scale", least=1, at_most=1024)
+    window: float = option(25.0, "length of a frame in ms", least=1, at_most=1000)
+    hop: float = option(10.0, "ms from one frame to the next", least=1, at_most=1000)
+    fft: int = option(
+        0, "samples of a Fourier transform (0: the power of 2 from a frame on)", at_most=2**17
+    )
+    low: float = option(20.0, "lowest frequency in Hz", at_most=96_000)
+    high: float = option(0.0, "highest frequency in Hz (0: half the rate)", at_most=96_000)
+    mel: str = option(
+        "htk",
+        "mel scale: htk (Young et al. 2006), or slaney, with filters of equal area (Slaney 1998)",
+        choices=("htk", "slaney"),
+    )
+    scale: str = option(
+        "natural",
+        "scale of the energies: natural logarithm, or whisper: log10, at most 8 below the loudest, "
+        "(x + 4) / 4 (Radford et al. 2022)",
+        choices=("natural", "whisper"),
+    )
+    stack: int = option(
+        3, "listen_attend_spell: frames side by side in an input", least=1, at_most=64
+    )
+    halvings: int = option(
+        1, "listen_attend_spell: how many of the last encoder layers read pairs", at_most=8
+    )
+
+
+@dataclass(frozen=True)
 class ModelConfig:
     """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
 
@@ -305,3 +339,4 @@ class ModelConfig:
         AttentionConfig, "self-attention of a Transformer's encoder and decoder"
     )
     image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
+    audio: AudioConfig = option(AudioConfig, "features of sound, of a model that transcribes")

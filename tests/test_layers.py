@@ -18,6 +18,7 @@ ROOMS = [  # each may import those above it in this list
     "models.sources",
     "models.text",
     "models.images",
+    "models.sound",
     "models.layers",
     "models.attention.positions",
     "models.attention",

@@ -1,0 +1,1 @@
+"""Sound: reading of recordings, features, division at silences."""

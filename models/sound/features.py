@@ -1,0 +1,97 @@
+"""Log-mel features: the energy of a sound in bands of the mel scale, in overlapping frames.
+
+X_t = |FFT(hann * x_t)|^2,   x_t: a frame centred at t * hop
+f_tb = log(max(sum_k M_bk X_tk, 1e-10)),   M: triangular filters      Davis and Mermelstein 1980
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from models.base.errors import ConfigurationError
+from models.config import AudioConfig
+
+FLOOR = 1e-10  # of an energy, so that silence has a logarithm
+BREAK = 1000.0  # Hz: Slaney's scale is linear below and logarithmic above
+LINEAR, STEP = 200 / 3, math.log(6.4) / 27  # Hz of a mel below; log Hz of a mel above
+
+
+def log_mel(samples: Tensor, config: AudioConfig) -> Tensor:
+    """Return the features (F, bands) of samples (N,) from -1 to 1 at the rate of the settings.
+
+    Each frame is centred; there is one for each whole hop, at least 1. The scale `natural` first
+    removes the mean of the samples, which a recorder may add; `whisper` changes nothing.
+    """
+    size, hop, width = sizes(config)
+    frames = max(1, len(samples) // hop)
+    samples = samples.float()
+    if config.scale == "natural" and len(samples):
+        samples = samples - samples.mean()
+    missing = max(size, frames * hop) - len(samples)
+    if missing > 0:
+        samples = torch.nn.functional.pad(samples, (0, missing))
+    window = torch.hann_window(width, device=samples.device)
+    spectrum = torch.stft(samples, size, hop, width, window, return_complex=True)  # (K, F')
+    energies = spectrum[:, :frames].abs().square().contiguous()
+    mel = (filters(config).to(samples.device) @ energies).clamp(min=FLOOR)  # (bands, F)
+    if config.scale == "natural":
+        return mel.log().mT.contiguous()
+    log = mel.log10()
+    return ((log.maximum(log.max() - 8.0) + 4.0) / 4.0).mT.contiguous()
+
+
+def sizes(config: AudioConfig) -> tuple[int, int, int]:
+    """Return the samples of a Fourier transform, of a hop and of a frame."""
+    width = max(1, round(config.rate * config.window / 1000))
+    size = config.fft or 2 ** math.ceil(math.log2(width))
+    if size < width:
+        raise ConfigurationError(
+            f"model.audio.fft={size} for frames of {width} samples", f"at least {width}, or 0"
+        )
+    return size, max(1, round(config.rate * config.hop / 1000)), width
+
+
+def frame_count(samples: int, config: AudioConfig) -> int:
+    """Return the number of frames of so many samples."""
+    return max(1, samples // sizes(config)[1])
+
+
+@lru_cache(maxsize=8)
+def filters(config: AudioConfig) -> Tensor:
+    """Return the filters (bands, K) of the mel scale over the frequencies of a transform."""
+    top = config.high or config.rate / 2
+    if not config.low < top <= config.rate / 2:
+        raise ConfigurationError(
+            f"frequencies from model.audio.low={config.low:g} to {top:g} Hz",
+            f"a range below half the rate, {config.rate / 2:g} Hz",
+        )
+    ends = torch.tensor([config.low, top], dtype=torch.float64)
+    first, last = _mel(ends, config.mel).tolist()
+    corners = _hertz(
+        torch.linspace(first, last, config.bands + 2, dtype=torch.float64), config.mel
+    )  # (bands + 2,)
+    places = torch.linspace(0, config.rate // 2, sizes(config)[0] // 2 + 1, dtype=torch.float64)
+    slopes = corners[:, None] - places  # (bands + 2, K)
+    widths = corners.diff()[:, None]
+    bank = (-slopes[:-2] / widths[:-1]).minimum(slopes[2:] / widths[1:]).clamp(min=0)
+    if config.mel == "slaney":
+        bank = bank * (2 / (corners[2:] - corners[:-2]))[:, None]
+    return bank.float()
+
+
+def _mel(hertz: Tensor, scale: str) -> Tensor:
+    if scale == "htk":
+        return 2595 * torch.log10(1 + hertz / 700)
+    above = BREAK / LINEAR + torch.log(hertz.clamp(min=BREAK) / BREAK) / STEP
+    return torch.where(hertz < BREAK, hertz / LINEAR, above)
+
+
+def _hertz(mel: Tensor, scale: str) -> Tensor:
+    if scale == "htk":
+        return 700 * (10 ** (mel / 2595) - 1)
+    edge = BREAK / LINEAR
+    return torch.where(mel < edge, LINEAR * mel, BREAK * torch.exp(STEP * (mel - edge)))

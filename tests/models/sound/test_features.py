@@ -1,0 +1,59 @@
+"""Features of sound: equal to those of others, one frame per hop, finite for silence."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from models.base.errors import ConfigurationError
+from models.config import AudioConfig
+from models.sound.features import filters, frame_count, log_mel
+
+WHISPER = AudioConfig(fft=400, low=0, mel="slaney", scale="whisper")
+SMALL = AudioConfig(rate=8000, bands=40)
+
+
+def noise(seconds: float, rate: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(int(seconds * rate), generator=generator) * 0.1
+
+
+def test_features_of_whisper_are_those_of_transformers() -> None:
+    from transformers import WhisperFeatureExtractor
+
+    sound = noise(30, 16_000)
+    theirs = WhisperFeatureExtractor()(sound.numpy(), sampling_rate=16_000)["input_features"][0]
+    assert (log_mel(sound, WHISPER) - torch.tensor(theirs).mT).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("config", [SMALL, AudioConfig(), WHISPER], ids=lambda c: c.scale)
+def test_filters_are_those_of_transformers(config: AudioConfig) -> None:
+    from transformers.audio_utils import mel_filter_bank
+
+    norm = "slaney" if config.mel == "slaney" else None
+    bins = filters(config).shape[1]
+    top = config.rate / 2
+    theirs = mel_filter_bank(
+        bins, config.bands, config.low, top, config.rate, norm=norm, mel_scale=config.mel
+    )
+    assert torch.allclose(filters(config), torch.tensor(theirs).mT.float(), atol=1e-7)
+
+
+@pytest.mark.parametrize("samples", [1, 79, 80, 200, 801, 8000])
+def test_each_hop_has_a_frame(samples: int) -> None:
+    found = log_mel(noise(samples / 8000, 8000), SMALL)
+    assert found.shape == (frame_count(samples, SMALL), 40) and found.isfinite().all()
+
+
+def test_silence_and_a_constant_offset_have_finite_features() -> None:
+    quiet, loud = torch.zeros(4000), noise(0.5, 8000)
+    assert torch.equal(log_mel(quiet, SMALL), log_mel(quiet + 0.5, SMALL))
+    assert log_mel(quiet, SMALL).isfinite().all()
+    assert torch.allclose(log_mel(loud, SMALL), log_mel(loud + 0.25, SMALL), atol=1e-3)
+
+
+def test_impossible_frequencies_and_transforms_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="half the rate"):
+        filters(AudioConfig(rate=8000, high=5000))
+    with pytest.raises(ConfigurationError, match=r"audio\.fft=100"):
+        log_mel(torch.zeros(800), AudioConfig(fft=100))
