@@ -1,0 +1,189 @@
+"""Recordings as samples: files, bytes, pipes and arrays of any rate, depth and number of channels.
+
+The channels are averaged, and the samples resampled, a block at a time, so that hours of sound need
+little memory. Whatever cannot be transcribed raises an InputError of one line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.base.errors import InputError, ModelError, NotFoundError
+from models.base.extras import install_command
+from models.base.files import open_regular
+from models.base.limits import AUDIO_SECONDS, AUDIO_STREAM_BYTES
+
+if TYPE_CHECKING:
+    import soundfile
+
+BLOCK = 10  # seconds that are read at a time
+SILENT = 1e-4  # largest minus smallest sample of a recording in which nothing can be heard
+IN_MEMORY = 1 << 26  # bytes of a pipe; more go into a temporary file
+KNOWN = "a WAV, FLAC, OGG, MP3 or AIFF recording"
+
+
+class Samples(NamedTuple):
+    """A sound in memory."""
+
+    samples: Any  # array, tensor or list: (N,), (N, channels) or (channels, N); integers are scaled
+    rate: int  # samples a second
+
+
+Recording = Path | bytes | BinaryIO | Samples
+
+
+def read_sound(source: Recording, rate: int, name: str = "") -> Tensor:
+    """Return all samples (N,) of a recording at a rate; see `read_blocks`."""
+    return torch.cat(list(read_blocks(source, rate, name)))
+
+
+def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor]:
+    """Yield the samples of a recording at a rate, from -1 to 1, in blocks (n,) of about 10 seconds.
+
+    source: a file, its bytes, a stream such as standard input, or samples. name: for messages.
+    Raises NotFoundError for a missing file and InputError for what is no recording, is damaged,
+    longer than AUDIO_SECONDS, or contains no samples, samples that are no numbers, or silence.
+    """
+    name = name or (str(source) if isinstance(source, Path) else "the recording")
+    with contextlib.ExitStack() as held:
+        if isinstance(source, Samples):
+            own_rate, blocks = source.rate, iter([channels_mean(source.samples)])
+        else:
+            file = held.enter_context(_opened(source, name))
+            own_rate = file.samplerate
+            if len(file) > AUDIO_SECONDS * own_rate:
+                raise _too_long(name, len(file) / own_rate)
+            blocks = _file_blocks(file, name)
+        yield from _resampled(_checked(blocks, own_rate, name), own_rate, rate, name)
+
+
+def channels_mean(samples: Any) -> np.ndarray:
+    """Return the samples (N,) of an array of one or several channels, from -1 to 1."""
+    values = np.asarray(samples.detach().cpu() if isinstance(samples, Tensor) else samples)
+    if values.ndim not in (1, 2) or values.dtype.kind not in "iuf":
+        raise InputError(
+            f"an array of shape {values.shape} and type {values.dtype}",
+            "samples (N,) or (N, channels), as numbers",
+        )
+    if values.dtype.kind in "iu" and values.dtype.itemsize <= 4:  # 16 bits: from -32,768 to 32,767
+        half = 2.0 ** (8 * values.dtype.itemsize - 1)
+        values = (values - half * (values.dtype.kind == "u")) / half
+    if values.ndim == 2:
+        values = values.mean(int(np.argmin(values.shape)))
+    return values.astype(np.float32)
+
+
+def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[np.ndarray]:
+    """Yield the means of the channels of a file, a block at a time."""
+    size = BLOCK * file.samplerate
+    while True:
+        with _readable(name):
+            block = file.read(size, dtype="float32", always_2d=True)  # (n, channels)
+        if not len(block):
+            return
+        yield block.mean(1)
+
+
+def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.ndarray]:
+    """Yield blocks; raise InputError for a sound that cannot be used."""
+    if rate < 1:
+        raise InputError(f"{name} has a rate of {rate}", "samples a second, such as 16000")
+    low, high, count = np.inf, -np.inf, 0
+    for block in blocks:
+        count += len(block)
+        if count > AUDIO_SECONDS * rate:
+            raise _too_long(name, count / rate)
+        if not np.isfinite(block).all():
+            raise InputError(f"{name} has samples that are not numbers (NaN or infinite)", KNOWN)
+        if len(block):
+            low, high = min(low, block.min()), max(high, block.max())
+            yield block
+    if not count:
+        raise InputError(f"{name} has no samples", "a recording with sound")
+    if high - low < SILENT:
+        raise InputError(f"{name} is silent", "a recording with sound")
+
+
+def _resampled(
+    blocks: Iterator[np.ndarray], own_rate: int, rate: int, name: str
+) -> Iterator[Tensor]:
+    """Yield blocks at another rate."""
+    if own_rate == rate:
+        yield from map(torch.from_numpy, blocks)
+        return
+    try:
+        import soxr
+    except ImportError:
+        raise missing(f"{name} has {own_rate:,} samples a second, not {rate:,}", "soxr") from None
+    stream = soxr.ResampleStream(own_rate, rate, 1, dtype="float32")
+    for block in blocks:
+        yield torch.from_numpy(stream.resample_chunk(np.ascontiguousarray(block)))
+    yield torch.from_numpy(stream.resample_chunk(np.zeros(0, np.float32), last=True))
+
+
+@contextlib.contextmanager
+def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[soundfile.SoundFile]:
+    try:
+        import soundfile
+    except (ImportError, OSError):  # without the package, or without its library
+        raise missing(f"{name} is a recording", "soundfile") from None
+    with contextlib.ExitStack() as held:
+        with _readable(name):
+            stream = held.enter_context(_stream(source, name))
+            file = held.enter_context(soundfile.SoundFile(stream))
+        yield file
+
+
+def missing(found: str, package: str) -> ModelError:
+    """Return the error for a package of the extra `audio` that is not installed."""
+    return ModelError(found, f"the package {package}", f"install it: {install_command('audio')}")
+
+
+def _stream(source: Path | bytes | BinaryIO, name: str) -> IO[bytes]:
+    """Return a stream in which one can go back, as the header of a recording requires."""
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    if isinstance(source, Path):
+        return open_regular(source, sys.maxsize, name)
+    spool = cast(IO[bytes], tempfile.SpooledTemporaryFile(IN_MEMORY))  # noqa: SIM115
+    left = AUDIO_STREAM_BYTES
+    while part := source.read(min(1 << 16, left + 1)):
+        left -= len(part)
+        if left < 0:
+            raise InputError(f"{name} is endless", f"at most {AUDIO_STREAM_BYTES:,} bytes")
+        spool.write(part)
+    spool.seek(0)
+    return spool
+
+
+@contextlib.contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Raise a ModelError of one line for a missing or damaged file."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except FileNotFoundError:
+        raise NotFoundError(f"no file {name}", KNOWN) from None
+    except (OSError, RuntimeError, ValueError, TypeError) as error:
+        reason = getattr(error, "strerror", None) or str(getattr(error, "error_string", error))
+        reason = " ".join(reason.split()).rstrip(".")
+        raise InputError(f"{name} cannot be read ({reason})", f"a complete {KNOWN[2:]}") from None
+
+
+def _too_long(name: str, seconds: float) -> ModelError:
+    return InputError(
+        f"{name} has {seconds / 3600:,.1f} hours",
+        f"at most {AUDIO_SECONDS // 3600} hours",
+        "divide it first",
+    )
