@@ -26,11 +26,11 @@ demo: $(READY) box  ## Use the models in the box, then train one on embedded dat
 	  | $(RUN)/attn align -m runs/demo --show
 	@echo
 	@echo 'Next:  . .venv/bin/activate'
-	@echo '       attn serve                           # the models as a page in the browser'
 	@echo '       attn translate -m runs/demo          # type English, read German'
 	@echo '       attn evaluate -m runs/demo runs/demo/test.tsv --by-length'
 	@echo '       attn models                          # what else can be trained'
 	@echo '       attn train --help'
+	@echo '       attn serve                           # the models as a page in the browser'
 
 BOX := models/pretrained
 .PHONY: box

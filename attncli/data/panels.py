@@ -20,6 +20,8 @@ class Panel(NamedTuple):
     weights: NDArray[Any] | None = None  # (J, I) from 0 to 1
     heads: NDArray[Any] | None = None  # (L, H, J, I) of every layer and head
     shown: str = ""  # model, layer, head and step of the weights
+    source_heads: NDArray[Any] | None = None  # (L, H, I, I) self-attention of the encoder
+    target_heads: NDArray[Any] | None = None  # (L, H, J, J) self-attention of the decoder
 
     @property
     def title(self) -> str:

@@ -17,7 +17,7 @@ from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.jobs import loading
-from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of
+from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of, self_heads
 from attncli.tasks.caption.images import CaptionRunner
 from attncli.tasks.caption.writers import CaptionedImage
 from attncli.tasks.classify.lines import ClassifyRunner
@@ -27,6 +27,7 @@ from attncli.terminal import console
 from models.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from models.explain.self_attention import SelfWeights
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.text_translator import TextTranslator
@@ -99,7 +100,11 @@ class AlignJob:
     def run(self, model: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         """Align; a pair that cannot be aligned has a note."""
         pairs = [PairLine(number, *texts) for number, texts in enumerate(inputs, 1)]
-        return align_pairs(pairs, _aligner(model, self.languages, self.heads))
+        aligner = _aligner(model, self.languages, self.heads)
+        found = align_pairs(pairs, aligner)
+        if not self.heads:
+            return found
+        return [*map(_with_self_attention, found, self_heads(aligner, inputs))]
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,13 @@ class CaptionJob:
 def _listing(model: Any, nbest: int) -> Any:
     """Return a model that lists a number of outputs; the first of them does not depend on it."""
     return model.with_search(replace(model.search, nbest=nbest))
+
+
+def _with_self_attention(pair: AlignedPair, own: SelfWeights) -> AlignedPair:
+    """Return a pair whose first panel has the self-attention of both sides."""
+    source, target = (None if each is None else each.numpy() for each in own)
+    first = pair.panels[0]._replace(source_heads=source, target_heads=target)
+    return pair._replace(panels=(first, *pair.panels[1:]))
 
 
 def _directed(translator: Any, languages: tuple[str, str]) -> Any:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.attention.transformer import SelfAttention
+from models.explain.self_attention import recorded_weights
 from models.explain.subject import MOST_SLOTS, Subject, UnsupportedMethodError
 
 # Attention weights of the step that predicts a token, and the values that they multiply.
@@ -79,11 +78,11 @@ def rollout(subject: Subject) -> Tensor:
         raise UnsupportedMethodError("a model without self-attention", "a Transformer")
     memory = torch.eye(batch.source.shape[1], device=batch.source.device)
     for weights in inside:
-        memory = with_residual(weights[0]) @ memory
+        memory = with_residual(weights[0].mean(0)) @ memory
     if heads is None:
         return subject.by_word(head_weights(subject).mean(0) @ memory)
     cross = heads[0].float().mean(1).unbind(0)  # of each layer, (T, S)
-    return subject.by_word(decoder_rollout([each[0] for each in prefix], cross, memory))
+    return subject.by_word(decoder_rollout([each[0].mean(0) for each in prefix], cross, memory))
 
 
 def decoder_rollout(prefix: Sequence[Tensor], cross: Sequence[Tensor], memory: Tensor) -> Tensor:
@@ -102,21 +101,6 @@ def with_residual(weights: Tensor) -> Tensor:
     """Return 0.5 A + 0.5 I of weights A (S, S), normalised by row."""
     mixed = (weights + torch.eye(len(weights), device=weights.device)) / 2
     return mixed / mixed.sum(1, keepdim=True)
-
-
-@contextmanager
-def recorded_weights(module: nn.Module) -> Iterator[list[Tensor]]:
-    """Record the weights (B, T, T) of each self-attention in a module, the mean of its heads."""
-    found: list[Tensor] = []
-
-    def record(layer: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        found.append(layer.read(*inputs, want_weights=True)[0].weights.float().mean(1))
-
-    with ExitStack() as hooks:
-        for part in module.modules():
-            if isinstance(part, SelfAttention):
-                hooks.enter_context(part.register_forward_hook(record))
-        yield found
 
 
 # Erasure: the log-probability that a word loses if one unit of the input is erased.

@@ -165,7 +165,8 @@ async def _answer(
     content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
     token = FILES.add(content, upload.name)
     url = f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
-    notes = [*jobs.faults(upload.document), *jobs.left(upload.document, outcomes)]
+    unread = jobs.faults(upload.document, quoted=True)
+    notes = [*unread, *jobs.left(upload.document, outcomes, quoted=True)]
     return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
 
 

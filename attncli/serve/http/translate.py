@@ -204,7 +204,11 @@ def output(outcome: TranslatedLine, rank: int = 0) -> str:
 
 
 def alignment(pair: AlignedPair) -> dict[str, Any]:
-    """Return words, links and weights (J, I); if computed also those of heads (L, H, J, I)."""
+    """Return words, links and weights (J, I); if computed also those of heads (L, H, J, I).
+
+    source_heads (L, H, I, I) and target_heads (L, H, J, J) are self-attention. shown: the layer and
+    head of `weights`.
+    """
     panel = pair.panels[0]
     found: dict[str, Any] = {
         "source": list(pair.source),
@@ -213,8 +217,11 @@ def alignment(pair: AlignedPair) -> dict[str, Any]:
     }
     if panel.weights is not None:
         found["weights"] = panel.weights.astype(float).round(3).tolist()
-    if panel.heads is not None:
-        found["heads"] = panel.heads.astype(float).round(3).tolist()
+    if panel.shown:
+        found["shown"] = panel.shown
+    for name in ("heads", "source_heads", "target_heads"):
+        if (weights := getattr(panel, name)) is not None:
+            found[name] = weights.astype(float).round(3).tolist()
     if pair.note:
         found["note"] = pair.note
     return found

@@ -1,7 +1,9 @@
 // A caption over its image: each word shows its map; all of them are played as a film.
 import { make, roving } from "./dom.js";
+import { escaped, savePicture, textWidth } from "./pictures.js";
 
 const SIDE = 448, DARK = 0.22, WORD = 900;  // pixels, brightness without attention, milliseconds
+const SIZE = 18, MARGIN = 12;  // pixels of a saved caption
 
 export async function film(answer, model) {
   const picture = await loaded(answer.image);
@@ -9,7 +11,9 @@ export async function film(answer, model) {
   const figures = make("span", { className: "soft" });
   const caption = make("p", { className: "caption", lang: "en" });
   const slider = make("input", { type: "range", min: -1, max: answer.words.length - 1, value: -1, "aria-label": "Word of the caption" });
-  const play = make("button", { className: "icon play", type: "button", title: "Play the words" }, "▶");
+  const play = make("button", { className: "icon play", type: "button", title: "Play the words", "aria-label": "Play the words" });
+  const saves = ["png", "svg"].map((type) => make("button", { className: "plain", type: "button", title: "Save the picture",
+    onclick: () => savePicture([still(canvas, answer.words, Number(slider.value))], "caption", type) }, type.toUpperCase()));
   const spans = answer.words.map((word, at) => {
     const span = make("span", { className: "word", tabIndex: at ? -1 : 0 }, word);
     span.onmouseenter = span.onfocus = () => { stop(); show(at); };
@@ -35,13 +39,16 @@ export async function film(answer, model) {
     clearInterval(timer);
     clearTimeout(first);
     timer = first = 0;
-    play.textContent = "▶";
-    play.title = "Play the words";
+    playing(false);
+  }
+  function playing(on) {  // the sign is drawn by the style sheet: fonts have it in many forms, or not
+    play.classList.toggle("on", on);
+    play.title = on ? "Stop" : "Play the words";
+    play.setAttribute("aria-label", play.title);
   }
   function run() {
     let at = Number(slider.value) >= answer.words.length - 1 ? -1 : Number(slider.value);
-    play.textContent = "⏸";
-    play.title = "Stop";
+    playing(true);
     show(at);
     timer = setInterval(() => {
       if (!canvas.isConnected || at >= answer.words.length - 1) { stop(); show(-1); return; }
@@ -54,9 +61,23 @@ export async function film(answer, model) {
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) first = setTimeout(run, 400);
   const rest = answer.captions.slice(1).map(({ text }) => make("li", {}, text));
   return make("figure", { className: "film" }, canvas, make("figcaption", {},
-    make("p", { className: "soft" }, model), caption, make("div", { className: "controls" }, play, slider),
+    make("p", { className: "soft" }, model), caption, make("div", { className: "controls" }, play, slider, ...saves),
     make("p", {}, figures),
     rest.length ? make("details", { open: true }, make("summary", {}, "Other captions"), make("ol", {}, ...rest)) : null));
+}
+
+// The picture of one word, with the caption below it; see `savePicture`.
+function still(canvas, words, shown) {
+  const parts = [`<image width="${SIDE}" height="${SIDE}" href="${canvas.toDataURL("image/png")}"/>`];
+  let x = MARGIN, y = SIDE + 26;
+  words.forEach((word, at) => {
+    const width = textWidth(word, SIZE);
+    if (x > MARGIN && x + width > SIDE - MARGIN) { x = MARGIN; y += 24; }
+    const more = at === shown ? ' font-weight="bold" fill="#1d4ed8"' : ' fill="#1a1c22"';
+    parts.push(`<text x="${x}" y="${y}" font-size="${SIZE}"${more}>${escaped(word)}</text>`);
+    x += width + 6;
+  });
+  return { width: SIDE, height: y + 16, content: parts.join("") };
 }
 
 function loaded(address) {

@@ -66,7 +66,8 @@ function showLimits() {
   const model = offer.models.find(({ name }) => name === $("image-model").value);
   const { title, content } = limitsOf(model);
   $("image-licence").hidden = model?.use !== "research";
-  $("image-licence").textContent = `${model?.name}: not for commercial use (licence: ${model?.licence}).`;
+  $("image-licence").textContent = `${model?.name}: for research, not for commercial use (licence: ${model?.licence}). `
+    + "BLIP may be used for anything (BSD-3): attn models add Salesforce/blip-image-captioning-base";
   $("image-limits").hidden = !title;
   $("image-limits").querySelector("summary").textContent = title;
   $("image-limits").querySelector("div").replaceChildren(content);

@@ -4,6 +4,7 @@ import { get, Refusal } from "./service.js";
 import { startText } from "./text.js";
 import { startImages } from "./image.js";
 import { startDocuments } from "./documents.js";
+import { startLabels } from "./classify.js";
 import { showModels } from "./models.js";
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
@@ -17,14 +18,14 @@ export function choose(name) {
   }
 }
 
-tabs.forEach((tab, at) => {
+tabs.forEach((tab) => {
   tab.onclick = () => choose(tab.id.slice(4));
   tab.onkeydown = (event) => {
-    const next = roving(tabs, event.key, at);
+    const shown = tabs.filter((one) => !one.hidden), next = roving(shown, event.key, shown.indexOf(tab));
     if (next < 0) return;
     event.preventDefault();
-    tabs[next].focus();
-    tabs[next].click();
+    shown[next].focus();
+    shown[next].click();
   };
 });
 
@@ -34,10 +35,10 @@ async function start() {
       ["/frontend/settings", "/languages", "/models"].map(get));
     const link = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
     const offer = { settings, languages, models };
-    const use = { text: startText(offer, link), image: startImages(offer), document: null };
+    const use = { text: startText(offer, link), image: startImages(offer), label: startLabels(offer) };
     startDocuments(offer);
     showModels(models, (model) => {
-      const view = model.task === "caption" ? "image" : "text";
+      const view = { caption: "image", classify: "label" }[model.task] ?? "text";
       use[view](model.name);
       choose(view);
     });

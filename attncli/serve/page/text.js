@@ -2,8 +2,8 @@
 import { $, fill, later, make } from "./dom.js";
 import { post, Refusal } from "./service.js";
 import { limitsOf } from "./models.js";
-import { heatMap } from "./heatmap.js";
-import { light, places, showWords, weigher } from "./words.js";
+import { crossWeight, drawHeads, drawMap, forgetMaps, offerLayers, startAttention } from "./attention.js";
+import { light, places, showWords } from "./words.js";
 
 const WAIT = 250;  // milliseconds without a key before a translation begins
 const SLOW = 1500;  // milliseconds after which the page says why it takes long
@@ -11,6 +11,8 @@ const TOGETHER = 8;  // lines of one request, so that a long text comes part by 
 const ALTERNATIVES = 3;
 const ALIGNED_LINES = 30;  // at most
 const REMEMBERED = 2000;  // lines
+const SURE = 90, LETTERS = 10;  // percent and letters from which on a recognised language is not doubted
+const LINE_NAME = 24;  // letters of a line in its name
 
 const known = new Map();  // what was translated: key of a line to its answer
 let offer, columns, request = null, current = 0, chosenLine = 0;
@@ -23,10 +25,11 @@ export function startText(offered, link) {
   $("input").value = link.q || "";
   for (const name of ["source", "target"]) $(name).onchange = () => { fillModels(); changed(); };
   for (const name of ["model", "rival"]) $(name).onchange = changed;
-  for (const name of ["layer", "head"]) $(name).onchange = drawMaps;
+  startAttention(drawMaps);
   $("line").onchange = () => { chosenLine = Number($("line").value); drawMaps(); };
   $("input").oninput = () => { measure(); slowly(); };
   $("swap").onclick = swap;
+  $("instead").onclick = () => { $("source").value = "en"; fillModels(); changed(); };
   $("clear").onclick = () => { $("input").value = ""; changed(); $("input").focus(); };
   $("copy").onclick = () => copy(columns[0].text(), "Copied");
   $("link").onclick = () => copy(location.href, "Link copied");
@@ -116,7 +119,7 @@ async function changed() {
   measure();
   writeLink();
   const lines = $("input").value.split("\n");
-  $("notes").hidden = true;
+  $("notes").hidden = $("instead").hidden = true;
   chosenLine = Math.min(chosenLine, lines.length - 1);
   $("rival-pane").hidden = !columns[1].isUsed;
   $("who").hidden = !columns[1].isUsed;
@@ -199,7 +202,7 @@ function point(one, n, j, crossing = -1) {
   one.spans[n]?.forEach((span, at) => span.classList.toggle("at", at === j));
   one.mark("target", j, crossing);
   if (!alignment || j < 0) { lightInput(n, []); return; }
-  const weight = weigher(alignment, $("layer").value, $("head").value);
+  const weight = crossWeight(alignment);
   lightInput(n, alignment.source.map((word, i) => [word, weight(i, j)]));
 }
 
@@ -225,29 +228,24 @@ function lightInput(n, weights) {
 function drawMaps() {
   const used = columns.filter((one) => one.isUsed && one.lines[chosenLine]?.alignment?.weights);
   $("attention").hidden = !used.length;
+  forgetMaps();
   if (!used.length) return;
-  chooseLayers(used[0].lines[chosenLine].alignment);
+  const first = used[0].lines[chosenLine].alignment;
+  offerLayers(first);
+  drawHeads(first, drawMaps);
   chooseLine();
   for (const one of columns) {
     const alignment = used.includes(one) && one.lines[chosenLine].alignment;
     if (!alignment) { one.map.replaceChildren(); one.mark = () => {}; continue; }
-    const weight = weigher(alignment, $("layer").value, $("head").value), n = chosenLine;
-    one.mark = heatMap(one.map, alignment, weight, `${one.model}, weights in percent`,
-      (j, i) => point(one, n, j, i));
+    const n = chosenLine;
+    one.mark = drawMap(one.map, alignment, one.model, (j, i) => point(one, n, j, i));
   }
-}
-
-function chooseLayers({ heads }) {
-  const layers = heads?.length ?? 0, count = heads?.[0]?.length ?? 0;
-  const numbered = (size) => [...Array(size).keys()].map((n) => [`${n}`, `${n + 1}`]);
-  if ($("layer").options.length !== layers + 1) fill($("layer"), [["", "as aligned"], ...numbered(layers)], "");
-  if ($("head").options.length !== count + 1) fill($("head"), [["", "mean"], ...numbered(count)], "");
-  $("head").disabled = $("layer").value === "" || count < 2;
 }
 
 function chooseLine() {
   const numbers = columns[0].lines.flatMap((line, n) => line?.alignment?.weights ? [n] : []);
-  fill($("line"), numbers.map((n) => [`${n}`, `${n + 1}`]), `${chosenLine}`);
+  const named = (n) => `${n + 1}: ${columns[0].lines[n].text.slice(0, LINE_NAME)}`;
+  fill($("line"), numbers.map((n) => [`${n}`, named(n)]), `${chosenLine}`);
   $("line-label").hidden = numbers.length < 2;
 }
 
@@ -293,10 +291,18 @@ function described(one, milliseconds) {
   const line = one.lines.find((each) => each?.language);
   if (!line) return "";
   if (!one.prefix) one.detected = line.language;
+  if (!one.prefix) $("instead").hidden = !isDoubtful(line);
   const name = (code) => offer.languages.find((each) => each.code === code)?.name ?? code;
   const found = $("source").value === "auto" ? `${name(line.language)} recognised (${Math.round(line.confidence)} %)` : "";
   const time = milliseconds ? `${(milliseconds / 1000).toFixed(2)} s` : "";
   return [found, time].filter(Boolean).join(" · ");
+}
+
+// A language that was recognised with little certainty, or in few letters, where English is possible.
+function isDoubtful(line) {
+  const letters = $("input").value.match(/\p{L}/gu)?.length ?? 0;
+  const english = [...$("source").options].some(({ value }) => value === "en") && $("target").value !== "en";
+  return $("source").value === "auto" && english && line.language !== "en" && (line.confidence < SURE || letters < LETTERS);
 }
 
 function state(one, text, bad = false) {

@@ -30,15 +30,6 @@ export function light(element, weight) {
   element.style.background = share > 4 ? `color-mix(in srgb, var(--mark) ${share}%, transparent)` : "transparent";
 }
 
-// Weight of target word j on source word i: of the alignment, or of a layer and a head of it.
-export function weigher(alignment, layer = "", head = "") {
-  const { heads, weights } = alignment;
-  if (layer === "" || !heads) return (i, j) => weights?.[j]?.[i] ?? 0;
-  const chosen = heads[Number(layer)];
-  if (head !== "") return (i, j) => chosen[Number(head)]?.[j]?.[i] ?? 0;
-  return (i, j) => chosen.reduce((sum, one) => sum + one[j][i], 0) / chosen.length;
-}
-
 // Where each word of a list stands in a text: [start, end] each.
 export function places(text, words) {
   let at = 0;

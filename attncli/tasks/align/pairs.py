@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.panels import AlignedPair, Panel
@@ -15,6 +16,7 @@ from models.config import MAX_BATCH_TOKENS
 if TYPE_CHECKING:
     from models.alignment import Alignment
     from models.base.types import Translation
+    from models.explain.self_attention import SelfWeights
     from models.inference.translator import Translator
     from models.use_config import AlignConfig
 
@@ -118,6 +120,13 @@ def every_head(aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation])
     size = aligner.max_batch_tokens
     found = head_weights(aligner.translator, pairs, config=aligner.config, max_batch_tokens=size)
     return [None if weights is None else weights.numpy() for weights in found]
+
+
+def self_heads(aligner: Aligner, pairs: Sequence[tuple[str, str]]) -> list[SelfWeights]:
+    """Return the self-attention of every layer and head for each pair of texts."""
+    found = resolve_name("models.explain.self_attention:self_weights")  # imports torch
+    weights: list[SelfWeights] = found(aligner.translator, pairs, aligner.config)
+    return weights
 
 
 def drawn(

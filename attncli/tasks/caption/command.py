@@ -125,7 +125,9 @@ def caption(
 
     The output for one image is its caption; for several, "image <TAB> caption", in order. An image
     that cannot be read is reported on stderr; its row has no caption, and the exit status is 1.
-    Search settings default to those saved with the model. See docs/caption.md.
+    Search settings default to those saved with the model. The captioner in the box is for research
+    alone; BLIP may be used for anything (`attn models add Salesforce/blip-image-captioning-base`).
+    See docs/caption.md.
 
     Example:
       attn caption -m runs/cap photo.jpg

@@ -66,6 +66,7 @@ UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translatio
 DOUBTFUL = "texts whose translation fails a check"
 STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
+QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
 # of chunks of lines, with on_batch; see `lines.translate_lines`
@@ -276,16 +277,24 @@ def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
     return reassemble(*with_flags(document, texts, doubtful))
 
 
-def left(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
-    """Yield a message for what a user should know: the encoding, and what is left as it is."""
+def left(
+    document: Document, outcomes: Sequence[TranslatedLine], *, quoted: bool = False
+) -> Iterator[str]:
+    """Yield a message for what a user should know: the encoding, and what is left as it is.
+
+    quoted: name texts by their beginnings, for people who see no line numbers.
+    """
     if document.encoding != UTF_8:
         yield "the document is not UTF-8: read and written as Windows-1252"
-    yield from untranslated(document, outcomes)
+    yield from untranslated(document, outcomes, quoted=quoted)
 
 
-def untranslated(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
-    """Yield a message for each kind of text that is left as it is."""
+def untranslated(
+    document: Document, outcomes: Sequence[TranslatedLine], *, quoted: bool = False
+) -> Iterator[str]:
+    """Yield a message for each kind of text that is left as it is; see `left`."""
     number_of = line_numbers(document.content)
+    lines = document.content.split("\n") if quoted else []
     kept = [*document.kept]
     pairs = zip(_outcomes_of(document, outcomes), _by_segment(document, outcomes), strict=True)
     for (segment, found), texts in pairs:
@@ -296,15 +305,24 @@ def untranslated(document: Document, outcomes: Sequence[TranslatedLine]) -> Iter
     for kind, group in groupby(kept, lambda one: one.kind):
         at = sorted({number_of(one.start) for one in group})
         more = f" and {len(at) - REPORTED:,} more" if len(at) > REPORTED else ""
-        named = ", ".join(map(str, at[:REPORTED])) + more
-        yield f"left as they are: {kind}, {'line' if len(at) == 1 else 'lines'} {named}"
+        names = [_quote(lines[n - 1]) if quoted else str(n) for n in at[:REPORTED]]
+        of = "" if quoted else "line " if len(at) == 1 else "lines "
+        yield f"left as they are: {kind}, {of}{', '.join(names)}{more}"
 
 
-def faults(document: Document) -> Iterator[str]:
-    """Yield a message for each part that could not be read."""
+def faults(document: Document, *, quoted: bool = False) -> Iterator[str]:
+    """Yield a message for each part that could not be read; see `left`."""
     number_of = line_numbers(document.content)
+    lines = document.content.split("\n") if quoted else []
     for fault in document.faults:
-        yield f"line {number_of(fault.start)}: {fault.found}; left as it is"
+        number = number_of(fault.start)
+        where = _quote(lines[number - 1]) if quoted else f"line {number}"
+        yield f"{where}: {fault.found}; left as it is"
+
+
+def _quote(line: str) -> str:
+    text = " ".join(line.split())
+    return f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”"
 
 
 def line_numbers(content: str) -> Callable[[int], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -118,6 +119,59 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     until(driver, lambda: all_of(driver, "#rival-map td"))
 
 
+SAVED = (  # keeps what the page saves
+    "window.saved = []; const make = URL.createObjectURL;"
+    "URL.createObjectURL = (blob) => { window.saved.push(blob); return make.call(URL, blob); };"
+)
+KEPT = "window.saved.at(-1).arrayBuffer().then((b) => arguments[0]([...new Uint8Array(b)]))"
+
+
+def saved(driver: Any, button: str) -> bytes:
+    """Return the file that a button saves."""
+    count = "return window.saved.length"
+    before = driver.execute_script(count)
+    one(driver, button).click()
+    files = 2 if button.endswith("png") else 1  # a PNG is drawn from an SVG
+    until(driver, lambda: driver.execute_script(count) == before + files)
+    return bytes(driver.execute_async_script(KEPT))
+
+
+def test_self_attention_is_named_and_every_map_is_saved(page: Callable[..., Any]) -> None:
+    driver = page("#q=The+old+dog+sleeps.&source=en&target=de")
+    driver.execute_script(SAVED)
+    until(driver, lambda: all_of(driver, "#map td.strong"))
+    for kind, words in (("source", "#lights"), ("target", "#output")):
+        Select(one(driver, "#kind")).select_by_value(kind)
+        count = len((one(driver, words).get_attribute("textContent") or "").split())
+        assert len(all_of(driver, "#map tbody tr")) == len(all_of(driver, "#map thead th"))
+        assert len(all_of(driver, "#map tbody tr")) == count or words == "#lights"
+        name = {"source": "encoder self-attention, layer 1", "target": "decoder self-attention"}
+        assert name[kind] in one(driver, "#map caption").text
+    one(driver, "#heads summary").click()
+    thumbs = until(driver, lambda: all_of(driver, ".thumb"))
+    layers = len(all_of(driver, "#layer option"))
+    heads = len(all_of(driver, "#head option")) - 1
+    assert len(thumbs) == layers * heads
+    thumbs[-1].click()
+    assert f"layer {layers}, head {heads};" in one(driver, "#map caption").text
+    drawing = saved(driver, "#attention-svg").decode()
+    assert drawing.startswith("<svg") and f"layer {layers}, head {heads};" in drawing
+    with Image.open(io.BytesIO(saved(driver, "#attention-png"))) as picture:
+        assert picture.format == "PNG" and len(picture.convert("L").getcolors() or [0]) > 2
+
+
+def test_a_doubtful_language_and_labels(page: Callable[..., Any]) -> None:
+    driver = page("#q=Ein+Gift&source=auto&target=fr")
+    until(driver, lambda: one(driver, "#instead").is_displayed())
+    one(driver, "#instead").click()
+    assert not one(driver, "#instead").is_displayed()
+    assert Select(one(driver, "#source")).first_selected_option.text == "English"
+    one(driver, "#tab-label").click()
+    one(driver, "#label-input").send_keys("Wo ist der Bahnhof?")
+    until(driver, lambda: all_of(driver, "#labels li"))
+    assert one(driver, "#labels strong").text == "de"
+
+
 def test_a_photo(page: Callable[..., Any], tmp_path: Path) -> None:
     Image.effect_noise((300, 200), 80).convert("RGB").save(tmp_path / "<b>photo.png")
     driver = page("#view=image")
@@ -128,6 +182,10 @@ def test_a_photo(page: Callable[..., Any], tmp_path: Path) -> None:
     words[-1].click()
     shown = driver.execute_script("return document.querySelector('canvas').toDataURL()")
     assert shown != whole and "at" in words[-1].get_attribute("class")
+    driver.execute_script(SAVED)
+    one(driver, ".film button.plain:last-of-type").click()
+    until(driver, lambda: driver.execute_script("return window.saved.length"))
+    assert b"<image" in bytes(driver.execute_async_script(KEPT))
 
 
 def test_a_document(page: Callable[..., Any], tmp_path: Path) -> None:
@@ -157,7 +215,7 @@ def test_phone_width(page: Callable[..., Any], driver: Any, scheme: str, width: 
         until(driver, lambda: all_of(driver, "#map td.strong"))
         for font in ("", WIDE):
             driver.execute_script(font)
-            for view in ("text", "image", "document", "models"):
+            for view in ("text", "image", "document", "label", "models"):
                 one(driver, f"#tab-{view}").click()
                 found = driver.execute_script("return document.documentElement.scrollWidth")
                 assert found <= width, (view, font, widest(driver, width))

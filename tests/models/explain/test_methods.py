@@ -12,7 +12,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention.transformer import SelfAttention
 from models.base.registry import source_name
 from models.catalogue.presets import model_config
 from models.explain import METHODS
@@ -22,7 +21,6 @@ from models.explain.methods import (
     erasure,
     gradient_times_input,
     integrated_gradients,
-    recorded_weights,
     with_residual,
 )
 from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
@@ -134,19 +132,6 @@ def test_rollout_multiplies_the_graph_of_target_and_source() -> None:
         graph = outer @ inner @ graph
     found = decoder_rollout([*prefix], [*cross], torch.eye(4))
     torch.testing.assert_close(found, graph[4:, :4])
-
-
-def test_recorded_weights_are_those_that_the_layer_applies() -> None:
-    """Of one head without output map, weights times values is the context."""
-    model = small_model("transformer-tiny")
-    ids, mask = sources(5, 3)
-    with recorded_weights(model.encoder) as found:
-        model.encode(ids, mask)
-    depth = sum(isinstance(part, SelfAttention) for part in model.encoder.modules())
-    assert len(found) == depth
-    for weights in found:
-        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 5))
-        assert not weights[1, :, 3:].any()
 
 
 @pytest.mark.parametrize(

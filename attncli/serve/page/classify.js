@@ -1,0 +1,57 @@
+// The label view: a text in, its most probable labels out, and the words that decided.
+import { $, fill, later, make } from "./dom.js";
+import { post, Refusal } from "./service.js";
+import { limitsOf } from "./models.js";
+import { light } from "./words.js";
+
+const WAIT = 250, LABELS = 8;  // milliseconds, labels that are listed
+let offer, turn = 0;
+
+export function startLabels(offered) {
+  offer = offered;
+  const models = offer.models.filter((model) => model.task === "classify");
+  fill($("label-model"), models.map(({ name }) => [name, name]), models.find((model) => model.default)?.name);
+  $("tab-label").hidden = !models.length;
+  $("label-model").onchange = classify;
+  $("label-input").oninput = later(WAIT, classify);
+  return (name) => { $("label-model").value = name; classify(); };
+}
+
+async function classify() {
+  const mine = ++turn, text = $("label-input").value, name = $("label-model").value;
+  const { title, content } = limitsOf(offer.models.find((model) => model.name === name));
+  $("label-limits").hidden = !title;
+  $("label-limits").querySelector("summary").textContent = title;
+  $("label-limits").querySelector("div").replaceChildren(content);
+  $("label-words").replaceChildren();
+  if (!text.trim()) { $("labels").replaceChildren(); say(""); return; }
+  try {
+    const started = performance.now();
+    const answer = await post("/classify", { q: text, model: name, nbest: LABELS });
+    if (mine !== turn) return;
+    show(answer);
+    say(`${((performance.now() - started) / 1000).toFixed(2)} s`);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (mine === turn) { $("labels").replaceChildren(); say(error.message, true); }
+  }
+}
+
+function show({ labels, words = [] }) {
+  $("labels").replaceChildren(...labels.map(({ label, probability }) => {
+    const percent = `${(100 * probability).toFixed(1)} %`;
+    const bar = make("meter", { min: 0, max: 1, value: probability, "aria-label": `${label}: ${percent}` });
+    return make("li", {}, make("strong", {}, label), bar, make("span", { className: "soft" }, percent));
+  }));
+  const most = Math.max(...words.map(({ weight }) => weight), 1e-9);
+  $("label-words").replaceChildren(...words.flatMap(({ word, weight }) => {
+    const span = make("span", { className: "word", title: weight.toFixed(3) }, word);
+    light(span, weight / most);
+    return [span, " "];
+  }));
+}
+
+function say(text, bad = false) {
+  $("label-state").textContent = text;
+  $("label-state").classList.toggle("bad", bad);
+}
