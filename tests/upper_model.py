@@ -40,6 +40,10 @@ class Upper(TextTranslator):
         """Return no characters."""
         return ""
 
+    def is_small(self, word: str) -> bool:
+        """Return False, because outputs are in capitals."""
+        return False
+
     def stream(
         self,
         texts: Iterable[str],

@@ -21,6 +21,14 @@ LOOP = 3  # times that a phrase occurs in a row, at least
 LONGEST, SHORTEST = 3.0, 0.25  # times as many characters as the source,
 LEEWAY = 60  # more or less
 HALVES = re.compile(r"\d\s?[ap]\.?\s?m\b|\d\s?(?:Uhr|h\b)|\b[ap]\.\s?m\.", re.IGNORECASE)
+CURRENCIES = {  # words of them
+    "$": "dollar|dólar|USD|peso",
+    "€": "euro|EUR",
+    "£": "pound|pfund|livre|libra|GBP",
+    "¥": "yen|yuan|JPY|CNY",
+    "₹": "rup|INR",
+}
+PRICE = re.compile(r"([$€£¥₹])\s?\d|\d\s?([$€£¥₹])")
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
     "digits": "other numbers",
@@ -47,7 +55,8 @@ def check(source: str, output: str) -> tuple[Check, ...]:
     wanted, found = count(source), count(output)
     source, output = ("".join(one.text or " " for one in scan(text)) for text in (source, output))
     checks = [Check("tags", _difference(wanted, found))] if wanted != found else []
-    shown = [part.raw for part in protect(source).parts if not part.is_number]
+    raws = [part.raw for part in protect(source).parts if not part.is_number]
+    shown = [raw.strip("\\\"'") or raw for raw in raws]  # quotes may be those of the language
     missing = Counter(shown)
     for raw in missing:
         missing[raw] -= output.count(raw)
@@ -72,8 +81,13 @@ def are_faithful(sources: Sequence[str], targets: Sequence[str]) -> bool:
     return failed <= UNFAITHFUL * len(pairs)
 
 
-def check_marked(source: str, output: str, parts: tuple[Part, ...]) -> tuple[Check, ...]:
-    """Return the checks that an output fails; both texts have marks for the protected parts."""
+def check_marked(
+    source: str, output: str, parts: tuple[Part, ...], *, cut: bool = False
+) -> tuple[Check, ...]:
+    """Return the checks that an output fails; both texts have marks for the protected parts.
+
+    cut: True if the output ended at its length limit.
+    """
     wanted, found = MARK.findall(source), MARK.findall(output)
     checks = []
     if Counter(wanted) != Counter(found):
@@ -82,25 +96,31 @@ def check_marked(source: str, output: str, parts: tuple[Part, ...]) -> tuple[Che
         checks.append(Check("parts", told))
     elif _in_order(wanted, parts) != _in_order(found, parts):
         checks.append(Check("parts", "another order of placeholders without numbers"))
-    return (*checks, *check_plain(source, output))
+    return (*checks, *check_plain(source, output, cut=cut))
 
 
-def check_plain(source: str, output: str) -> tuple[Check, ...]:
-    """Return the checks on digits, length, loops and characters that an output fails."""
+def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, ...]:
+    """Return the checks on digits, length, loops and characters; cut: see `check_marked`."""
     checks = []
-    if difference := changed_digits(source, output):
+    if difference := changed_digits(source, output) or lost_currency(source, output):
         checks.append(Check("digits", difference))
     if not has_word(output) and has_word(MARK.sub("", source)):
         checks.append(Check("empty", "the output has no words"))
     if loop := repetition(output, source, times=LOOP):
         checks.append(Check("repetition", f"{loop.phrase!r} {loop.times:,} times in a row"))
-    if not UNSPACED.search(source + output):
+    if cut or not UNSPACED.search(source + output):
         ratio = f"{len(output):,} characters for {len(source):,}"
-        if not len(source) * SHORTEST - LEEWAY / 4 <= len(output) <= len(source) * LONGEST + LEEWAY:
+        if cut:
+            checks.append(Check("length", "the output was cut at its length limit"))
+        elif not _least(source) <= len(output) <= len(source) * LONGEST + LEEWAY:
             checks.append(Check("length", ratio))
     if output.count("\ufffd") > source.count("\ufffd"):
         checks.append(Check("characters", "U+FFFD in the output"))
     return tuple(checks)
+
+
+def _least(source: str) -> float:
+    return len(source) * SHORTEST - LEEWAY / 4
 
 
 def changed_digits(source: str, output: str) -> str:
@@ -125,6 +145,13 @@ def changed_digits(source: str, output: str) -> str:
                 new[other] -= 1
     told = [f"{_listed(+lost)} is missing"] if +lost else []
     return ", ".join([*told, f"{_listed(+new)} is new"] if +new else told)
+
+
+def lost_currency(source: str, output: str) -> str:
+    """Return which currency sign beside a number an output lacks, also as a word; "" if none."""
+    signs = {sign for found in PRICE.findall(source) for sign in found if sign}
+    lost = (s for s in signs if not re.search(f"\\{s}|{CURRENCIES[s]}", output, re.IGNORECASE))
+    return "".join(f"{sign} is missing" for sign in [*lost][:1])
 
 
 def _in_order(marks: list[str], parts: tuple[Part, ...]) -> list[str]:

@@ -21,6 +21,7 @@ NUMBER = (
     rf"(?<![\w.,])(?:{SIGN}\s?)?(?:{DIGITS})(?:\s?{SIGN}|\s?°\s?[CF]?(?!\w))?(?!\w|[.,:/-]\d|\s?{LARGE})"
     rf"|(?<![\w.,])(?:{DIGITS})(?!\w|[.,:/-]\d)"
 )
+ALONE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w|[.,:/-]\d)")
 
 
 class NumberStyle(NamedTuple):
@@ -71,6 +72,23 @@ def _parts(digits: str, style: NumberStyle) -> tuple[list[str], str]:
     else:
         grouped = thousands and len({*marks}) == 1
     return ([*groups, last], "") if grouped else (groups, last)
+
+
+def number_forms(text: str, source: str, target: str) -> dict[str, tuple[str, ...]]:
+    """Return the forms that each number with separators may have in an output, by its digits.
+
+    The first is that of the target language, the other that of the text. Left out are numbers with
+    the digits of another one.
+    """
+    found: dict[str, set[str]] = {}
+    for number in ALONE.findall(text) if target in STYLES else ():
+        found.setdefault(re.sub(r"\D", "", number), set()).add(number)
+    alone = {digits: [*numbers] for digits, numbers in found.items() if len(numbers) == 1}
+    return {
+        digits: (localised(number, source, target), number)
+        for digits, [number] in alone.items()
+        if digits != number
+    }
 
 
 def digits_of(text: str) -> list[str]:

@@ -50,10 +50,20 @@ NAMED = (
 )
 FILES = (
     r"[A-Za-z]:\\[^\s\"'<>|]*[^\s\"'<>|.,;:!?)]|\\\\[\w.-]+\\[^\s\"'<>|]*[\w\\]"
-    r"|(?<![\w/<])(?:~|\.{1,2}|\$\w+)?/[\w.~*-]*(?:/[\w.~*-]*)*[\w/*]|(?<![\w/])~/"
+    r"|(?<![\w/<])(?<!\}(?=/[a-z]))(?:~|\.{1,2}|\$\w+)?/[\w.~*-]*(?:/[\w.~*-]*)*[\w/*]|(?<![\w/])~/"
+    r"|(?<=\})/[\w-]*[./_\d][\w./-]*\w"  # but not {price}/month
     r"|(?<![\w/.-])[\w.-]*\w(?:/[\w.-]*\w)+\.[a-z]\w{0,4}(?![\w/])"
     r"|(?<![\w/.-])(?:[\w-]+\.)+(?:[jt]sx?|json|py|html?|css|csv|tsv|txt|md|pdf|png|jpe?g|gif|svg|xml|ya?ml|toml|ini"
     r"|cfg|conf|sh|exe|dll|zip|gz|tar|docx?|xlsx?|pptx?|od[tsp]|po|mo|srt|vtt|mp[34]|php|rb|rs|java|cpp?|log|bak|lock)(?!\w)"
+)
+ESCAPES = r"\\[\"'\\]|\\[nrt](?![a-z])"
+GROUPED = (  # IBAN, BIC, numbers of telephones and cards, plates and postcodes, with their spaces
+    r"(?<![\w-])[A-Z]{2}\d\d(?:[ \u00a0]?[A-Z0-9]{4}){2,7}(?:[ \u00a0]?[A-Z0-9]{1,3})?(?!\w)"
+    r"|(?<!\w)[A-Z]{6}[A-Z0-9]{2}XXX(?!\w)|(?:(?<=BIC )|(?<=BIC: ))[A-Z]{6}[A-Z0-9]{2,5}(?!\w)"
+    r"|(?<![\w+])(?:\+|\(\+?\d{2,5}\)|0\d{1,5}[ /-])[\d ()/.\u00a0-]{4,20}\d(?!\w)"
+    r"|(?<![\w-])\d{4}(?:[ -]\d{4}){2,4}(?![\w-])"
+    r"|(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}[EH]?(?!\w)"
+    r"|(?<!\w)(?:[A-Z]{2}\d\d [A-Z]{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})(?!\w)"
 )
 DATED = r"(?<![\w.-])\d{4}-\d\d-\d\d(?:[T ][\d:]+(?:[.,]\d+)?Z?(?:[+-]\d\d:?\d\d)?)?(?!\w|-\d)"
 VERSION = (
@@ -71,12 +81,13 @@ SYMBOL = (
 TONED = f"[{SYMBOL}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
 EMOJI = rf"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9\#*]\ufe0f?\u20e3|{TONED}(?:\u200d{TONED})*"
 PROTECTED = (
-    rf"(?P<own>[\ue000-\uf8ff])|(?P<code>{ADDRESS}|{BRACES}|{CODED}|{PRINTF}|{NAMED}|{FILES}|{DATED})"
+    rf"(?P<own>[\ue000-\uf8ff])|(?P<code>{ADDRESS}|{GROUPED}|{BRACES}|{CODED}|{PRINTF}|{NAMED}|{FILES}|{ESCAPES}"
+    rf"|{DATED})"
     rf"|(?P<version>{VERSION})|(?P<id>{CODES})|(?P<number>{NUMBER})|(?P<run>{RUNS})"
 )
 # most texts have none of what these find
 QUICK = re.compile(
-    r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|[^\s:]?:[a-z_]|\w\.\w|[a-z]-[A-Z]|\. \. \."
+    r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|[^\s:]?:[a-z_]|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX|BIC"
 )
 # words with digits that are translated: ordinals, measures, compounds
 WORDED = (
@@ -85,6 +96,7 @@ WORDED = (
 )
 INDEX = r"%\d|\d\$|[{(:@\#$_\[]\w"  # of a placeholder that is numbered or named
 DOLLAR = r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)"
+QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
 SIGNS = frozenset("=^#&~<>°²³¹™®©+*")  # unknown signs that belong to the word they touch
 
 
@@ -151,9 +163,10 @@ def protect(
             at = end
             continue
         written += text[at:start] + chr(FIRST + len(parts))
-        is_number = kind == "number"
-        shown = localised(raw, *languages) if is_number else raw
-        parts.append(Part(raw, shown, is_number, _is_ordered(raw), *_sides(text, start, end)))
+        numbers = NUMBER if kind in ("number", "numbers") else "(?!)"
+        shown = _compiled(numbers).sub(lambda number: localised(number[0], *languages), raw)
+        sides = _sides(text, start, end)
+        parts.append(Part(raw, shown, kind == "number", _is_ordered(raw), *sides))
         at = end
     return Protected(written + text[at:], tuple(parts))
 
@@ -286,25 +299,32 @@ def _in_word(character: str, strange: set[str]) -> bool:
 def _merged(text: str, found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Return the parts in order; those that overlap, or have only signs between them, as one."""
     merged: list[tuple[int, int, str]] = []
-    for start, end, kind in sorted(found):
+    for start, end, kind in (_with_quotes(text, *one) for one in sorted(found)):
         if merged:
             first, last, other = merged[-1]
             between = text[last:start]
-            near = start <= last or re.fullmatch(r"\.|[^\S\n]?[-/|:;,=+]?[^\S\n]?", between)
+            near = start <= last or re.fullmatch(r"\.|:|[^\S\n]?[-/|;,=+]?[^\S\n]?", between)
             if start < last:
                 covers = kind if start == first and end >= last else "code"
                 merged[-1] = (first, max(last, end), covers if end > last else other)
                 continue
             if near and "mark" not in (kind, other):
-                merged[-1] = (first, end, "code")
+                both = {kind, other} <= {"number", "numbers"}
+                merged[-1] = (first, end, "numbers" if both else "code")
                 continue
         merged.append((start, end, kind))
     return merged
 
 
+def _with_quotes(text: str, start: int, end: int, kind: str) -> tuple[int, int, str]:
+    """Return a part with the same straight quote on both sides, of which a model may lose one."""
+    for quote in QUOTES if kind == "code" else ():
+        if text.endswith(quote, 0, start) and text.startswith(quote, end):
+            return start - len(quote), end + len(quote), kind
+    return start, end, kind
+
+
 def _is_ordered(raw: str) -> bool:
     """Return True for a placeholder without number or name: its order tells which one it is."""
+    raw = raw.strip("\\\"'") or raw
     return raw[0] in "[<" or (raw[0] == "%" and len(raw) > 1 and not re.match(INDEX, raw))
-
-
-# ---- stand-ins -----------------------------------------------------------------------------------

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count
 from typing import NamedTuple
 
+from attncli.tags.numbers import ALONE
 from attncli.tags.protect import FIRST, MARK, Part, restore
 from models.base.types import Span, Translation
 
 PLAIN_NUMBERS = ("27", "28", "31", "32", "24", "26", "29", "64", "86", "47")
-
-
+NO_FORMS: Mapping[str, tuple[str, ...]] = {}
 FAMILIES = (1, 0, 2)  # ways to write stand-ins, in the order of further attempts
 
 
@@ -78,12 +78,26 @@ class Reading(NamedTuple):
     marks: dict[str, str]  # mark: its stand-in
     edits: tuple[Edit, ...]  # spans of the stand-ins
 
-    def marked(self, output: str, parts: Sequence[Part]) -> tuple[str, tuple[Edit, ...]]:
-        """Return an output with marks in place of its stand-ins, and their spans in the output."""
-        if not self.marks:
-            return output, ()
+    def marked(
+        self, output: str, parts: Sequence[Part], forms: Mapping[str, tuple[str, ...]] = NO_FORMS
+    ) -> tuple[str, tuple[Edit, ...]]:
+        """Return an output with marks in place of its stand-ins, and their spans in the output.
+
+        forms: see `number_forms`; a number with another form than these gets the first.
+        """
+        edits = [*self._stand_ins_in(output, parts)] if self.marks else []
+        for found in ALONE.finditer(output) if forms else ():
+            known = forms.get(re.sub(r"\D", "", found[0]), (found[0],))
+            if found[0] not in known:
+                edits.append(Edit(*found.span(), known[0], len(known[0])))
+        text, at = "", 0
+        for start, end, mark, _ in sorted(edits):
+            text += output[at:start] + mark
+            at = end
+        return text + output[at:], tuple(sorted(edits))
+
+    def _stand_ins_in(self, output: str, parts: Sequence[Part]) -> Iterator[Edit]:
         by_text = {stand_in: mark for mark, stand_in in self.marks.items()}
-        text, edits, at = "", [], 0
         for found in _finder(tuple(by_text)).finditer(output):
             mark = by_text[re.sub(r"\s", "", found[0])]
             part, start, end = parts[ord(mark) - FIRST], *found.span()
@@ -91,10 +105,7 @@ class Reading(NamedTuple):
                 start -= 1
             if part.after and re.match(r" \w", output[end : end + 2]):
                 end += 1
-            edits.append(Edit(start, end, mark))
-            text += output[at:start] + mark
-            at = end
-        return text + output[at:], tuple(edits)
+            yield Edit(start, end, mark)
 
 
 def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:

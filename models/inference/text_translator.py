@@ -26,7 +26,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
-from models.text.tokenizer import Tokenizer
+from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
@@ -177,6 +177,18 @@ class TextTranslator(TrainedModel):
         if self.tokenizer_config.kind == "word":
             return ""
         return "".join(filter(self.tokenizer.is_unknown, dict.fromkeys(text)))
+
+    def is_small(self, word: str) -> bool:
+        """Return True for a word of the target that has a small letter inside a sentence.
+
+        A language with capitals for nouns alone is German, where the vocabulary tells it: of both
+        forms, the more frequent one has the smaller id.
+        """
+        if self.to not in ("", "de"):
+            return word != "I"
+        find = self.tokenizer.target.piece_to_id
+        small, capital = (find(SPACE + form) for form in (word.lower(), word))
+        return bool(small > UNKNOWN and (capital <= UNKNOWN or small < capital))
 
     def translate(
         self,

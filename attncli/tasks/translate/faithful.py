@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 from attncli.data.split import halves
 from attncli.tags.checks import Check, check_marked, lacks_parts
+from attncli.tags.numbers import number_forms
 from attncli.tags.protect import FIRST, MARK, Languages, Part, protect, restore
 from attncli.tags.stand_ins import FAMILIES, MarkedTranslation, Reading, stand_ins
 from attncli.tags.words import has_word
+from attncli.tasks.translate.pieces import joined
 from models.base.types import Hypothesis, Translation
-from models.text.normalise import without_added_stop
 from models.use_config import SearchConfig
 
 HYPOTHESES = 4  # outputs among which one that passes is searched
@@ -69,14 +70,7 @@ class Translating(NamedTuple):
     search: SearchConfig
     unknown: Callable[[str], str] = lambda text: ""
     to: str = ""
-
-
-def joined(gaps: Sequence[str], texts: Sequence[str]) -> str:
-    """Join texts and what is between them; the space before an empty text is left out."""
-    whole = ""
-    for gap, text in zip(gaps, texts, strict=False):
-        whole += (gap if text or gap.strip() else "") + text if whole or gap.strip() else gap + text
-    return whole + gaps[-1]
+    limited: bool = False  # the user has set how long an output may be
 
 
 def translate_faithfully(
@@ -129,23 +123,23 @@ def _attempt(
     """Translate texts once. search: one with several hypotheses, of which the best is chosen."""
     results = model.run([one.text for one in readings], [one.language for one in texts], search)
     return [
-        _checked(text, reading, result, nbest=1 if search else 0)
+        _checked(text, reading, result, model, nbest=1 if search else 0)
         for text, reading, result in zip(texts, readings, results, strict=True)
     ]
 
 
-def _checked(text: MarkedText, reading: Reading, result: Translation, *, nbest: int) -> Faithful:
+def _checked(
+    text: MarkedText, reading: Reading, result: Translation, model: Translating, *, nbest: int
+) -> Faithful:
     """Return a translation with its checks. nbest: number of hypotheses to keep; 0: all."""
     rows = []
+    forms = number_forms(text.text, text.language, model.to)
     for rank, hypothesis in enumerate(result.hypotheses):
-        output, edits = reading.marked(hypothesis.text, text.parts)
-        checks = (
-            check_marked(text.text, output, text.parts)
-            if rank == 0 or nbest or reading.marks
-            else ()
-        )
-        if hypothesis.truncated and not any(one.name == "length" for one in checks):
-            checks = (*checks, Check("length", "the output was cut at its length limit"))
+        output, edits = reading.marked(hypothesis.text, text.parts, forms)
+        cut = hypothesis.truncated
+        checks: tuple[Check, ...] = ()
+        if (rank == 0 or nbest or reading.marks) and not (cut and model.limited):
+            checks = check_marked(text.text, output, text.parts, cut=cut)
         rows.append((len(checks), rank, hypothesis, output, edits, checks))
     if nbest:
         rows = sorted(rows)[:nbest]
@@ -263,23 +257,14 @@ def _assembled(text: MarkedText, gaps: Sequence[str], inner: Sequence[Faithful])
     for one, gap in zip(inner, gaps[1:], strict=True):
         whole_gaps[-1] += one.gaps[0]
         for piece, after in zip(one.pieces, one.gaps[1:], strict=True):
-            pieces.append(_plain_end(piece))
+            best = piece.translation._replace(hypotheses=piece.translation.hypotheses[:1])
+            outputs, edits = piece.outputs[:1], piece.edits[:1]
+            pieces.append(piece._replace(translation=best, outputs=outputs, edits=edits))
             whole_gaps.append(after)
         whole_gaps[-1] += gap
     output = joined(whole_gaps, [piece.outputs[0] for piece in pieces])
     checks = check_marked(text.text, output, text.parts)
     return Faithful(tuple(whole_gaps), tuple(pieces), checks, text.parts)
-
-
-def _plain_end(piece: MarkedTranslation) -> MarkedTranslation:
-    """Return the best output of a piece without a full stop that its source does not have."""
-    best = without_added_stop(piece.outputs[0], piece.text)
-    hypotheses = piece.translation.hypotheses[:1]
-    return piece._replace(
-        translation=piece.translation._replace(hypotheses=hypotheses),
-        outputs=(best,),
-        edits=piece.edits[:1],
-    )
 
 
 def _unchanged(text: MarkedText) -> Faithful:

@@ -41,9 +41,19 @@ if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine
     from models.inference.text_translator import TextTranslator
 
-SEPARATOR = re.compile(r"(?<!\s)(\s*\t\s*|\s+\|\s+)")  # between texts of one line
+# between texts of one line: a tab, a bar, the stroke of {price}/month
+SEPARATOR = re.compile(r"(?<!\s)(\s*\t\s*|\s+\|\s+|(?<=[\d}])/(?=[a-z]{3,}[.!]?$))")
 LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop that is divided
-ACCESS = re.compile(r"(?<!\S)&(?=[^\W\d_]+(?!\w|;))|(?<=[^\W\d_])&(?=[a-z]+(?!\w|;))")
+# the key of a menu entry: &File, Save _As, E&xit, Pre_ferences
+ACCESS = re.compile(
+    r"(?<![\S_])[&_](?=[^\W\d_]+(?![\w;]))|(?<=[^\W\d_])&(?=[a-z]+(?![\w;]))"
+    r"|(?<=\b[A-Z])_(?=[a-z]+\b)|(?<=\b[A-Z][a-z])_(?=[a-z]+\b)|(?<=\b[A-Z][a-z]{2})_(?=[a-z]+\b)"
+)
+KEYS = re.compile(
+    r"(?:(?:Ctrl|Ctl|Control|Strg|Alt|AltGr|Shift|Cmd|Command|Option|Meta|Super|Win)[+-]){1,4}\S{1,9}"
+)
+ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbered list
+ELLIPSIS = re.compile(r"(\S+(?:\s+\S+){0,3}?)(\s?(?:…|\.{3}))")  # at the end of an entry
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 
 
@@ -69,6 +79,7 @@ class LineOptions:
     everyday: bool = False
     # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
     split_above: int | None = 0
+    limited: bool = False  # outputs may be cut, at a length that the user has set
     cut_above: int = 0  # tokens; a longer sentence is divided at clause marks; 0: LONG
 
 
@@ -90,7 +101,7 @@ class LinePlan(NamedTuple):
     capitals: bool = False  # the output is written in capitals
     protected: tuple[Part, ...] = ()
     language: str = ""  # of the line; "" if it is unknown
-    access: bool = False  # an & marks a letter, as the key of a menu entry: "&Save"
+    key: str = ""  # & or _, which marks a letter as the key of a menu entry: "&Save"
     fixed: str = ""  # the output of a copied line that has set phrases
 
 
@@ -128,10 +139,14 @@ def _form(model: TextTranslator, options: LineOptions) -> PrepareConfig:
     return model.prepare if options.everyday else VERBATIM
 
 
-def _outer(text: str, form: PrepareConfig) -> tuple[str, str]:
+def _outer(text: str, form: PrepareConfig, language: str) -> tuple[str, str]:
     """Return what is before and after the part of a text that the model reads."""
     if form.symbols and not all(map(is_outer, text)):
-        return outer_symbols(text)
+        before, after = outer_symbols(text)
+        # "1. The end" is an item, "1. Mai" is a day
+        items = language not in ("", "de") or text.isupper()
+        item = ITEM.match(text, len(before)) if items else None
+        return (before + item[0] if item else before), after
     if not form.spaces:
         return "", ""
     inner = text.strip()
@@ -143,10 +158,11 @@ def _plan_text(
     line: Line, text: str, model: TextTranslator, options: LineOptions, language: str = ""
 ) -> LinePlan:
     form = _form(model, options)
-    before, after = _outer(text, form)
+    before, after = _outer(text, form, language)
     inner = text[len(before) : len(text) - len(after)]
-    access = form.parts and "&" in inner and len(ACCESS.findall(inner)) == inner.count("&") == 1
-    inner = ACCESS.sub("", inner) if access else inner
+    keys = ACCESS.findall(inner) if form.parts and ("&" in inner or "_" in inner) else []
+    key = keys[0] if len(keys) == 1 == inner.count(keys[0]) else ""
+    inner = ACCESS.sub("", inner) if key else inner
     parts: tuple[Part, ...] = ()
     texts, gaps, gap = [], [], before
     separated = SEPARATOR.split(inner) if form.parts else [inner]
@@ -159,20 +175,23 @@ def _plan_text(
                 continue
         if form.parts:
             each, parts = _protected(each, model, language, parts)
-        if number % 2 or (form.copies and is_untranslatable(each)) or not each.strip():
+        copied = number % 2 or (form.copies and is_untranslatable(each)) or not each.strip()
+        if copied or (form.parts and KEYS.fullmatch(each)):
             gap += each
             continue
+        dots = ELLIPSIS.fullmatch(each) if form.parts else None
+        each, behind = dots.groups() if dots else (each, "")
         each = prepared(_plain(each, model) if form.parts else each, form)
         texts.append(composed(each, model.source_length) if options.everyday else each)
         gaps.append(gap)
-        gap = ""
+        gap = behind
     if not texts:
         fixed = gap + after if form.phrases and not parts else ""
-        return LinePlan(line, [], copied=True, fixed=fixed)
+        return LinePlan(line, [], copied=True, fixed=fixed, key=key)
     capitals = form.capitals and _has_unknown_capitals(" ".join(texts), model)
     texts = [sentence_case(each) for each in texts] if capitals else texts
     plan = LinePlan(line, texts, [*gaps, gap + after], language=language, capitals=capitals)
-    return _shortened(plan._replace(protected=parts, access=access), model, options)
+    return _shortened(plan._replace(protected=parts, key=key), model, options)
 
 
 def _set_phrase(text: str, model: TextTranslator, language: str) -> Fixed | None:

@@ -15,18 +15,19 @@ from attncli.tasks.translate.faithful import (
     MarkedText,
     TranslateTexts,
     Translating,
-    joined,
     translate_faithfully,
 )
 from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
+from attncli.tasks.translate.pieces import Fitting, fitted, joined
 from models.base.types import EMPTY, Hypothesis, Translation
 from models.config import MAX_BATCH_TOKENS
-from models.text.normalise import without_added_stop
 from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from attncli.tasks.translate.alignment import AlignTranslations
     from models.inference.text_translator import TextTranslator
+
+DOTS = re.compile(r"\.{3,}|…")
 
 
 def translate_lines(
@@ -56,7 +57,7 @@ def translate_lines(
         texts = _texts(plans, sources if languages else [""] * len(chunk))
         run = _run(translator, max_batch_tokens, partial(_report, on_batch, len(texts)))
         unknown, to = translator.unknown_characters, translator.to
-        model = Translating(run, translator.search, unknown, to)
+        model = Translating(run, translator.search, unknown, to, options.limited)
         again = options.everyday and translator.prepare.parts
         results = iter(translate_faithfully(texts, model, again=again))
         outcomes = [
@@ -109,14 +110,20 @@ def _outcome(
     if plan.refused:
         return TranslatedLine(plan.line, None, plan.note)
     if plan.copied:
-        text = plan.fixed or plan.line.text
+        text = _in_form(plan, plan.fixed) if plan.fixed else plan.line.text
         copied = Translation(plan.line.text, (EMPTY._replace(text=text),))
         return TranslatedLine(plan.line, copied, plan.note, foreign=plan.foreign)
     marked = tuple(piece for result in results for piece in result.pieces)
     parts = tuple(piece.translation for piece in marked)
-    joined = _joined(plan, [*_gaps(plan, results)], marked)
-    same_end = options.everyday and translator.prepare.ends
-    joined = joined._replace(hypotheses=_in_form(plan, joined.hypotheses, same_end))
+    gaps = [*_gaps(plan, results)]
+    forms = [marked]
+    if options.everyday:
+        language = plan.language or translator.source_language
+        capitals = language not in ("", "de")  # where not every noun has one
+        form = Fitting(translator.prepare.ends, capitals, translator.is_small)
+        marked = fitted(gaps, marked, form)
+        forms = [marked, *forms]
+    joined = _joined(plan, gaps, forms)
     best = joined.hypotheses[0].text
     unknown = translator.unknown_characters("".join(part.source for part in parts))
     lost = "".join(character for character in unknown if character not in best)
@@ -151,26 +158,15 @@ def _restored(outcome: TranslatedLine, plan: LinePlan) -> TranslatedLine:
     return outcome._replace(translation=outcome.translation._replace(hypotheses=hypotheses))
 
 
-def _in_form(
-    plan: LinePlan, hypotheses: Sequence[Hypothesis], same_end: bool
-) -> tuple[Hypothesis, ...]:
-    """Return the outputs with the end of their line; different outputs stay different."""
-    formed: list[Hypothesis] = []
-    texts, spare = set[str](), list[str]()
-    for one in hypotheses:
-        text = one.text if plan.line.text[-1:].isspace() else one.text.rstrip()
-        if "…" in plan.line.text and "..." not in plan.line.text:
-            text = re.sub(r"\.{3,}", "…", text)
-        if plan.access:
-            text = re.sub(r"(?=[^\W\d_])", "&", text, count=1)
-        spare.append(text)
-        if same_end:
-            source, after = plan.tagged.text if plan.tagged else plan.line.text, plan.gaps[-1]
-            text = without_added_stop(text.removesuffix(after), source) + after
-        text = next((other for other in (text, *spare[::-1]) if other not in texts), text)
-        texts.add(text)
-        formed.append(one._replace(text=text))
-    return tuple(formed)
+def _in_form(plan: LinePlan, text: str) -> str:
+    """Return an output with the dots, the end and the key of its line."""
+    line = plan.line.text
+    text = text if line[-1:].isspace() else text.rstrip()
+    if "…" in line or "..." in line:
+        text = DOTS.sub("..." if "..." in line else "…", text)
+    if plan.key:
+        text = re.sub(r"(?=[^\W\d_])", plan.key, text, count=1)
+    return text
 
 
 def _with_tags(
@@ -181,17 +177,26 @@ def _with_tags(
     return with_tags(outcomes, [plan.tagged for plan in plans], aligner)
 
 
-def _joined(plan: LinePlan, gaps: Sequence[str], parts: Sequence[MarkedTranslation]) -> Translation:
-    """Join the translations of parts: the best of each, the second best of each, and so on."""
-    if not parts:
+def _joined(
+    plan: LinePlan, gaps: Sequence[str], forms: Sequence[Sequence[MarkedTranslation]]
+) -> Translation:
+    """Join the translations of parts: the best of each, the second best of each, and so on.
+
+    forms: the parts as they are written; further ones serve where two outputs would be the same.
+    """
+    if not forms[0]:
         return Translation(plan.line.text, (EMPTY._replace(text="".join(gaps)),))
-    form = str.upper if plan.capitals else str
-    ranks = zip(*(part.translation.hypotheses for part in parts), strict=False)
-    outputs = zip(*(part.outputs for part in parts), strict=False)
-    hypotheses = (
-        _concatenated(rank)._replace(text=joined(gaps, [*map(form, texts)]))
-        for rank, texts in zip(ranks, outputs, strict=True)
-    )
+    case = str.upper if plan.capitals else str
+    ranks = zip(*(part.translation.hypotheses for part in forms[0]), strict=False)
+    hypotheses: list[Hypothesis] = []
+    texts, spare = set[str](), list[str]()
+    for rank, hypothesis in enumerate(ranks):
+        each = ([case(part.outputs[rank]) for part in parts] for parts in forms)
+        text, *others = (_in_form(plan, joined(gaps, outputs)) for outputs in each)
+        spare += others
+        text = next((one for one in (text, *spare[::-1]) if one not in texts), text)
+        texts.add(text)
+        hypotheses.append(_concatenated(hypothesis)._replace(text=text))
     return Translation(plan.line.text, tuple(hypotheses))
 
 

@@ -141,7 +141,8 @@ class TranslateRunner:
         if self.translator.inputs:
             return ROWS
         most = int(options.search.get("split_above", 0))
-        usual = replace(EVERYDAY, everyday=not options.verbatim, cut_above=most)
+        limited = not {"max_ratio", "max_extra"}.isdisjoint(options.search)
+        usual = replace(EVERYDAY, everyday=not options.verbatim, cut_above=most, limited=limited)
         return replace(usual, long_lines=options.long_lines)
 
     @cached_property

@@ -54,7 +54,7 @@ def test_markup_is_taken_out_whole(tag: str) -> None:
         ("One<br/>two", "One two", ["<br/>"]),
         ("<p>One.</p><p>Two.</p>", "One. Two.", ["<p>", "</p>", "<p>", "</p>"]),
         ("Hello, {name}!", "Hello, {1}!", ["{name}"]),
-        ('"{file}": not found', '"{1}": not found', ["{file}"]),
+        ('"{file}": not found', "{1}: not found", ['"{file}"']),
         ("<b>{n}</b> of H<sub>2</sub>O", "{1} of {2}", ["<b>{n}</b>", "H<sub>2</sub>O"]),
         ("{a}, {b} and {c}", "{1} and {2}", ["{a}, {b}", "{c}"]),
         ("word<sup>1</sup> and m<x1/>", "word{1} and {2}", ["<sup>1</sup>", "m<x1/>"]),

@@ -71,7 +71,17 @@ CODES += [
     "_____",
     "da39a3ee5e6b4b0d",
     "192.168.0.1",
+    "DE89 3704 0044 0532 0130 00",
+    "COBADEFFXXX",
+    "+49 (0)30 1234 5678",
+    "(555) 123-4567",
+    "030/1234567",
+    "4111 1111 1111 1111",
+    "B-MW 1234",
+    "AB12 CDE",
+    "SW1A 1AA",
 ]
+QUOTED = ['\\"%s\\"', "'{x}'", '"%d"']
 PLAIN = [
     "100% sure",
     "50%ig",
@@ -92,7 +102,7 @@ def unknown(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("part", [*EMOJI, *PLACEHOLDERS, *CODES])
+@pytest.mark.parametrize("part", [*EMOJI, *PLACEHOLDERS, *CODES, *QUOTED])
 @pytest.mark.parametrize(
     "text", ["See {} now.", "({}) is it", "It is {}.", "{}: the dog", "Look: {}, and"]
 )

@@ -76,6 +76,14 @@ LINES = [
     ("AT&T is here", "AT&T IS HERE"),
     ("a & b", "A & B"),
     ("NOËL is near", "NOËL IS NEAR"),
+    ("save as…\tCtrl+S", "SAVE AS…\tCtrl+S"),
+    ("open _File\tAlt+F", "_OPEN FILE\tAlt+F"),
+    ("Pre_ferences", "_PREFERENCES"),
+    ("my_file is here", "my_file IS HERE"),
+    ("IBAN DE89 3704 0044 0532 0130 00 now", "IBAN DE89 3704 0044 0532 0130 00 NOW"),
+    ('\\"%s\\" has %zu', '\\"%s\\" HAS %zu'),
+    ("{price}/month", "{price}/MONTH"),
+    ("it is 12,5 kg", "IT IS 12,5 KG"),
 ]
 
 
@@ -86,7 +94,7 @@ def test_protected_parts_are_in_the_output_as_they_were(
 ) -> None:
     model = Faulty(str, unknown="😀…‘₂|&")
     assert output(text, model, tags=tags) == expected
-    assert len(model.asked) == (2 if "|" in text or "\t" in text else 1)
+    assert len(model.asked) == (2 if "|" in text or "\tJ" in text else 1)
 
 
 FAULTS: list[Callable[[str], str]] = [
@@ -153,6 +161,58 @@ def test_a_loop_in_a_long_text_is_mended_in_halves() -> None:
 
     text = " ".join(f"word{'abcdefghijklmnopqrstuvwxyz'[n]}" for n in range(26))
     assert output(text, Looping(looping)) == text.upper()
+
+
+class Sentences(Faulty):
+    """Writes each text as a sentence: with a capital and a stop."""
+
+    def is_small(self, word: str) -> bool:
+        """Return False for a noun."""
+        return word != "Dog"
+
+    def _translation(self, text: str, search: SearchConfig) -> Translation:
+        written = self.changed(text[:1].upper() + text[1:] + ".")
+        return Translation(text, (Hypothesis(written, -1.0, -1.0, (), ()),))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a. the end", "a. the end"),
+        ("b. dog days", "b. Dog days"),
+        ("The dog\tof him", "The dog\tof him"),
+        ("so we go home and we eat, then we sleep", "So we go home and we eat, then we sleep"),
+    ],
+)
+def test_a_piece_begins_and_ends_as_its_source(text: str, expected: str) -> None:
+    options = LineOptions(everyday=True, split_above=4, cut_above=8)
+    assert output(text, Sentences(str), options) == expected
+
+
+def test_a_word_at_a_seam_is_written_once() -> None:
+    model = Sentences(lambda text: text[:-1] + " and." if text.startswith("So") else text)
+    options = LineOptions(everyday=True, split_above=4, cut_above=8)
+    assert output("so we go home and we eat it", model, options) == "So we go home and we eat it"
+
+
+def test_a_number_keeps_its_value_and_form() -> None:
+    model = Faulty(lambda text: text.replace("12,5", "12.5").replace("3.5", "35"))
+    model.to = "de"
+    assert output("it is 12,5 or 3.5", model) == "IT IS 12,5 OR 3,5"
+    lost = Faulty(lambda text: text.replace("$", ""))
+    assert output("it is $5 now", lost) == "IT IS $5 NOW"
+
+
+def test_an_output_that_the_user_has_limited_is_translated_once() -> None:
+    class Cut(Faulty):
+        def _translation(self, text: str, search: SearchConfig) -> Translation:
+            self.asked.append(text)
+            return Translation(text, (Hypothesis("IT", -1.0, -1.0, (), (), truncated=True),))
+
+    for limited in (False, True):
+        model = Cut(str)
+        found = outcome("it is 5 here", model, LineOptions(everyday=True, limited=limited))
+        assert (len(model.asked) == 1) == limited and (found.text == "IT") == limited
 
 
 def test_plain_lines_are_asked_for_once_and_as_they_are() -> None:
