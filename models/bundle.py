@@ -13,6 +13,7 @@ card.md              model card
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -154,7 +155,7 @@ def settings_of(bundle: Bundle) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "model": to_dict(bundle.model.config),
-        "tokenizer": to_dict(bundle.tokenizer_config),
+        "tokenizer": to_dict(replace(bundle.tokenizer_config, model=())),  # it names no file
         "search": to_dict(bundle.search),
         "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
         **_given(alignment=to_dict(bundle.alignment) if chosen else {}, prepare=prepare),

@@ -29,6 +29,11 @@ class TokenizerConfig:
     )
     joint: bool = option(True, "use one vocabulary for both languages")
     size: int = option(0, "tokens per vocabulary (0: chosen from the data)", at_most=2**24)
+    model: tuple[str, ...] = option(
+        (),
+        "training: a vocabulary of one's own, a SentencePiece model or a list of tokens; two with "
+        "joint=false. With --start-from its tokens are added to those of the initial model",
+    )
     languages: tuple[str, ...] = option(
         (), "multilingual: language codes; the source begins with the token <2code> of the target"
     )

@@ -24,7 +24,7 @@ from models.base.settings import from_dict, parse_json, to_dict
 from models.storage.digests import check_digests, read_digests, write_digests
 from models.storage.settings import read_settings
 from models.text.normalise import check_untokenised, preparation_for
-from models.text.tokenizer import Tokenizer, read_tokenizer, train
+from models.text.tokenizer import Tokenizer, read_tokenizer, train, with_new_tokens
 from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
@@ -221,14 +221,15 @@ def learn_side(texts: list[str], config: TokenizerConfig) -> Tokenizer:
 
 
 def write_vocabulary(
-    folder: Path, start_from: str, learn: Callable[[], Tokenizer], progress: Progress
+    folder: Path, settings: Preparation, learn: Callable[[], Tokenizer], progress: Progress
 ) -> Tokenizer:
     """Write the tokenizer of the initial model, or a newly learned one, to a folder; return it.
 
     Ctrl-C can interrupt the learning.
     """
-    if start_from:
-        tokenizer = read_tokenizer(Path(start_from))
+    if settings.start_from:
+        own = read_tokenizer(Path(settings.start_from))
+        tokenizer = with_new_tokens(own, settings.tokenizer.model)
     else:
         progress("learning the vocabulary", 0, 0)
         tokenizer = interruptible(learn)

@@ -24,7 +24,6 @@ from models.base.errors import ConfigurationError, DamagedError, intact
 from models.base.settings import to_dict
 from models.bundle import build, sizes_of
 from models.config import ModelConfig
-from models.importers.vocabulary import SILENT, Vocabulary
 from models.importers.weights import FileWeights, PublishedWeights, read_json, write_tensors
 from models.storage.archive import About
 from models.storage.digests import write_digests
@@ -32,6 +31,7 @@ from models.storage.settings import CARD, FORMAT, WEIGHTS, to_text
 from models.storage.settings import NAME as CONFIG
 from models.storage.weights import stored_tensors
 from models.text.tokenizer import Tokenizer
+from models.text.vocabulary import SILENT, Vocabulary
 from models.use_config import SearchConfig, TokenizerConfig
 
 FORMATS = {  # name to class, imported when a folder is looked at

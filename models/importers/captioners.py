@@ -26,9 +26,9 @@ from models.importers.base import (
     rows_of,
     silenced,
 )
-from models.importers.vocabulary import Special, arranged, rearranged_json
 from models.importers.weights import read_json
 from models.text.tokenizer import JSON, Tokenizer
+from models.text.vocabulary import Special, arranged, rearranged_json
 from models.use_config import SearchConfig, TokenizerConfig
 
 RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow

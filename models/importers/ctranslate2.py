@@ -20,17 +20,17 @@ from torch import Tensor
 from models.base.errors import ConfigurationError, DamagedError, intact
 from models.config import ModelConfig
 from models.importers.base import Imported, Importer, facts, rows_of, silenced
-from models.importers.vocabulary import (
+from models.importers.weights import CTranslate2Weights, read_json
+from models.inference.ctranslate2.convert import ACTIVATIONS, LINEAR, NORMS, position_table
+from models.storage.archive import About
+from models.text.tokenizer import Tokenizer
+from models.text.vocabulary import (
     Special,
     arranged,
     known_pieces,
     of_words,
     rearranged,
 )
-from models.importers.weights import CTranslate2Weights, read_json
-from models.inference.ctranslate2.convert import ACTIVATIONS, LINEAR, NORMS, position_table
-from models.storage.archive import About
-from models.text.tokenizer import Tokenizer
 from models.use_config import SearchConfig, TokenizerConfig
 
 HEADS = {"TransformerBase": 8, "TransformerBig": 16}  # of models from before version 1.9

@@ -17,9 +17,9 @@ from models.base.errors import ConfigurationError, DamagedError, intact
 from models.config import ModelConfig
 from models.importers.base import Imported, checked, facts, reading, search_settings
 from models.importers.marian import Bart, ordered
-from models.importers.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
 from models.importers.weights import read_json
 from models.text.tokenizer import Tokenizer
+from models.text.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
 from models.use_config import TokenizerConfig
 
 LANGUAGE = re.compile(r"__([A-Za-z0-9_]+?)__|([a-z]{3}_[A-Z][a-z]{3})")

@@ -30,7 +30,9 @@ from models.importers.base import (
     search_settings,
     silenced,
 )
-from models.importers.vocabulary import (
+from models.importers.weights import NumpyWeights, read_json
+from models.text.tokenizer import Tokenizer
+from models.text.vocabulary import (
     SILENT,
     Special,
     arranged,
@@ -38,8 +40,6 @@ from models.importers.vocabulary import (
     rearranged,
     with_languages,
 )
-from models.importers.weights import NumpyWeights, read_json
-from models.text.tokenizer import Tokenizer
 from models.use_config import TokenizerConfig
 
 BART = {  # names of a layer in the classes of `transformers` that follow BART

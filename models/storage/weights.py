@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 from models.base.errors import ConfigurationError, DamagedError, intact
 from models.storage.digests import check_digests
 from models.storage.settings import WEIGHTS, Shared, WeightPrecision, read_settings, shared_of
+from models.text.vocabulary import SILENT
 
 # Weights in fewer bits: int8 with one scale per row.
 #
@@ -143,12 +144,21 @@ def fill(model: nn.Module, stored: dict[str, Tensor], path: Path) -> None:
     _copy(wanted, stored)
 
 
-def fill_from(model: nn.Module, folder: Path, *, others: bool = False) -> None:
+def fill_from(
+    model: nn.Module,
+    folder: Path,
+    *,
+    others: bool = False,
+    parts: Sequence[Sequence[list[int]]] = (),
+) -> None:
     """Copy weights into a model from a bundle with other settings but weights of the same shapes.
 
-    others: True if the bundle may contain weights that the model does not have.
+    others: True if the bundle may contain weights that the model does not have. parts: the tokens
+    of the bundle that spell each new token, of the source and of the target.
     """
     stored, wanted = bundle_weights(folder), stored_tensors(model)
+    if parts:
+        stored = {name: _with_new_rows(name, rows, wanted, parts) for name, rows in stored.items()}
     if others:
         stored = {name: tensor for name, tensor in stored.items() if name in wanted}
     if odd := misfits(stored, wanted):
@@ -158,6 +168,19 @@ def fill_from(model: nn.Module, folder: Path, *, others: bool = False) -> None:
             "leave out settings that change sizes or parts of the model",
         )
     _copy(wanted, stored)
+
+
+def _with_new_rows(
+    name: str, rows: Tensor, wanted: dict[str, Tensor], parts: Sequence[Sequence[list[int]]]
+) -> Tensor:
+    """Return weights by token (Y, ...) with a row for each new token: the mean of its parts'."""
+    if name not in wanted or rows.shape == wanted[name].shape:
+        return rows
+    of_side = parts[0] if name.startswith("encoder.") else parts[-1]
+    means = [rows[ids].mean(0) for ids in of_side]
+    if rows.dim() == 1:  # a part that no output contains has a bias near minus infinity
+        means = [mean if mean > SILENT / 100 else torch.zeros_like(mean) for mean in means]
+    return torch.cat([rows, torch.stack(means)])
 
 
 def bundle_weights(folder: Path, settings: dict[str, Any] | None = None) -> dict[str, Tensor]:

@@ -16,6 +16,8 @@ from models.sources import TAB
 from models.text.json_tokenizer import JsonProcessor
 from models.text.languages import TO, control_tokens, target_token
 from models.text.normalise import composed, nfc, normalise
+from models.text.own_vocabulary import extended, own_model, own_tokens
+from models.text.vocabulary import without_prefix
 from models.use_config import TOKEN_KINDS as KINDS
 from models.use_config import TokenizerConfig
 
@@ -31,7 +33,7 @@ class Tokenizer:
     """Vocabularies of the source and the target language, or one joint vocabulary."""
 
     def __init__(self, source: bytes, target: bytes | None = None) -> None:
-        self._models = (source, target)
+        self.models = (source, target)  # SentencePiece models; one if the sides share it
         self.source = _processor(source)
         self._unknown: dict[str, bool] = {}  # by character
         self.target = self.source if target is None else _processor(target)
@@ -124,7 +126,7 @@ class Tokenizer:
 
     def files(self) -> dict[str, bytes]:
         """Return file names and contents as stored in a bundle."""
-        source, target = self._models
+        source, target = self.models
         if target is None:
             return {JSON if source.startswith(b"{") else "tokenizer.model": source}
         return {"source.model": source, "target.model": target}
@@ -174,10 +176,12 @@ class RowTokenizer(Tokenizer):
 def train(
     source: Iterable[str], target: Iterable[str], size: int, config: TokenizerConfig
 ) -> Tokenizer:
-    """Train a tokenizer of `size` tokens per vocabulary.
+    """Train a tokenizer of `size` tokens per vocabulary, or read that of `config.model`.
 
     With `config.languages` it has a control symbol for each target language.
     """
+    if config.model:
+        return own_tokenizer(config)
     if config.joint:
         check_joint(config)
         return Tokenizer(_train(chain(source, target), size, config.kind, config))
@@ -187,6 +191,62 @@ def train(
         for lines, kind in zip((source, target), kinds, strict=True)
     ]
     return Tokenizer(*models)
+
+
+def own_tokenizer(config: TokenizerConfig) -> Tokenizer:
+    """Return the tokenizer of one's own files; raise ConfigurationError for too many or too few."""
+    if len(config.model) != (1 if config.joint else 2):
+        raise ConfigurationError(
+            f"{len(config.model)} files in tokenizer.model with joint={config.joint}",
+            "one, or with joint=false two: source and target",
+            "-s tokenizer.joint=false" if config.joint else "-s tokenizer.model=SOURCE,TARGET",
+        )
+    controls = control_tokens(config)
+    kinds = (config.kind, config.target_kind or config.kind)
+    files = zip(map(Path, config.model), kinds, strict=False)
+    return Tokenizer(*(own_model(path, kind, controls) for path, kind in files))
+
+
+def with_new_tokens(tokenizer: Tokenizer, paths: Sequence[str]) -> Tokenizer:
+    """Return a tokenizer with the tokens of some files that it lacks, behind its own.
+
+    paths: one file for both sides, or one for each. Sides that share their tokens get all of them.
+    """
+    if not paths:
+        return tokenizer
+    labels, models = getattr(tokenizer, "labels", None), [*filter(None, tokenizer.models)]
+    listed = [own_tokens(Path(path)) for path in paths]
+    if tokenizer.joint or labels:
+        listed = [[token for tokens in listed for token in tokens]]
+    found = []
+    for number, model in enumerate(models):
+        side = tokenizer.target if number else tokenizer.source
+        known, wanted = {*Tokenizer.tokens(side)}, listed[min(number, len(listed) - 1)]
+        new = [token for token in dict.fromkeys(wanted) if token not in known]
+        spelled = [[*map(side.id_to_piece, ids)] for ids in _parts(model, new)]
+        found.append(extended(model, new, spelled))
+    if found == models:
+        raise ConfigurationError(
+            f"no token in {', '.join(paths)} that the initial model lacks", "new tokens"
+        )
+    return Tokenizer(*found) if labels is None else LabelTokenizer(found[0], labels)
+
+
+def new_parts(old: Tokenizer, new: Tokenizer) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the old ids that spell each new token of the source, and each of the target."""
+    found = []
+    for number, model in enumerate(filter(None, old.models)):
+        side = new.target if number else new.source
+        own = (old.target if number else old.source).get_piece_size()
+        found.append(_parts(model, Tokenizer.tokens(side)[own:]))
+    return found[0], found[-1]
+
+
+def _parts(model: bytes, tokens: list[str]) -> list[list[int]]:
+    """Return the ids by which a SentencePiece model spells each of some tokens."""
+    if model.startswith(b"{"):
+        raise ConfigurationError("new tokens with a tokenizer.json", "a SentencePiece model")
+    return list(_processor(without_prefix(model)).encode(tokens))
 
 
 def check_joint(config: TokenizerConfig) -> None:
@@ -263,7 +323,6 @@ def _processor(model: bytes) -> Any:
 # The text is normalised (`models.text.normalise`), so that spacing and typography do not change
 # its label, and it has no end mark: every slot belongs to a word.
 
-
 LABELS = "labels.txt"  # file of a bundle: one label a line
 LONGEST = 200  # characters of a label
 MOST = 2**16  # labels of a model
@@ -309,7 +368,7 @@ class LabelTokenizer(Tokenizer):
     def files(self) -> dict[str, bytes]:
         """Return file names and contents as stored in a bundle."""
         rows = "".join(f"{label}\n" for label in self.labels)
-        return {"tokenizer.model": self._models[0], LABELS: rows.encode()}
+        return {"tokenizer.model": self.models[0], LABELS: rows.encode()}
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:

@@ -49,6 +49,8 @@ def write_workplace(folder: Path, classifier: Path) -> None:
     (folder / "links.txt").write_text("0-0 1-1\n" * len(pairs))
     for language in ("en", "de"):
         (folder / f"{language}.vec").write_text(f"a {' '.join(['0.1'] * 300)}\n")
+    for name in ("own.vocab", "terms.txt"):
+        (folder / name).write_text("the\ndog\nangiography\n")
     (folder / "corpus").mkdir()
     shutil.copy(folder / "in.en", folder / "corpus")
     write_documents(folder)

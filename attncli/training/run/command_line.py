@@ -26,6 +26,7 @@ from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
 from models.storage.replay import NAME as REPLAY_FILE
 from models.storage.settings import read_settings
+from models.text.own_vocabulary import own_kind
 from models.use_config import TokenizerConfig
 
 GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
@@ -207,7 +208,23 @@ def absolute(config: RunConfig) -> RunConfig:
         start_from=_absolute(start),
         data=config.data.absolute(),
         model=replace(config.model, image=image, vectors=vectors),
+        tokenizer=_own_vocabulary(config.tokenizer, start),
     )
+
+
+def _own_vocabulary(tokenizer: TokenizerConfig, start: str) -> TokenizerConfig:
+    """Return the settings with the kinds of token of one's own vocabulary, whose size is its own.
+
+    That of an initial model keeps its kinds.
+    """
+    files = tuple(map(_absolute, tokenizer.model))
+    if start or not files:
+        return replace(tokenizer, model=files)
+    if tokenizer.size:
+        raise ModelError(f"tokenizer.size={tokenizer.size} with tokenizer.model", "one of them")
+    kinds = [own_kind(Path(path), tokenizer.kind) for path in files]
+    target = kinds[-1] if kinds[-1] != kinds[0] else ""
+    return replace(tokenizer, model=files, kind=kinds[0], target_kind=target)
 
 
 def _absolute(path: str) -> str:

@@ -19,7 +19,7 @@ from models.catalogue.installed import BOX, DEFAULTS
 from models.catalogue.presets import preset as find_preset
 from models.config import ImageConfig, ModelConfig
 from models.storage.settings import read_settings
-from models.text.tokenizer import SPACE, Tokenizer
+from models.text.tokenizer import SPACE, Tokenizer, new_parts, read_tokenizer
 from models.use_config import TokenizerConfig
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def check_initial_model(start_from: str, config: ModelConfig, tokenizer: Tokeniz
     folder = Path(start_from)
     settings = read_settings(folder)
     stored = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
-    if replace(tokenizer, directions=stored.directions) != stored:
+    if replace(tokenizer, directions=stored.directions, model=()) != stored:
         raise ModelError(
             f"[tokenizer] settings that differ from those of the initial model {folder}",
             "no such settings: the vocabulary comes from that model",
@@ -200,12 +200,18 @@ def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Toke
     from models.storage.weights import fill_from
 
     if start_from:
-        fill_from(model, Path(start_from))
+        fill_from(model, Path(start_from), parts=_new_parts(Path(start_from), tokenizer))
     elif encoder := pretrained_encoder(model):
         encoder.load_pretrained()
         labels = getattr(encoder, "labels", None)  # of an image network that names its images
         if labels is not None:
             labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
+
+
+def _new_parts(folder: Path, tokenizer: Tokenizer) -> tuple[list[list[int]], ...]:
+    """Return the old ids of each token that an initial model lacks; of source and target."""
+    old = read_tokenizer(folder)
+    return () if old.files() == tokenizer.files() else new_parts(old, tokenizer)
 
 
 def load_vectors(model: EncoderDecoder, paths: Sequence[str], tokenizer: Tokenizer) -> None:

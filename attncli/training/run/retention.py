@@ -8,6 +8,7 @@ from pathlib import Path
 from attncli.training.interfaces import Compared, DevSet, Report, ScoreChange
 from attncli.training.run.run import Run
 from attncli.training.updates.metrics import evaluate, value_of
+from models.bundle import read
 from models.storage.weights import bundle_weights
 
 
@@ -40,6 +41,10 @@ def _change(run: Run, dev: DevSet | None, metric: str, report: Report) -> ScoreC
 
     def score(folder: Path) -> float:
         stored = bundle_weights(folder)
+        if run.config.tokenizer.model and folder != run.folder.path:  # has fewer tokens
+            first = read(folder)
+            bundle = run.bundle(first.model.to(run.device))._replace(tokenizer=first.tokenizer)
+            return value_of(evaluate(bundle, dev, train, report), metric)
         learned = {name: stored[name].to(run.device) for name in run.state.learned}
         with run.state.evaluated(learned) as model:
             return value_of(evaluate(run.bundle(model), dev, train, report), metric)

@@ -152,7 +152,7 @@ def prepare(
         raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
     texts = [styled(text, data.caption_style) for image in train for text in image.captions]
     tokenizer = write_vocabulary(
-        folder, settings.start_from, lambda: learn_side(texts, settings.tokenizer), progress
+        folder, settings, lambda: learn_side(texts, settings.tokenizer), progress
     )
     regions = read_regions(data, stores[-1].slots)
     dropped = write_captions(train, tokenizer, folder, data, regions)

@@ -109,7 +109,7 @@ def prepare(settings: Preparation, rows: LabelSplits, folder: Path, progress: Pr
     """Learn a vocabulary, and write the texts and labels as ids."""
     tokenizer = write_vocabulary(
         folder,
-        settings.start_from,
+        settings,
         lambda: learn(rows, settings.tokenizer, settings.seed),
         progress,
     )

@@ -205,7 +205,7 @@ def write_tokenizer(
             source, target, config.size or chosen_size(source, target, config), config
         )
 
-    return write_vocabulary(folder, settings.start_from, learn, progress)
+    return write_vocabulary(folder, settings, learn, progress)
 
 
 def sampled_lines(

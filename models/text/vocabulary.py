@@ -22,10 +22,10 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from models.base.errors import DamagedError
+from models.base.errors import DamagedError, intact
 
 SILENT = -1e4  # bias of a token that is never an output; fits into fp16
-NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5  # kinds of pieces
+NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6  # kinds of pieces
 WORDS = 3  # type of a SentencePiece model whose tokens are words
 NAMES = ("<pad>", "<unk>", "<start>", "</s>")  # of the first four ids
 NO_END = "<no end>"  # name of the end mark of a source vocabulary without one
@@ -130,6 +130,42 @@ def of_words(pieces: Sequence[str], controls: Iterable[str] = (), *, ends: bool 
     return _message(rows, _number(3, WORDS) + _training(ends), identity)
 
 
+def of_pieces(pieces: Sequence[tuple[str, float]], controls: Sequence[str], number: int) -> bytes:
+    """Return a SentencePiece model of pieces with their scores; other characters become bytes.
+
+    controls: pieces that no text contains. number: type of the model.
+    """
+    rows = [(control, 0.0, CONTROL) for control in controls]
+    rows += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+    rows += [(piece, score, NORMAL) for piece, score in pieces]
+    training = _number(3, number) + _number(35, 1) + _training(ends=True)
+    identity = _field(1, b"identity") + _number(3, 1) + _number(4, 0) + _number(5, 1)
+    return _message(rows, training, identity)
+
+
+# Fields behind a message are added to its lists, and replace its single values.
+
+
+def added_pieces(model: bytes, rows: Iterable[tuple[str, float, int]]) -> bytes:
+    """Return a SentencePiece model with further pieces: text, score and kind of each."""
+    return model + b"".join(_piece(*row) for row in rows)
+
+
+def without_prefix(model: bytes) -> bytes:
+    """Return a SentencePiece model that reads a text as it is, without a space before it."""
+    return model + _field(3, _number(3, 0) + _number(4, 0))
+
+
+def model_type(model: bytes) -> int:
+    """Return the type of a SentencePiece model: 1 unigram, 2 pairs, 3 words, 4 characters."""
+    found = 1
+    with intact("a SentencePiece model", "a whole file", "", IndexError):
+        for number, content in _messages(model):
+            inner = _messages(content) if number == 2 else ()
+            found = next((value[0] for field, value in inner if field == 3), found)
+    return found
+
+
 def known_pieces(model: bytes) -> dict[str, tuple[float, int]]:
     """Return score and kind of each piece of a SentencePiece model, without its special tokens.
 
@@ -158,11 +194,14 @@ def known_pieces(model: bytes) -> dict[str, tuple[float, int]]:
 
 def _message(rows: Sequence[tuple[str, float, int]], training: bytes, normalised: bytes) -> bytes:
     first = zip(NAMES, (0.0,) * 4, (CONTROL, UNKNOWN, CONTROL, CONTROL), strict=True)
-    pieces = (
-        _field(1, _field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + _number(3, kind))
-        for text, score, kind in (*first, *rows)
+    pieces = b"".join(_piece(*row) for row in (*first, *rows))
+    return pieces + _field(2, training) + _field(3, normalised)
+
+
+def _piece(text: str, score: float, kind: int) -> bytes:
+    return _field(
+        1, _field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + _number(3, kind)
     )
-    return b"".join(pieces) + _field(2, training) + _field(3, normalised)
 
 
 def _training(ends: bool) -> bytes:
