@@ -26,13 +26,6 @@ from attncli.commands.train.options import (
 from attncli.commands.train.run import Display, Stop, stoppable
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
-from attncli.jobs.compared import (
-    ComparedSource,
-    Sets,
-    TestFiles,
-    compared_source,
-    find_compared_source,
-)
 from attncli.jobs.loading import OpenOptions
 from attncli.jobs.variants import variants, with_grid
 from attncli.options.shared import Device, Threads
@@ -45,7 +38,13 @@ from attncli.terminal.messages import counted
 from attncli.training.interfaces import RunEvent
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
-from attncli.training.sources import named_kind
+from attncli.training.sources import (
+    Comparison,
+    TestFiles,
+    comparison_of,
+    find_training_source,
+    named_kind,
+)
 from models.base.files import write_text
 from models.base.registry import DEFAULT_SOURCE
 from models.catalogue.installed import find_model
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
 # Runs of a comparison: planned and trained; their tables and plots written. Imports torch.
 
 
-def show_remaining(runs: list[job.Planned], sets: Sets, best: int, output: Path) -> None:
+def show_remaining(runs: list[job.Planned], tests: job.Tests, best: int, output: Path) -> None:
     """Write the number of runs of each variant that are not measured yet.
 
     If all runs are measured, name the file of the results instead.
@@ -66,7 +65,7 @@ def show_remaining(runs: list[job.Planned], sets: Sets, best: int, output: Path)
 
     from attncli.jobs import compare as job
 
-    left, count = job.missing(runs, sets, best), job.planned_count(runs, best)
+    left, count = job.missing(runs, tests, best), job.planned_count(runs, best)
     if not left:
         results = output / "comparison.txt"
         where = results if results.exists() else "the same command without --dry-run writes them"
@@ -81,7 +80,7 @@ def show_remaining(runs: list[job.Planned], sets: Sets, best: int, output: Path)
 
 
 def run(
-    runs: list[job.Planned], sets: Sets, best: int, output: Path, device: str
+    runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
 ) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
 
@@ -93,7 +92,7 @@ def run(
         try:
             for event in job.compare(
                 runs,
-                sets,
+                tests,
                 best=best,
                 device=device,
                 progress=display.progress,
@@ -174,24 +173,26 @@ def base_config(
     )
 
 
-def kind_of(files: ComparedData, preset: str | None, start: Path | None = None) -> ComparedSource:
-    """Return the kind of input that the initial model, the preset or the options name.
+def kind_of(files: ComparedData, preset: str | None, start: Path | None = None) -> Comparison:
+    """Return the comparison of the kind of input that model, preset or options name.
 
-    The default is text. Files for another kind than that of the initial model are refused.
+    start: the initial model; files for another kind than its own are refused. The default is text.
     """
     names = [*files.inputs, *(["train"] if files.train else [])]
     found = named_kind(names)
-    named = find_compared_source(found) if found else None
+    named = find_training_source(found).comparison if found else None
     if start:
-        own = compared_source(family_of(read_settings(find_model(start))))
+        own = comparison_of(family_of(read_settings(find_model(start))))
         if named and named is not own:
             raise _refused(
                 f"{start} is compared by {own.outputs}, the files by {named.outputs}", FROM
             )
         return own
     if preset:
-        return compared_source(model_config(preset).family)
-    return named or find_compared_source(DEFAULT_SOURCE)
+        return comparison_of(model_config(preset).family)
+    usual = find_training_source(DEFAULT_SOURCE).comparison
+    assert usual is not None
+    return named or usual
 
 
 def check_options(files: ComparedData) -> None:
@@ -352,21 +353,21 @@ def compare(
     )
     check_files([*base.data.inputs, *tests.paths])
     check_run_folder(output)
-    kind = compared_source(base.model.family)
-    chosen = with_grid(names or (() if grid else kind.variants), grid or [])
+    usual = () if grid else comparison_of(base.model.family).variants
+    chosen = with_grid(names or usual, grid or [])
     found = variants(chosen, base, set or [])
     where = loading.open_device(OpenOptions(device, threads))
     # imports torch
-    from attncli.jobs.compare import check_all, plan
+    from attncli.jobs.compare import check_all, plan, prepare
 
     check_all(found)
     with tempfile.TemporaryDirectory() as scratch:  # for data of a dry run that no file has
         folder = Path(scratch) if dry_run else output
-        data, sets = kind.prepare(base.data, base.train.seed, tests, folder)
+        data, tested = prepare(base, tests, folder)
         runs = plan(found, data, seeds, output)
         if dry_run:
-            return show_remaining(runs, sets, best, output)
-    rows, failed = run(runs, sets, best, output, where)
+            return show_remaining(runs, tested, best, output)
+    rows, failed = run(runs, tested, best, output, where)
     write_stdout(WRITERS["txt"](rows))
     if failed:
         raise typer.Exit(1)

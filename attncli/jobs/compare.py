@@ -1,34 +1,49 @@
 """Train variants with one budget on the same data; yield a row of scores for each run.
 
-OUT/train.tsv dev.tsv test.tsv  embedded data, if no files were given; a dev set that was held out
+OUT/train.tsv dev.tsv test.tsv  embedded data, if no files were given
 OUT/VARIANT/seed-N/             a run folder as of `attn train`, and measured.json
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
 
-from attncli.jobs.compared import Sets, Trained, compared_source
+from attncli.data.dev_split import LEAST
+from attncli.data.text.corpus import fingerprint
 from attncli.jobs.train import StopRequested, fingerprints, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
-from attncli.training.interfaces import Interrupted, Progress, RunEvent
+from attncli.scoring.score import MetricScore
+from attncli.training.interfaces import DevSet, Interrupted, Progress, RunEvent, Started
 from attncli.training.run.configuration import check_buildable
 from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.sources import TestFiles, comparison_of, training_source
 from attncli.training.storage.folder import RunFolder, claim, locked, with_stored_choices
 from attncli.training.storage.state import read_progress
-from models import load
+from attncli.training.updates.metrics import evaluate
 from models.base.errors import ModelError, naming
-from models.base.files import write_text
+from models.base.files import write_errors, write_text
 from models.base.settings import parse_json
+from models.bundle import Bundle, read
+from models.sources import source_of
 
 MEASURED = "measured.json"  # in the run folder
+
+
+class Tests(NamedTuple):
+    """Test set of a comparison."""
+
+    files: Sequence[Path]  # none: there is no test set
+    gold: Any | None  # links of its words, or of those of the dev set
+    mark: str  # hash of the content of these files
 
 
 class Planned(NamedTuple):
@@ -53,6 +68,25 @@ class Failed(NamedTuple):
 
     run: Planned
     error: ModelError
+
+
+def prepare(base: RunConfig, given: TestFiles, folder: Path) -> tuple[DataConfig, Tests]:
+    """Return the data of all runs and the test set; write embedded data to the folder."""
+    source, data, files, (_, gold, index) = _source(base), base.data, given.test, given
+    if not data.is_given:
+        with write_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        data = source.demonstration(data, base.train.seed, folder.absolute())
+        files, links = [folder / "test.tsv"], folder / "test.links"
+        gold, index = (links, "0") if links.exists() else (None, None)
+    files = source.tests(data, files)
+    known = source.read_gold(data, files, gold, index) if gold else None
+    hashes = [fingerprint(part) for part in (files, [gold] if gold else []) if part]
+    return data, Tests(files, known, hashlib.sha256(f"{hashes} {index}".encode()).hexdigest())
+
+
+def _source(config: RunConfig) -> Any:
+    return training_source(config.model.family)
 
 
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
@@ -80,7 +114,7 @@ def check_all(variants: Iterable[Variant]) -> None:
 
 def compare(
     runs: Sequence[Planned],
-    sets: Sets,
+    tests: Tests,
     *,
     best: int = 0,
     device: str,
@@ -90,30 +124,48 @@ def compare(
     """Train and measure the runs not measured yet; yield the scores of each run, or Failed.
 
     best: number of variants that are trained with further seeds; 0: all. Raises Interrupted like
-    `train`; the same call continues from there.
+    `train`; the same call continues from there. Raises ModelError for data without a dev set.
     """
     claimed([run for run in runs if run.first or not best])
     total = planned_count(runs, best)
     rows: list[RunScores] = []
     for number, run in enumerate(in_turn(runs, rows, best), 1):
-        row = measured(run.folder, sets)
+        row = measured(run.folder, tests)
         if row is None:
             yield Begun(run, number, total)
+            events = train(
+                run.config,
+                run.folder,
+                device=device,
+                progress=progress,
+                stop_requested=stop_requested,
+            )
             try:
-                yield from train(
-                    run.config,
-                    run.folder,
-                    device=device,
-                    progress=progress,
-                    stop_requested=stop_requested,
-                )
+                for event in events:
+                    if isinstance(event, Started) and not event.dev:
+                        raise _no_dev(run.config.data.dev_share, event)
+                    yield event
                 shown = stoppable(progress, stop_requested)
-                row = measure(run, sets, device=device, progress=shown)
+                row = measure(run, tests, device=device, progress=shown)
+            except NoDevError:
+                raise
             except ModelError as error:
                 yield Failed(run, error)
                 continue
         rows.append(row)
         yield row
+
+
+class NoDevError(ModelError):
+    """There is no dev set, by which the weights are chosen."""
+
+
+def _no_dev(share: float, event: Started) -> NoDevError:
+    return NoDevError(
+        f"no dev set: data.dev_share = {share} of {event.pairs:,} {event.unit}",
+        f"{LEAST} or more, which select the weights",
+        "give --dev FILE, or raise data.dev_share",
+    )
 
 
 def stoppable(progress: Progress, stop_requested: StopRequested) -> Progress:
@@ -127,13 +179,13 @@ def stoppable(progress: Progress, stop_requested: StopRequested) -> Progress:
     return show
 
 
-def missing(runs: Sequence[Planned], sets: Sets, best: int) -> list[Planned]:
+def missing(runs: Sequence[Planned], tests: Tests, best: int) -> list[Planned]:
     """Return the runs that are not measured yet.
 
     best: number of variants that are trained with further seeds; 0: all. These variants are known
     when every first seed is measured. Until then, the missing first seeds are returned.
     """
-    rows = {run: row for run in runs if (row := measured(run.folder, sets))}
+    rows = {run: row for run in runs if (row := measured(run.folder, tests))}
     left = [run for run in runs if run.first and run not in rows]
     if left and best:
         return left
@@ -170,12 +222,12 @@ def claimed(runs: Sequence[Planned]) -> None:
             claim(folder, replace(config, train=train), found)
 
 
-def measured(folder: Path, sets: Sets) -> RunScores | None:
-    """Return the stored row of the same sets; None if there is none."""
+def measured(folder: Path, tests: Tests) -> RunScores | None:
+    """Return the stored row of the same test set; None if there is none."""
     path = folder / MEASURED
     try:
         record = parse_json(path.read_text("utf-8"))
-        return from_record(record["row"]) if record["mark"] == sets.mark else None
+        return from_record(record["row"]) if record["mark"] == tests.mark else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -184,29 +236,41 @@ def measured(folder: Path, sets: Sets) -> RunScores | None:
         ) from None
 
 
-def measure(run: Planned, sets: Sets, *, device: str, progress: Progress) -> RunScores:
+def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> RunScores:
     """Return the row of a finished run, and write it to the run folder."""
-    state = read_progress(RunFolder(run.folder))
+    state, config = read_progress(RunFolder(run.folder)), run.config
     assert state is not None, "a finished run"
-    model = load(run.folder, device=device)
-    trained = Trained(
-        model, state.kept, run.config, progress, lambda share: progress("evaluating", share, 1)
-    )
-    scores = compared_source(run.config.model.family).scores(trained, sets)
+    source, bundle = _source(config), read(run.folder)
+    model: Any = resolve_name(source_of(config.model.family).runner)(bundle, device)
+    dev = source.load(config, run.folder, progress).dev
+    test = source.test_set(config, tests.files, progress) if tests.files else None
+    loss, found = scores(bundle, dev, config, progress)
+    aer, by = source.error_rate(model, test or dev, tests.gold) if tests.gold else (None, "")
     row = RunScores(
         variant=run.variant,
-        seed=run.config.train.seed,
-        dev=scores.dev,
-        test=scores.test,
-        perplexity=math.exp(scores.loss),
-        aer=scores.aer,
-        aligned_by=scores.aligned_by,
-        parameters=model.model.parameter_count(),
+        seed=config.train.seed,
+        dev=found,
+        test=scores(bundle, test, config, progress)[1] if test else (),
+        perplexity=math.exp(loss),
+        aer=aer,
+        aligned_by=by,
+        parameters=bundle.model.parameter_count(),
         updates=state.step,
         tokens_per_second=state.tokens / max(state.seconds, 1e-9),
         seconds=state.seconds,
         read=model.read_mode,
     )
-    record = {"mark": sets.mark, "row": row.as_record()}
+    record = {"mark": tests.mark, "row": row.as_record()}
     write_text(run.folder / MEASURED, json.dumps(record, indent=2) + "\n")
     return row
+
+
+def scores(
+    bundle: Bundle, texts: DevSet, config: RunConfig, progress: Progress
+) -> tuple[float, tuple[MetricScore, ...]]:
+    """Return the loss of a set in nats per target token, and the scores that are compared."""
+    metrics = comparison_of(config.model.family).metrics
+    train = replace(config.train, metric=next(iter(metrics)))
+    found = evaluate(bundle, texts, train, lambda share: progress("evaluating", share, 1))
+    values = {name: getattr(found, field) for field, name in metrics.items()}
+    return found.loss, tuple(MetricScore(name, value) for name, value in values.items())

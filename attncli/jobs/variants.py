@@ -22,10 +22,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from attncli.jobs.compared import compared_source
 from attncli.training.run.command_line import absolute
 from attncli.training.run.configuration import check, encoder_assignments
 from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.sources import comparison_of
 from models.base import registry
 from models.base.errors import ConfigurationError, unknown_name
 from models.base.settings import fields_of, merged, overridden
@@ -86,7 +86,7 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
     first, *parts = [part.strip() for part in name.split(",")]
     if first in zoo.PRESETS:
         start, called = of_preset(first, base, assignments), [first]
-    elif first == NONE and (family := compared_source(base.model.family).without_attention):
+    elif first == NONE and (family := comparison_of(base.model.family).without_attention):
         model = replace(base.model, family=family, attention=AttentionConfig())
         start, called = replace(base, model=model), [first]
     else:
@@ -96,8 +96,8 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
     settings = [setting(part, family) for part in parts]
     config = with_network(start, [f"{place}={value}" for place, value in settings])
     variant = Variant(",".join([*called, *canonical(settings)]), config)
-    wanted = compared_source(base.model.family)
-    if compared_source(config.model.family) is not wanted:
+    wanted = comparison_of(base.model.family)
+    if comparison_of(config.model.family) is not wanted:
         ability = source_of(config.model.family).ability
         found = f"variant {name}, which {ability}, in a comparison of {wanted.outputs}"
         raise ConfigurationError(found, wanted.presets)
@@ -167,7 +167,7 @@ def _named(name: str, family: str) -> tuple[str, str]:
                 "a family that has this setting",
                 "name the data with --labels or --images, or a preset with -p",
             )
-    none = [NONE] if compared_source(family).without_attention else []
+    none = [NONE] if comparison_of(family).without_attention else []
     known = itertools.chain(*own.values())
     raise unknown_name("variant", name, [*none, *known, *zoo.PRESETS])
 

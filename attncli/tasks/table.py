@@ -15,7 +15,6 @@ class Task(NamedTuple):
 
     commands: Mapping[str, str]  # functions by name; those that score begin with `evaluate`
     training: Mapping[str, str] = {}  # TrainingSource, by kind of input (models/sources)
-    comparison: Mapping[str, str] = {}  # ComparedSource, by kind of input
     bulk: str = ""  # BulkTask
     loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
 
@@ -30,10 +29,6 @@ TASKS: dict[str, Task] = {
             "text": "attncli.tasks.translate.training.source:TextTraining",
             "rows": "attncli.tasks.translate.training.source:RowTraining",
         },
-        comparison={
-            "text": "attncli.tasks.translate.comparison:ComparedTexts",
-            "rows": "attncli.tasks.translate.comparison:ComparedRows",
-        },
         bulk="attncli.tasks.translate.bulk:TranslateTask",
         loaded="attncli.interface.translator:Translator",
     ),
@@ -43,7 +38,6 @@ TASKS: dict[str, Task] = {
             "evaluate labels": "attncli.tasks.classify.evaluate_command:labels",
         },
         training={"labelled_text": "attncli.tasks.classify.training.source:LabelTraining"},
-        comparison={"labelled_text": "attncli.tasks.classify.evaluate_command:ComparedLabels"},
         bulk="attncli.tasks.classify.bulk:ClassifyTask",
         loaded="attncli.interface.classifier:Classifier",
     ),
@@ -53,7 +47,6 @@ TASKS: dict[str, Task] = {
             "evaluate captions": "attncli.tasks.caption.evaluate_command:captions",
         },
         training={"image": "attncli.tasks.caption.training.source:ImageTraining"},
-        comparison={"image": "attncli.tasks.caption.comparison:ComparedImages"},
         bulk="attncli.tasks.caption.bulk:CaptionTask",
         loaded="attncli.interface.captioner:Captioner",
     ),
@@ -70,7 +63,6 @@ TASKS: dict[str, Task] = {
 
 
 TRAINING = {kind: place for task in TASKS.values() for kind, place in task.training.items()}
-COMPARISONS = {kind: place for task in TASKS.values() for kind, place in task.comparison.items()}
 BULK = {name: task.bulk for name, task in TASKS.items() if task.bulk}
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.data.text import corpus
 from attncli.tags.checks import are_faithful
 from attncli.tasks.table import TRAINING
 from attncli.training.settings.config import RunConfig
-from models.base.errors import ModelError
+from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_bytes, write_folder, write_text
 from models.base.process import interruptible
 from models.base.registry import source_name
@@ -30,11 +30,39 @@ from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerCo
 if TYPE_CHECKING:
     import numpy as np
 
+    from attncli.data.alignments import Index
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import DataConfig, TrainConfig
     from models.base.types import VocabularySizes
     from models.config import ModelConfig
+
+
+class Comparison(NamedTuple):
+    """Comparison of the models of one kind of input, by `attn models compare`."""
+
+    outputs: str  # what such models produce: "translations"
+    presets: str  # for messages: "presets for texts"
+    preset: str  # that variants modify, where files are given
+    demo_preset: str  # the same for the embedded data
+    variants: tuple[str, ...]  # compared if none is named
+    metrics: Mapping[str, str]  # fields of Scores: their names in QUALITY; the first ranks variants
+    settings: tuple[str, ...] = ()  # of every comparison; -s overrides them
+    budget: tuple[str, ...] = ()  # settings for the embedded data; -s overrides them
+    without_attention: str = ""  # family of the variant `none`; empty: there is none
+
+
+class TestFiles(NamedTuple):
+    """Files to measure the models of a comparison on."""
+
+    test: Sequence[Path] = ()
+    gold: Path | None = None  # links of the test set, or of the dev set if there is none
+    gold_index: Literal["0", "1"] | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """Return the files."""
+        return [*self.test, *filter(None, [self.gold])]
 
 
 class TrainingSource:
@@ -53,6 +81,7 @@ class TrainingSource:
         *("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter"),
     )
     fine_tuning_rate: ClassVar[float] = 0.0001  # peak learning rate of a trained model
+    comparison: ClassVar[Comparison | None] = None  # None: such models are not compared
 
     def count(self, data: Any, most: int) -> int:
         """Return the number of training examples; counting may stop at `most`."""
@@ -91,6 +120,26 @@ class TrainingSource:
         """Return the search settings with limits that fit the training data."""
         return search
 
+    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
+        """Write the embedded data to a folder: train, dev and test.tsv; return their settings."""
+        raise ModelError(f"no {self.unit}", "files to train on, with --train")
+
+    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+        """Return the files of a test set; raise ModelError for one that cannot be used."""
+        return files
+
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+        """Return a test set for the model of a run."""
+        raise NotImplementedError
+
+    def read_gold(self, data: Any, test: Sequence[Path], path: Path, index: Index | None) -> Any:
+        """Return gold links of the words of a test set; without one, of the dev set."""
+        raise ConfigurationError(f"--gold for {self.unit}", "links of one source", "leave it out")
+
+    def error_rate(self, model: Any, texts: Any, gold: Any) -> tuple[float, str]:
+        """Return the alignment error rate in percent, and the method that made the links."""
+        raise NotImplementedError
+
     def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:
         """Store in a bundle which attention head aligns best; only text can be aligned."""
 
@@ -113,6 +162,14 @@ def find_training_source(name: str) -> TrainingSource:
 def training_source(family: str) -> TrainingSource:
     """Return the training source of a family; a ModelError if the family is unknown."""
     return find_training_source(source_name(family))
+
+
+def comparison_of(family: str) -> Comparison:
+    """Return the comparison of a family; raise a ModelError if its models are not compared."""
+    found = training_source(family).comparison
+    if found is None:
+        raise ConfigurationError(f"a comparison of models of family {family}", "another family")
+    return found
 
 
 def training_sources() -> Iterator[TrainingSource]:

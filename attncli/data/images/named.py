@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -162,6 +162,18 @@ class ImageFile(NamedTuple):
     def path(self) -> Path | None:
         """The image's own file; None for bytes and for a member of an archive."""
         return self.source if isinstance(self.source, Path) else None
+
+
+def find_images(names: Iterable[str], images: ImageIndex, where: str) -> list[ImageFile]:
+    """Return the named images of a test set. Raises ModelError if one is missing."""
+    places = {name: images.find(name) for name in names}
+    if missing := [name for name, place in places.items() if place is None]:
+        raise ModelError(
+            f"{len(missing):,} of {len(places):,} images of {where} are not in "
+            f"{images.path}, {missing[0]} first",
+            "each of them",
+        )
+    return [ImageFile(name, place) for name, place in places.items() if place]
 
 
 def is_alone(arguments: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from attncli.data.dev_split import SEED
 from attncli.data.lines import UTF_16_MARKS, decode
 from attncli.data.streams import decompressed, matching, open_input, read_whole
 from attncli.terminal import console
@@ -198,7 +199,7 @@ def check_order(rows: Sequence[LabelledText], path: str) -> None:
 
 
 def set_aside(
-    rows: Sequence[LabelledText], share: float, seed: int
+    rows: Sequence[LabelledText], share: float, seed: int = SEED
 ) -> tuple[list[LabelledText], list[LabelledText]]:
     """Return the rows for training and those for evaluation; no text is in both.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.images.captions import parts_of, read_captions
-from attncli.data.images.named import ImageFile, ImageIndex, last_part, open_images
+from attncli.data.images.named import ImageFile, find_images, last_part, open_images
 from attncli.data.streams import check_files
 from attncli.data.text.tables import open_text
 from attncli.jobs.loading import OpenOptions, model_names
@@ -139,18 +139,6 @@ def evaluate_captions(
     return scored, test_set
 
 
-def find_images(test: CaptionSet, images: ImageIndex) -> list[ImageFile]:
-    """Return the images of a test set. Raises ModelError if one is missing."""
-    places = {name: images.find(name) for name in test.images}
-    if missing := [name for name, place in places.items() if place is None]:
-        raise ModelError(
-            f"{len(missing):,} of {len(places):,} images of {test.name} are not in "
-            f"{images.path}, {missing[0]} first",
-            "each of them",
-        )
-    return [ImageFile(name, place) for name, place in places.items() if place]
-
-
 def caption_test_set(
     name: str, files: Sequence[ImageFile], runner: CaptionRunner, advance: ShowProgress
 ) -> CaptionSystem:
@@ -179,7 +167,7 @@ def _captioned(
     if not folders:
         return
     assert images is not None
-    files = find_images(test_set, open_images(images))
+    files = find_images(test_set.images, open_images(images), test_set.name)
     for name, folder in zip(model_names(folders), folders, strict=True):
         runner = CaptionRunner.open(folder, options)
         captioner = runner.captioner

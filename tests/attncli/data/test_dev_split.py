@@ -31,13 +31,13 @@ def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     rows = [f"a {number % 150} b\tc {number}\n" for number in range(400)]
     (tmp_path / "train.tsv").write_text("".join(rows))
     data = TextData(train=(str(tmp_path / "train.tsv"),))
-    named, held = split_dev(data, 1, tmp_path)
+    named, held = split_dev(data, tmp_path)
     dev = list(read_pairs(named.dev))
     assert {pair.source for pair in dev} == held and len(dev) == len(held) == 15
     source, _, total = sampled_lines(pairs_of(data.train, held), 1000, 1)
     assert not held & set(source) and total == len(source)
     assert total == sum(row.split("\t")[0] not in held for row in rows)
     (tmp_path / "data").mkdir()
-    assert split_dev(data, 1, tmp_path)[0] == named  # a run that continues
+    assert split_dev(data, tmp_path)[0] == named  # a run that continues
     (tmp_path / "dev.tsv").unlink()
-    assert split_dev(data, 1, tmp_path)[0] == data  # a run of an earlier version
+    assert split_dev(data, tmp_path)[0] == data  # a run of an earlier version

@@ -15,8 +15,8 @@ from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
-from attncli.tasks.translate.comparison import ComparedTexts
 from attncli.training.run.configuration import run_config
+from attncli.training.sources import comparison_of
 from models.alignment import diagonal
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn
@@ -120,8 +120,9 @@ def test_captioners_and_classifiers_are_not_compared_with_translators() -> None:
 
 
 def test_every_variant_of_the_default_list_can_be_built() -> None:
-    found = variants(ComparedTexts.variants, BASE, [])
-    assert [variant.name for variant in found] == list(ComparedTexts.variants)
+    names = comparison_of(BASE.model.family).variants
+    found = variants(names, BASE, [])
+    assert [variant.name for variant in found] == list(names)
     compare.check_all(found)
     with pytest.raises(ModelError, match="variant heads=7: 7 attention heads"):
         compare.check_all(variants(["heads=7"], BASE, []))

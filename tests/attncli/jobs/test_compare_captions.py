@@ -64,9 +64,8 @@ def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, 
         *(("soft", "1"), ("patches,hard", "1"), ("soft", "2"), ("patches,hard", "2"))
     ]
     assert set(CSV) <= rows[0].keys()
-    configs = [path.read_text() for path in out.rglob("config.toml")]
-    dev = {line for text in configs for line in text.splitlines() if line.startswith("dev_captio")}
-    assert dev == {f'dev_captions = "{out / "dev.tsv"}"'}  # although the seeds differ
+    made = [json.loads(path.read_text()) for path in out.rglob("made.json")]
+    assert len(made) == 4 and len({str(each["dev"]) for each in made}) == 1  # for every seed
     model = out / "soft" / "seed-2"
     [found], _ = evaluate_captions(files.dev, models=[model], images=files.images)
     assert found.scores.cider == pytest.approx(float(rows[2]["test_cider"]))
@@ -180,6 +179,5 @@ def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(
     test.write_text("none.png\ta red square\n")
     assert "none.png first" in attn(*command(files, out, "soft"), "--test", test, status=1).err
     said = attn(*command(files, out, "soft"), "-s", "data.dev_share=0.1", status=1).err
-    assert "22 captioned images; expected 10 or more" in said
-    assert "raise data.dev_share" in said
-    assert not (out / "soft").exists()
+    assert "data.dev_share = 0.1 of 44 captions; expected 10 or more" in said
+    assert "raise data.dev_share" in said and not list(out.rglob("model.safetensors"))

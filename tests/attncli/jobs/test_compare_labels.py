@@ -28,9 +28,8 @@ def test_poolings_are_compared_by_accuracy(tmp_path: Path, attn: Attn) -> None:
     record = json.loads((out / "comparison.json").read_text())
     assert {run["variant"] for run in record["runs"]} == {"mean", "final,general"}
     assert all(0 <= run["dev_accuracy"] <= 100 for run in record["runs"])
-    configs = [path.read_text() for path in out.rglob("config.toml")]
-    dev = {line for text in configs for line in text.splitlines() if line.startswith("dev_labels")}
-    assert len(configs) == 4 and len(dev) == 1  # one dev set, although the seeds differ
+    starts = [json.loads(path.open().readline()) for path in out.rglob("log.jsonl")]
+    assert len(starts) == 4 and len({(one["pairs"], one["dev"]) for one in starts}) == 1
 
 
 def test_names_of_poolings_are_settings_of_a_classifier() -> None:

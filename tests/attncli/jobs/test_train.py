@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attncli.tasks.translate.training.data import read_dev
+from attncli.tasks.translate.training.dev import read_texts
 from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -125,8 +125,8 @@ def test_a_dev_set_has_several_references(texts: Texts, tmp_path: Path) -> None:
     lines = texts.dev.read_text("utf-8").splitlines()
     many = tmp_path / "many.tsv"
     many.write_text("".join(f"{line}\tein ganz anderer Satz\n" for line in lines), "utf-8")
-    dev = read_dev(small_config(Texts(texts.train, many)).data)
-    assert dev is not None and len(dev.references) == 2
+    dev = read_texts([many])
+    assert len(dev.references) == 2
     outputs = [line.split("\t")[1] for line in lines]
     assert dev.scores(1.0, outputs, small_config(texts).train).bleu == pytest.approx(100)
 

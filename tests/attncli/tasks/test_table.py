@@ -7,7 +7,10 @@ from pkgutil import resolve_name
 
 import pytest
 
+from attncli.scoring.comparison import QUALITY
 from attncli.tasks.table import TASKS, TRAINING
+from attncli.training.interfaces import Scores
+from attncli.training.sources import find_training_source
 from models.base.registry import TABLES
 
 FOLDER = Path(__file__).parents[3] / "attncli/tasks"
@@ -20,7 +23,7 @@ def test_every_folder_of_a_task_has_a_row() -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_every_place_of_a_row_names_something_that_exists(name: str) -> None:
     task = TASKS[name]
-    many = (task.commands, task.training, task.comparison)
+    many = (task.commands, task.training)
     places = [place for each in many for place in each.values()]
     for place in (*places, *filter(None, (task.bulk, task.loaded))):
         assert callable(resolve_name(place))
@@ -29,7 +32,7 @@ def test_every_place_of_a_row_names_something_that_exists(name: str) -> None:
 def test_each_kind_of_input_has_one_task_that_trains() -> None:
     kinds = [kind for task in TASKS.values() for kind in task.training]
     assert sorted(kinds) == sorted(TABLES["source"]) == sorted(TRAINING)
-    for task in TASKS.values():
-        assert set(task.comparison) <= set(task.training) and bool(task.comparison) is bool(
-            task.training
-        )
+    for kind in kinds:
+        found = find_training_source(kind).comparison
+        assert found is None or set(found.metrics) <= set(Scores._fields)
+        assert found is None or set(found.metrics.values()) <= set(QUALITY)

@@ -73,7 +73,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     captions, prepared_folder = read_parts(config.data), folder / "data"
     if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):
         few = bool(config.start_from)
-        captions = split_dev(captions, config.data.dev_share, config.train.seed, few=few)
+        captions = split_dev(captions, config.data.dev_share, few=few)
     settings = preparation(config)
     prepare_folder(
         prepared_folder, lambda part: prepare(settings, captions, stores, part, progress)
@@ -125,9 +125,9 @@ def read_parts(data: ImageData) -> Captions:
     return Captions(read_captions(data.captions, part="train"), dev)
 
 
-def split_dev(captions: Captions, share: float, seed: int, *, few: bool = False) -> Captions:
+def split_dev(captions: Captions, share: float, *, few: bool = False) -> Captions:
     """Hold out a share of the images for evaluation."""
-    held = held_out((image.image for image in captions.train), share, seed, few=few)
+    held = held_out((image.image for image in captions.train), share, few=few)
     parts: tuple[list[Captioned], list[Captioned]] = ([], [])
     for image in captions.train:
         parts[image.image in held].append(image)
@@ -230,19 +230,19 @@ def dev_set(
     )
 
 
-def evaluation_set(
-    captions: list[Captioned], store: FeatureStore, data: ImageData, progress: Progress
-) -> DevCaptions:
-    """Return captioned images to score a model of a run on; compute rows that the store lacks.
+def test_set(config: RunConfig, captions: list[Captioned], progress: Progress) -> DevCaptions:
+    """Return captioned images with features of the image network of a run.
 
-    Images that cannot be found or decoded are excluded, as from the dev set of the run.
+    Raises ModelError if an image cannot be decoded.
     """
+    data = config.data
+    store = feature_stores(config.model, data.features, config.train, config.start_from)[-1]
     hashes, _ = locate(Captions([], captions), open_images(data.images), progress)
     broken = compute_features([store], data.images, hashes, progress)
-    usable = {name: key for name, key in hashes.items() if key not in broken}
-    found = dev_set(captions, usable, store, data)
-    if found is None:
-        raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
+    if broken:
+        raise ModelError(f"images of the test set: {abbreviate(broken.values())}", "each of them")
+    found = dev_set(captions, hashes, store, data)
+    assert found is not None
     return found
 
 

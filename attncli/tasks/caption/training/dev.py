@@ -16,7 +16,7 @@ from attncli.data.images.named import open_images
 from attncli.data.panels import ShownExample, spread
 from attncli.render.image_attention import attention_maps, figure, jpeg_url
 from attncli.scoring.caption_metrics import Reward
-from attncli.scoring.captions import bleu4, cider
+from attncli.scoring.captions import caption_scores
 from attncli.scoring.sequences import exact_match
 from attncli.tasks.caption.training.features import half
 from attncli.training.interfaces import Report, RewardLossOutput, Scores
@@ -129,14 +129,10 @@ class DevCaptions:
         return image_samples(Captioner(bundle, device), self.images, examples, list(features))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """Return BLEU-4, CIDEr-D, exact match, the metric of early stopping, and the loss."""
-        return Scores(
-            loss,
-            bleu4(outputs, self.references),
-            cider(outputs, self.references),
-            exact_match(outputs, self.targets),
-            **metric_scores(config, outputs, self.targets),
-        )
+        """Return BLEU-4, CIDEr-D, ROUGE-L, exact match, the metric of stopping, and the loss."""
+        found, exact = caption_scores(outputs, self.references), exact_match(outputs, self.targets)
+        others = metric_scores(config, outputs, self.targets) | {"rouge_l": found.rouge_l}
+        return Scores(loss, found.bleu4, found.cider, exact, **others)
 
 
 def image_samples(

@@ -6,7 +6,7 @@ import dataclasses
 import io
 import json
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attncli.data.alignments import WordLinks, cell_links, read_word_links
-from attncli.data.images.captions import Captioned, read_captions, styled
+from attncli.data.images.captions import Captioned, parts_of, read_captions, styled
+from attncli.data.images.named import find_images, open_images
 from attncli.data.text.tokens import Dropped, Side, SideWriter, id_type, read_side
 from attncli.embedded import Splits, scenes
 from attncli.training.run.configuration import names_shipped_network
 from attncli.training.settings.config import DataConfig
-from attncli.training.sources import TrainingSource, read_made, reading
+from attncli.training.sources import Comparison, TrainingSource, read_made, reading
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_errors, write_text
 from models.base.settings import option
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from attncli.training.interfaces import Data, Progress
+    from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import RunConfig, TrainConfig
     from models.config import ModelConfig
     from models.use_config import TokenizerConfig
@@ -66,8 +67,6 @@ class ImageData(DataConfig):
 
     def absolute(self) -> ImageData:
         """Use a file of captions with splits for evaluation too, if no other is named."""
-        from attncli.data.images.captions import parts_of
-
         found = super().absolute()
         if found.captions and not found.dev_captions and parts_of(found.captions):
             return replace(found, dev_captions=found.captions)
@@ -86,6 +85,22 @@ class ImageTraining(TrainingSource):
     data = ImageData
     train = ("encoder_from", "noun_swap", "self_critical_from")
     metrics = (*TrainingSource.metrics, "cider")
+    comparison = Comparison(
+        outputs="captions",
+        presets="presets of captioners",
+        preset="show-attend-tell-soft-small",
+        demo_preset="show-attend-tell-soft-nano",
+        variants=("soft", "hard", "general", "sparsemax"),
+        metrics={"cider": "cider", "bleu": "bleu4", "rouge_l": "rouge_l"},
+        settings=(  # hard attention has no gradient for the penalty, and learns by these weights
+            *("train.attention.coverage=none", "train.attention.reinforce=0.1"),
+            "train.attention.entropy=0.002",
+        ),
+        budget=(
+            *("train.batch_tokens=512", "train.steps=2000", "train.evaluate_every=500"),
+            *("train.patience=0", "train.metric=loss", "data.demo_size=1500"),
+        ),
+    )
 
     def count(self, data: Any, most: int) -> int:
         """Return the number of images, of which each has several captions."""
@@ -113,6 +128,28 @@ class ImageTraining(TrainingSource):
         if not names_shipped_network(config.image):
             return {}
         return {"image network": weights_hash(shipped_captioner())}
+
+    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
+        """Write drawn scenes and their captions; return their settings."""
+        return demonstration(data, seed, folder)
+
+    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+        """Return the file of captions to test on: that of the run, if it has a test part.
+
+        Raises ModelError for a missing image.
+        """
+        if not files and "test" in parts_of(data.captions):
+            files = [Path(data.captions)]
+        for path in files:
+            names = [image.image for image in read_captions(path, part="test")]
+            find_images(names, open_images(data.images), str(path))
+        return files
+
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+        """Return captioned images; raise ModelError if one cannot be decoded."""
+        from attncli.tasks.caption.training import data as image_data
+
+        return image_data.test_set(config, read_captions(files[0], part="test"), progress)
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return captions with image features or pixels, and the dev set."""

@@ -55,7 +55,7 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     data, seed = settings.data, settings.seed
     if not data.labels:
         data = demonstration(data, seed, folder)
-    rows, place = read_rows(data, seed), folder / "data"
+    rows, place = read_rows(data), folder / "data"
     if not place.exists():
         write_folder(place, lambda part: prepare(settings, rows, part, progress))
     with reading(f"the tokenised texts in {place} are"):
@@ -91,12 +91,12 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
     return DevLabels([row.text for row in rows], [row.label for row in rows])
 
 
-def read_rows(data: LabelData, seed: int) -> LabelSplits:
+def read_rows(data: LabelData) -> LabelSplits:
     """Return the rows of both sets; raise ModelError for a dev label that training lacks."""
     rows = read_labelled(data.labels)
     check_order(rows, data.labels)
     if not data.dev_labels:
-        return LabelSplits(*set_aside(rows, data.dev_share, seed))
+        return LabelSplits(*set_aside(rows, data.dev_share))
     dev = read_labelled(data.dev_labels)
     if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
         raise ModelError(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attncli.data.text.tables import read_labelled
-from attncli.training.interfaces import Data, Progress
+from attncli.training.interfaces import Data, DevSet, Progress
 from attncli.training.settings.config import DataConfig
-from attncli.training.sources import (
-    TrainingSource,
-    preparation,
-)
+from attncli.training.sources import Comparison, TrainingSource, preparation
 from models.base.errors import ModelError
+from models.base.registry import TABLES
 from models.base.settings import option
 from models.use_config import TokenizerConfig
 
@@ -50,6 +49,14 @@ class LabelTraining(TrainingSource):
     data = LabelData
     train = ("r_drop",)
     metrics = ("accuracy", "macro_f1")
+    comparison = Comparison(
+        outputs="labels",
+        presets="presets of classifiers",
+        preset="bilstm-attention-small",
+        demo_preset="bilstm-attention-nano",
+        variants=tuple(TABLES["pooling"]),
+        metrics={"accuracy": "accuracy"},
+    )
 
     def count(self, data: Any, most: int) -> int:
         """Return the number of labelled texts."""
@@ -62,6 +69,24 @@ class LabelTraining(TrainingSource):
             raise ModelError(f"train.attention.coverage for {named}", "none")
         if data.dev_labels and not data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
+
+    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
+        """Write labelled sentences of the embedded grammar; return their settings."""
+        from attncli.tasks.classify.training import data as label_data
+
+        return label_data.demonstration(data, seed, folder)
+
+    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+        """Return the table of a test set; raise ModelError for one that cannot be read."""
+        for path in files:
+            read_labelled(path)
+        return files
+
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+        """Return labelled texts."""
+        from attncli.tasks.classify.training.data import dev_labels
+
+        return dev_labels(read_labelled(files[0]))
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised texts with their labels, and the dev set."""

@@ -100,7 +100,7 @@ def split_dev(
         sources: frozenset[str] = frozenset()
         if is_new and not one.tagged:
             first = (source for source, _ in pairs_of(one.files))
-            sources = held_out(first, data.dev_share, settings.seed, few=few, most=most)
+            sources = held_out(first, data.dev_share, few=few, most=most)
         if sources:
             write_held(path, pairs_of(one.files), sources, start_forms(settings.start_from))
         held.append(sources)

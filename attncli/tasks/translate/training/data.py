@@ -15,7 +15,7 @@ from attncli.data.dev_split import described, held_out
 from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.embedded import Splits, grammar
-from attncli.tasks.translate.training.dev import DevTexts
+from attncli.tasks.translate.training.dev import read_texts
 from attncli.tasks.translate.training.linked_pairs import read_linked, write_links
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.interfaces import Data, Prepared, Progress
@@ -52,8 +52,8 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         data = demonstration(data, settings.seed, folder)
     elif not data.dev:
         few = bool(settings.start_from)
-        data, held = split_dev(data, settings.seed, folder, few=few)
-    dev = read_dev(data)
+        data, held = split_dev(data, folder, few=few)
+    dev = read_texts(data.dev) if data.dev else None
     files = settings._replace(data=data)
     prepared = prepare(files, variation, folder / "data", progress, held)
     if dev and not settings.data.dev and settings.data.train:
@@ -70,15 +70,11 @@ def demonstration(data: TextData, seed: int, folder: Path) -> TextData:
         for name, pairs in sample_grammar(data, seed)._asdict().items():
             write_text(folder / f"{name}.tsv", as_tsv(pairs))
             write_text(folder / f"{name}.links", as_links(pairs))
-    return TextData(
-        train=(str(folder / "train.tsv"),),
-        dev=(str(folder / "dev.tsv"),),
-        max_length=data.max_length,
-    )
+    return replace(data, train=(str(folder / "train.tsv"),), dev=(str(folder / "dev.tsv"),))
 
 
 def split_dev(
-    data: TextData, seed: int, folder: Path, *, few: bool = False
+    data: TextData, folder: Path, *, few: bool = False
 ) -> tuple[TextData, frozenset[str]]:
     """Hold out dev.tsv the first time; a run that was prepared without a dev set has none.
 
@@ -89,7 +85,7 @@ def split_dev(
     named = replace(data, dev=(str(path),))
     if (folder / "data").exists():  # written after dev.tsv
         return named if path.exists() else data, frozenset()
-    held = held_out((source for source, _ in pairs_of(data.train)), data.dev_share, seed, few=few)
+    held = held_out((source for source, _ in pairs_of(data.train)), data.dev_share, few=few)
     if not held:
         return data, held
     write_held(path, pairs_of(data.train), held)
@@ -149,14 +145,6 @@ def prepare(
         direction = Direction("", pairs.source, pairs.target)
         examples = Mixture.of([direction], tokenizer, variation)
     return Prepared(tokenizer, examples, dropped, prepare=forms)
-
-
-def read_dev(data: TextData) -> DevTexts | None:
-    """Return the dev set, if the settings name one."""
-    if not data.dev:
-        return None
-    pairs = list(corpus.read_pairs(data.dev))
-    return DevTexts([pair.source for pair in pairs], corpus.reference_columns(pairs))
 
 
 def _make(settings: Preparation, folder: Path, progress: Progress, held: frozenset[str]) -> None:

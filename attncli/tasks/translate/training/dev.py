@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 
+from attncli.data.alignments import PairLinks
 from attncli.data.panels import ShownExample, spread
+from attncli.data.text.corpus import read_pairs, reference_columns
 from attncli.render.training_samples import heat_map
-from attncli.scoring.sequences import exact_match, references_by_output
+from attncli.scoring.sequences import exact_match, references_by_output, score_alignments
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.training.interfaces import DevSet, Report, Scores
 from attncli.training.settings.config import TrainConfig
 from attncli.training.updates.metrics import metric_for, metric_scores
 from models import load_translator
-from models.alignment import align_translations, choose_head
+from models.alignment import align, align_translations, choose_head, diagonal
 from models.base.types import Batch, Translation
 from models.bundle import Bundle
 from models.config import ModelConfig
@@ -105,6 +107,32 @@ class DevTexts(DevSet):
             exact=exact_match(outputs, references),
             **metric_scores(config, outputs, references),
         )
+
+
+def read_texts(files: Sequence[Path | str]) -> DevTexts:
+    """Return the sentence pairs of some files as a set to evaluate."""
+    pairs = list(read_pairs(files))
+    return DevTexts([pair.source for pair in pairs], reference_columns(pairs))
+
+
+def alignment_error_rate(
+    translator: Translator, texts: DevTexts, gold: Sequence[PairLinks]
+) -> tuple[float, str]:
+    """Return AER in percent under teacher forcing, and the method that made the links.
+
+    Links are the largest attention weights (Luong et al. 2015, section 5.4); for a model without
+    attention they are the diagonal, as a baseline.
+    """
+    pairs = list(zip(texts.sources, texts.references[0], strict=True))
+    attends = translator.model.decoder.attends
+    if attends:
+        plain = replace(translator.alignment, extract="argmax")
+        links = [found.links for found in align(translator, pairs, config=plain, scored=False)]
+    else:
+        sizes = [(len(source.split()), len(target.split())) for source, target in pairs]
+        links = [frozenset(diagonal(*size)) for size in sizes]
+    scores = score_alignments("", links, gold)
+    return 100 * scores.error_rate, "attention" if attends else "diagonal"
 
 
 def alignment_map(translator: Translator, translation: Translation) -> str:

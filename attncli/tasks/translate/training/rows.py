@@ -171,7 +171,7 @@ def load(
         dev = list(table._replace(path=data.dev).pairs())
     else:
         rows = (row for row, _ in table.pairs())
-        table = table._replace(held=held_out(rows, data.dev_share, settings.seed))
+        table = table._replace(held=held_out(rows, data.dev_share))
         dev = write_dev(folder / "dev.tsv", table)
         remarks = (described(len(dev), "rows"),) if dev else ()
     prepared = prepare(settings, table, folder / "data", images, progress)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attncli.data.alignments import read_links
 from attncli.data.text.corpus import read_pairs
+from attncli.data.text.rows import row_pairs
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig, check_corpora, with_absolute_paths
-from attncli.training.sources import TrainingSource, fit_limits, preparation
+from attncli.training.sources import Comparison, TrainingSource, fit_limits, preparation
 from models.base.errors import ModelError
 from models.base.settings import option
 from models.sources import columns_of
 from models.text.tokenizer import check_joint
 
 if TYPE_CHECKING:
+    from attncli.data.alignments import Index
     from attncli.data.batching import Examples
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import RunConfig, TrainConfig
     from models.base.types import VocabularySizes
     from models.use_config import SearchConfig, TokenizerConfig
+
+
+BLEU = {"bleu": "bleu"}  # what compares translations
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,24 @@ class TextTraining(TrainingSource):
     example_input = "echo {} | attn translate"
     data = TextData
     train = ("subword_sampling", "r_drop")
+    comparison = Comparison(
+        outputs="translations",
+        presets="presets for texts",
+        preset="rnnsearch-small",
+        demo_preset="rnnsearch-nano",
+        variants=(  # Luong et al. 2015, table 4, and what came before and after
+            *("none", "location", "dot", "general", "concat", "additive", "cosine", "scaled_dot"),
+            *("location_aware", "dot,local_m", "general,local_m", "dot,local_p", "general,local_p"),
+            *("hard", "sparsemax", "entmax15", "heads=4"),
+        ),
+        metrics=BLEU,
+        settings=("model.bidirectional=false",),  # dot and cosine need keys of the query's size
+        budget=(
+            *("train.batch_tokens=2048", "train.steps=1000", "train.evaluate_every=250"),
+            "train.patience=0",
+        ),
+        without_attention="seq2seq",
+    )
 
     def count(self, data: Any, most: int) -> int:
         """Return the number of sentence pairs of all files, at most `most`."""
@@ -161,6 +187,35 @@ class TextTraining(TrainingSource):
         if config.data.corpora:
             return text_corpora.load(settings, variation, folder, progress)
         return text_data.load(settings, variation, folder, progress)
+
+    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
+        """Write sentences of the embedded grammar, and their links; return their settings."""
+        from attncli.tasks.translate.training import data as text_data
+
+        return text_data.demonstration(data, seed, folder)
+
+    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+        """Return the files of a test set; raise ModelError for one that cannot be used."""
+        deque(read_pairs(files) if files else (), 0)
+        return files
+
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+        """Return a test set."""
+        from attncli.tasks.translate.training.dev import read_texts
+
+        return read_texts(files)
+
+    def read_gold(self, data: Any, test: Sequence[Path], path: Path, index: Index | None) -> Any:
+        """Return gold links of the words of a test set; without one, of the dev set."""
+        pairs = read_pairs(test or data.dev)
+        lengths = [(len(pair.source.split()), len(pair.references[0].split())) for pair in pairs]
+        return read_links(path, lengths, index=index).rows
+
+    def error_rate(self, model: Any, texts: Any, gold: Any) -> tuple[float, str]:
+        """Return the alignment error rate in percent, and the method that made the links."""
+        from attncli.tasks.translate.training.dev import alignment_error_rate
+
+        return alignment_error_rate(model, texts, gold)
 
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
         """Return the search settings with an output length limit that fits the training pairs."""
@@ -236,6 +291,14 @@ class RowTraining(TrainingSource):
     data = RowData
     by_preset = True  # the option that names a table of rows also names sentence pairs
     train = ("r_drop",)
+    comparison = Comparison(
+        outputs=TextTraining.comparison.outputs,
+        presets="presets of several inputs",
+        preset="multi-source-small",
+        demo_preset="multi-source-small",
+        variants=("flat", "hierarchical"),
+        metrics=BLEU,
+    )
 
     def count(self, data: Any, most: int) -> int:
         """Return the number of rows, at most `most`."""
@@ -253,6 +316,20 @@ class RowTraining(TrainingSource):
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
         """Return the search settings with an output length limit that fits the training rows."""
         return fit_limits(search, *examples.lengths)
+
+    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+        """Return the table of a test set; raise ModelError for one without targets."""
+        for path in files:
+            next(row_pairs([path], (), data.target))
+        return files
+
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+        """Return a test set, with the stored images of its rows."""
+        from attncli.tasks.translate.training import rows
+
+        pairs = row_pairs(files, columns_of(config.model.inputs).names, config.data.target)
+        images = rows.row_images(config.model, config.data, config.train, config.start_from)
+        return rows.dev_rows(list(pairs), images, progress)
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the sizes of both vocabularies, or of the joint one."""

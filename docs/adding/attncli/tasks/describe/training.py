@@ -16,7 +16,7 @@ from attncli.data.text.tokens import Dropped
 from attncli.scoring.sequences import exact_match
 from attncli.training.interfaces import Data, Prepared, Progress, Report, Scores
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.sources import TrainingSource
+from attncli.training.sources import Comparison, TrainingSource
 from models.base.files import write_folder
 from models.base.settings import option
 from models.base.types import Batch
@@ -95,26 +95,18 @@ class DevNumbers:
         """Yield the batch for the loss."""
         yield batch_of(self.rows, tokenizer, next(model.parameters()).device)
 
-    def described_by(self, describer: Describer) -> list[str]:
-        """Return the text of a model for each row."""
-        return describer.describe([row.numbers for row in self.rows])
-
     def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
         """Return the text for each row."""
-        return self.described_by(Describer(bundle, device))
-
-    def exact(self, outputs: Sequence[str]) -> float:
-        """Return the share of exact texts, in percent."""
-        return exact_match(outputs, [[row.text] for row in self.rows])
+        return Describer(bundle, device).describe([row.numbers for row in self.rows])
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return the share of exact texts, and the loss."""
-        return Scores(loss, exact=self.exact(outputs))
+        return Scores(loss, exact=exact_match(outputs, [[row.text] for row in self.rows]))
 
     def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
         """Return the first rows with their outputs, for the page of samples."""
         some = self.some([*range(min(count, len(self)))])
-        found = zip(some.rows, some.described_by(Describer(bundle, device)), strict=True)
+        found = zip(some.rows, some.outputs(bundle, device, lambda share: None), strict=True)
         return [ShownExample(str(row.numbers), row.text, text) for row, text in found]
 
 
@@ -136,7 +128,19 @@ class NumberTraining(TrainingSource):
     default_preset = "numbers-nano"
     data, by_preset = NumberData, True  # `attn train FILE` alone reads texts
     metrics = ("exact",)
+    comparison = Comparison(
+        outputs="descriptions",
+        presets="presets for rows of numbers",
+        preset="numbers-nano",
+        demo_preset="numbers-nano",
+        variants=("additive", "dot"),
+        metrics={"exact": "accuracy"},
+    )
     example_input = "echo '0.1 -0.9 1.2' | attn describe"
+
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevNumbers:
+        """Return the rows of a test set."""
+        return DevNumbers(read_rows(files[0]))
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Read the files; an empty folder `data` marks the run as prepared."""
