@@ -278,7 +278,7 @@ def test_combinations_are_compared(kind: str, tmp_path: Path, attn: Attn) -> Non
     assert [run["variant"] for run in runs] == ["flat", "hierarchical"]
     assert all(run["dev_bleu"] == run["test_bleu"] > 0 for run in runs)
     refused = attn("models", "compare", *words, "--gold", dev, status=1)
-    assert "--gold for models of several inputs" in refused.err
+    assert "--gold for rows" in refused.err
     refused = attn("models", "compare", "--preset", "multi-source-nano", status=1)
     assert "several inputs without data" in refused.err
 
