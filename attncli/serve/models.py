@@ -25,6 +25,7 @@ from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
+from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
     from models.explain.self_attention import SelfWeights
@@ -80,10 +81,13 @@ class TranslateJob:
     document: bool = False  # texts are segments of a document, with neutral tags
     weights: bool = False  # add the word alignment of the best output
     heads: bool = False  # and the weights of each layer and head
+    terms: tuple[Term, ...] = ()  # of a glossary
 
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
         translator = _listing(_directed(model.translator, self.languages), self.nbest)
+        if self.terms:
+            translator = translator.with_glossary(Glossary(self.terms))
         options = TranslateOptions(document=self.document, align=WORDS, heads=self.heads)
         lines = [Line(n, text) for n, text in enumerate(inputs, 1)]
         [found] = TranslateRunner(translator, options).run([lines], weights=self.weights)

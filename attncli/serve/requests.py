@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 
+from models.text.languages import Term
 from models.text.normalise import is_unicode
 
 T = TypeVar("T")
@@ -20,6 +21,7 @@ TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
 TEXTS = ("q", "translation")  # fields that may be lists
 MOST_FIELDS = 1000  # of a form
+MOST_TERMS = 1000  # of a glossary
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
 BYTES_PER_SECOND = 1 << 20  # that a client must send beyond that
@@ -77,6 +79,28 @@ class Parameters(NamedTuple):
         if isinstance(value, bool) or not 0 <= number <= most:
             raise invalid(f"{name} must be a number from 0 to {most}")
         return number
+
+    def terms(self, name: str) -> tuple[Term, ...]:
+        """Return a glossary: lines of term, tab, translation; or a list of pairs; or an object."""
+        value = self.values.get(name) or ()
+        if isinstance(value, str):
+            value = [line.split("\t") for line in value.splitlines() if line.strip()]
+        pairs = [*value.items()] if isinstance(value, dict) else value
+        expected = invalid(f"{name} must have a term and its translation in each entry")
+        if not isinstance(pairs, (list, tuple)):
+            raise expected
+        found: dict[str, Term] = {}
+        for pair in pairs:
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                raise expected
+            if not all(isinstance(one, str) and one.strip() for one in pair):
+                raise expected
+            term = Term(*(_checked(name, one.strip()) for one in pair))
+            if found.setdefault(term.source.casefold(), term) != term:
+                raise invalid(f"{name} has two translations of {term.source[:40]}")
+        if len(found) > MOST_TERMS:
+            raise invalid(f"{name} has {len(found):,} entries: at most {MOST_TERMS:,}")
+        return tuple(found.values())
 
     def flag(self, name: str, default: bool = False) -> bool:
         """Return True or False."""

@@ -16,6 +16,7 @@ from models.inference.search.batching import pad
 from models.inference.search.beam import search
 from models.inference.search.constrained import constrained_search, with_phrases
 from models.inference.search.hypotheses import Backend, Finished, length_limit
+from models.inference.terms import with_terms
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
 from models.use_config import SearchConfig
@@ -130,11 +131,22 @@ class TorchSearch(TextTranslator):
 
         def search_again(number: int) -> list[Finished]:
             memory, inside = self.memory([sources[number]]), self.tokenizer.inside_words
-            return constrained_search(
+            forced = constrained_search(
                 self._backend(), memory, limits[number], phrases[number], config, inside
             )
+            return self._with_terms(sources[number], found[number], forced, config)
 
         return with_phrases(found, phrases, search_again)
+
+    def _with_terms(
+        self,
+        source: EncodedText,
+        free: list[Finished],
+        forced: list[Finished],
+        config: SearchConfig,
+    ) -> list[Finished]:
+        """Return the outputs of a source with its terms; see `terms.with_terms`."""
+        return forced
 
 
 class Translator(TorchModel, TorchSearch):
@@ -150,6 +162,17 @@ class Translator(TorchModel, TorchSearch):
     def in_torch(self) -> tuple[Translator, ...]:
         """Return this model."""
         return (self,)
+
+    def _with_terms(
+        self,
+        source: EncodedText,
+        free: list[Finished],
+        forced: list[Finished],
+        config: SearchConfig,
+    ) -> list[Finished]:
+        if self.inputs or not self.model.decoder.attends:
+            return forced
+        return with_terms(self, source, free, forced, config)
 
     def images(self, rows: Sequence[str]) -> Tensor | None:
         """Return the features (B, S, V) of images that rows name; None if the model reads none."""

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from models.base.errors import LISTED, ConfigurationError, unknown_name
+from models.base.types import Span
 from models.text.normalise import nfc, normalise
 from models.use_config import TokenizerConfig
 
@@ -144,6 +145,13 @@ class Term(NamedTuple):
     target: str
 
 
+class FoundTerm(NamedTuple):
+    """A term in a text."""
+
+    span: Span  # in characters
+    target: str
+
+
 class Glossary:
     """Terms to find in texts, as whole words.
 
@@ -166,6 +174,14 @@ class Glossary:
         matches = self._pattern.finditer(_matched(text))
         found = (self._by_source[match[0].casefold()] for match in matches)
         return list(dict.fromkeys(found))
+
+    def found(self, text: str) -> list[FoundTerm]:
+        """Return the terms in a text with their places; none if its comparison changes places."""
+        matched = _matched(text)
+        if len(matched) != len(text):
+            return []
+        matches = self._pattern.finditer(matched)
+        return [FoundTerm(one.span(), self._by_source[one[0].casefold()]) for one in matches]
 
 
 def _matched(text: str) -> str:

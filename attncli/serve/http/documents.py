@@ -38,6 +38,7 @@ from attncli.serve.service import Call, call_of
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
 from models.base.types import EMPTY, Translation
+from models.text.languages import Term
 
 KEPT_SECONDS = 1800.0  # for which a translated document can be fetched
 KEPT_BYTES = 256 << 20  # of all together; the oldest go first
@@ -58,6 +59,7 @@ class Upload(NamedTuple):
     directions: list[ServedDirection | None]  # of each text; None: it is in the target language
     target: str
     name: str  # of the translation
+    terms: tuple[Term, ...] = ()  # of a glossary
 
 
 class KeptFiles:
@@ -144,7 +146,7 @@ async def _upload(call: Call) -> Upload:
     }
     path = PurePosixPath(name)
     name = f"{path.stem}.{target}{path.suffix}"
-    return Upload(document, [each[one] for one in sources], target, name)
+    return Upload(document, [each[one] for one in sources], target, name, given.terms("glossary"))
 
 
 def _read(given: Parameters, format: str, name: str) -> Document:
@@ -171,12 +173,16 @@ async def _answer(
 
 
 async def translated_html(
-    call: Call, texts: Sequence[str], direction: ServedDirection, nbest: int
+    call: Call,
+    texts: Sequence[str],
+    direction: ServedDirection,
+    nbest: int,
+    terms: tuple[Term, ...] = (),
 ) -> list[list[str]]:
     """Return the translations of texts in HTML, of each best first."""
     documents = [read_document(text, "html", DocumentOptions()) for text in texts]
     lines = [[line.text for line in jobs.lines_of(document)] for document in documents]
-    job = TranslateJob(direction.languages, nbest, document=True)
+    job = TranslateJob(direction.languages, nbest, document=True, terms=terms)
     inputs = [text for each in lines for text in each]
     results = iter(await call.run(direction.model, job, inputs))
     found = [[next(results) for _ in each] for each in lines]
@@ -202,7 +208,7 @@ async def _pieces(
     for direction in {*upload.directions} - {None}:
         assert direction
         numbers = [n for n, one in enumerate(upload.directions) if one == direction]
-        job = TranslateJob(direction.languages, document=True)
+        job = TranslateJob(direction.languages, document=True, terms=upload.terms)
         texts = [outcomes[n].line.text for n in numbers]
         rest = iter(numbers)
         async for piece in call.service.results(direction.model, job, texts, DOCUMENT_TIMES):

@@ -23,6 +23,7 @@ from attncli.serve.models import AlignJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.tags.checks import NAMES
+from models.text.languages import Term
 
 MOST_ALTERNATIVES = 20
 FORMATS = ("text", "html")
@@ -38,6 +39,7 @@ class Wanted(NamedTuple):
     heads: bool
     notes: bool
     model: str
+    terms: tuple[Term, ...]
 
 
 class Translated(NamedTuple):
@@ -101,6 +103,7 @@ def _wanted(given: Parameters) -> Wanted:
         heads,
         given.flag("notes"),
         given.text("model", ""),
+        given.terms("glossary"),
     )
 
 
@@ -122,7 +125,7 @@ async def _sources(
 async def _of_html(
     call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
 ) -> list[Translated]:
-    found = await translated_html(call, texts, direction, 1 + wanted.alternatives)
+    found = await translated_html(call, texts, direction, 1 + wanted.alternatives, wanted.terms)
     return [Translated(outputs[0], outputs[1:], [], [], []) for outputs in found]
 
 
@@ -131,7 +134,11 @@ async def _of_lines(
 ) -> list[Translated]:
     """Translate texts line by line; the sentences of a long line are separate inputs."""
     job = TranslateJob(
-        direction.languages, 1 + wanted.alternatives, weights=wanted.weights, heads=wanted.heads
+        direction.languages,
+        1 + wanted.alternatives,
+        weights=wanted.weights,
+        heads=wanted.heads,
+        terms=wanted.terms,
     )
     ends = [LINE_END.findall(text) for text in texts]
     lines = [

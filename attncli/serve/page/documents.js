@@ -1,5 +1,5 @@
 // The document view: files in, translated files out, with their progress.
-import { $, acceptDrops, fill, make, megabytes } from "./dom.js";
+import { $, acceptDrops, fill, glossaryOf, make, megabytes } from "./dom.js";
 import { Refusal, upload } from "./service.js";
 
 let offer;
@@ -62,6 +62,7 @@ async function* events(file, signal) {
   form.append("file", file, file.name);
   form.append("source", $("document-source").value);
   form.append("target", $("document-target").value);
+  form.append("glossary", glossaryOf($("document-glossary")));
   if (columns) form.append(/\.(csv|tsv)$/i.test(file.name) ? "column" : "field", columns);
   const response = await upload("/translate_file", form, { Accept: "text/event-stream" }, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

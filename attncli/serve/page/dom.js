@@ -28,6 +28,12 @@ export function megabytes(bytes) {
   return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
+// The glossary of a text area, "term = translation" on each line, as the service reads it.
+export function glossaryOf(area) {
+  const lines = area.value.split("\n").map((line) => line.split(/\t|\s=\s|=/, 2).map((part) => part.trim()));
+  return lines.filter(([term, translation]) => term && translation).map((pair) => pair.join("\t")).join("\n");
+}
+
 // Let files be dropped on an element.
 export function acceptDrops(element, take) {
   const over = (on) => (event) => {

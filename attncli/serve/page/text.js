@@ -1,5 +1,5 @@
 // The text view: translation as one types, swap, words that light up, alternatives, comparison.
-import { $, fill, later, make } from "./dom.js";
+import { $, fill, glossaryOf, later, make } from "./dom.js";
 import { post, Refusal } from "./service.js";
 import { limitsOf } from "./models.js";
 import { crossWeight, drawHeads, drawMap, forgetMaps, offerLayers, startAttention } from "./attention.js";
@@ -28,6 +28,7 @@ export function startText(offered, link) {
   startAttention(drawMaps);
   $("line").onchange = () => { chosenLine = Number($("line").value); drawMaps(); };
   $("input").oninput = () => { measure(); slowly(); };
+  $("glossary").oninput = () => slowly();
   $("swap").onclick = swap;
   $("instead").onclick = () => { $("source").value = "en"; fillModels(); changed(); };
   $("clear").onclick = () => { $("input").value = ""; changed(); $("input").focus(); };
@@ -154,7 +155,7 @@ async function translateColumn(one, lines, turn) {
 async function translateLines(one, lines, numbers, turn) {
   const answer = await post("/translate", {
     q: numbers.map((n) => lines[n]), source: $("source").value, target: $("target").value,
-    model: one.model, alternatives: ALTERNATIVES, notes: true,
+    model: one.model, alternatives: ALTERNATIVES, notes: true, glossary: glossaryOf($("glossary")),
   }, request.signal);
   if (turn !== current) return;
   numbers.forEach((n, at) => {
@@ -336,7 +337,7 @@ async function copy(text, said) {
 }
 
 function keyOf(one, line) {
-  return JSON.stringify([one.model, $("source").value, $("target").value, line]);
+  return JSON.stringify([one.model, $("source").value, $("target").value, glossaryOf($("glossary")), line]);
 }
 
 function remember(name, answer) {

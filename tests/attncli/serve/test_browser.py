@@ -160,6 +160,14 @@ def test_self_attention_is_named_and_every_map_is_saved(page: Callable[..., Any]
         assert picture.format == "PNG" and len(picture.convert("L").getcolors() or [0]) > 2
 
 
+def test_a_glossary(page: Callable[..., Any]) -> None:
+    driver = page("#q=The+old+dog+sleeps.&source=en&target=de")
+    until(driver, lambda: output(driver))
+    one(driver, "#text .glossary summary").click()
+    one(driver, "#glossary").send_keys("dog = Dackel")
+    until(driver, lambda: "Dackel" in (one(driver, "#output").get_attribute("textContent") or ""))
+
+
 def test_a_doubtful_language_and_labels(page: Callable[..., Any]) -> None:
     driver = page("#q=Ein+Gift&source=auto&target=fr")
     until(driver, lambda: one(driver, "#instead").is_displayed())

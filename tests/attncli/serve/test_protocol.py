@@ -70,6 +70,29 @@ def test_auto_names_the_language_of_each_text(url: str) -> None:
     assert all(0 <= one["confidence"] <= 100 for one in answer["detectedLanguage"])
 
 
+def test_a_glossary_is_a_text_a_list_or_an_object(url: str) -> None:
+    given: dict[str, Any] = {
+        "q": "The delivery will arrive on Monday.",
+        "source": "en",
+        "target": "de",
+    }
+    forms: tuple[Any, ...] = (
+        "delivery\tZustellung\n",
+        [["delivery", "Zustellung"]],
+        {"delivery": "Zustellung"},
+    )
+    answers = [post(url, **given, glossary=form).json()["translatedText"] for form in forms]
+    assert len({*answers}) == 1 and "Zustellung" in answers[0]
+    assert (
+        answers[0].replace("Zustellung", "Lieferung") == post(url, **given).json()["translatedText"]
+    )
+    for wrong in ("delivery", [["a"]], [["a", "b"], ["A", "c"]], {"a": 1}, 7):
+        refused = post(url, **given, glossary=wrong)
+        assert refused.status_code == 400 and "glossary" in refused.json()["error"]
+    document = uploaded(url, "a.md", given["q"].encode(), target="de", glossary=forms[0]).json()
+    assert "Zustellung" in httpx.get(document["translatedFileUrl"]).text
+
+
 def test_alternatives(url: str) -> None:
     one = post(url, q=TEXTS[0], source="en", target="de", alternatives=3).json()
     assert len(one["alternatives"]) == 3 and one["translatedText"] not in one["alternatives"]
