@@ -207,6 +207,9 @@ class AudioConfig:
     halvings: int = option(
         1, "listen_attend_spell: how many of the last encoder layers read pairs", at_most=8
     )
+    channels: int = option(
+        32, "speech_transformer: channels of the two convolutions", least=1, at_most=MAX_SIZE
+    )
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,28 @@ class ImageSource(Source):
         return VocabularySizes(0, sizes.target, False)
 
 
+# Sound as input.
+
+
+class AudioSource(Source):
+    """Audio: frames of a spectrum, one slot per few frames; there is no source vocabulary.
+
+    Source: Chorowski et al. 2015.
+    """
+
+    task = "transcribe"
+    ability = "transcribes recordings"
+    runner = "models.inference.transcriber:Transcriber"
+    unused_settings = (
+        *("search.max_caption", "search.split_above"),
+        *("tokenizer.joint", "tokenizer.target_kind"),
+    )
+
+    def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
+        """Return the target's vocabulary size alone; the source's is 0."""
+        return VocabularySizes(0, sizes.target, False)
+
+
 # Labelled text as input and output of a classifier.
 
 

@@ -50,6 +50,10 @@ TASKS: dict[str, Task] = {
         bulk="attncli.tasks.caption.bulk:CaptionTask",
         loaded="attncli.interface.captioner:Captioner",
     ),
+    "transcribe": Task(
+        {},
+        training={"audio": "attncli.tasks.transcribe.training:AudioTraining"},
+    ),
     "align": Task(
         {
             "align": "attncli.tasks.align.command:align",

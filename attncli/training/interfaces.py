@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from models.use_config import PrepareConfig
@@ -77,6 +77,8 @@ class Scores(NamedTuple):
     ter: float | None = None  # translation error rate in percent
     accuracy: float | None = None  # percent of the texts with the right label
     macro_f1: float | None = None  # mean F1 over the labels, in percent
+    wer: float | None = None  # word error rate of transcripts in percent
+    cer: float | None = None  # character error rate of transcripts in percent
     directions: dict[str, float] | None = None  # BLEU of each direction; `bleu` is their mean
 
     def as_record(self) -> dict[str, Any]:
@@ -224,6 +226,7 @@ class Prepared(NamedTuple):
     reward_loss: RewardLoss | None = None  # for self-critical training
     remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
     prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
+    buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
 
 
 class Data(NamedTuple):

@@ -35,6 +35,8 @@ TABLES: dict[str, dict[str, str]] = {
         "captioner-adaptive": "models.families.captioner:CaptionerAdaptive",
         "captioner-top-down": "models.families.captioner:CaptionerTopDown",
         "captioner-transformer": "models.families.captioner:CaptionerTransformer",
+        "listen_attend_spell": "models.families.speech:ListenAttendSpell",
+        "speech_transformer": "models.families.speech:SpeechTransformer",
         "classifier": "models.families.classifier:RecurrentClassifier",
         "classifier-transformer": "models.families.classifier:TransformerClassifier",
     },
@@ -103,6 +105,7 @@ TABLES: dict[str, dict[str, str]] = {
         "text": "models.sources:TextSource",
         "rows": "models.sources:RowSource",
         "image": "models.sources:ImageSource",
+        "audio": "models.sources:AudioSource",
         "labelled_text": "models.sources:LabelledTextSource",
     },
 }

@@ -51,7 +51,7 @@ class VocabularySizes(NamedTuple):
 class Batch(NamedTuple):
     """Padded sentence pairs, ready for teacher forcing."""
 
-    source: Tensor  # (B, S) ids, end mark included; fewer rows if targets share one
+    source: Tensor  # (B, S) ids, end mark included, or frames; fewer rows if targets share one
     source_mask: Tensor  # (B, S)
     target_in: Tensor  # (B, T) ids, start mark first
     target_out: Tensor  # (B, T) ids, end mark last
@@ -59,10 +59,13 @@ class Batch(NamedTuple):
     rows: Tensor | None = None  # (B,) source row of each target, if targets share sources
     regions: Tensor | None = None  # (B, T, S) where attention should be; a row sums to 1 or 0
     images: Tensor | None = None  # features (B, S, V) or pixels of the image of each row
+    memory_mask: Tensor | None = None  # (B, S) of every target's memory, once it is encoded
 
     @property
     def slots(self) -> Tensor:
         """Mask (B, S) of the real source slots of every target."""
+        if self.memory_mask is not None:
+            return self.memory_mask
         return self.source_mask if self.rows is None else self.source_mask[self.rows]
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:

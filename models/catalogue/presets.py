@@ -69,6 +69,15 @@ _DOUBLY_SMALL = {"attention": {**_DOUBLY["attention"], "coverage_weight": 0.1}}
 # models hardly learn, from images or from texts
 _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
+_LISTEN: dict[str, Any] = {
+    **_LSTM,
+    "family": "listen_attend_spell",
+    "tied": False,
+    "attention": {"score": "location_aware"},
+}
+_SPEECH_TRANSFORMER = {"family": "speech_transformer", "tied": True}
+_LITTLE_SOUND = {"rate": 8000, "bands": 40}
+
 PRESETS: dict[str, Preset] = {
     "demo": Preset(
         "transformer-nano, and a recipe of one minute for the embedded grammar",
@@ -262,6 +271,36 @@ PRESETS: dict[str, Preset] = {
         },
         {**_WARM, "lr": 0.005, "warmup": 400},
     ),
+    "listen-attend-spell-small": Preset(
+        "speech, pyramid of 3 Bi-LSTMs of 256, location-aware attention: tens of hours",
+        {
+            **_LISTEN,
+            **_sizes(128, 256, 0.3),
+            "encoder_layers": 3,
+            "audio": {"stack": 2, "halvings": 2},
+        },
+        {**_PLATEAU, "lr": 0.001, "warmup": 500},
+    ),
+    "listen-attend-spell-nano": Preset(
+        "speech, pyramid of 2 Bi-LSTMs of 64: spoken digits, demonstrations and tests",
+        {**_LISTEN, **_sizes(32, 64, 0.1), "encoder_layers": 2, "audio": _LITTLE_SOUND},
+        {**_PLATEAU, "lr": 0.003, "warmup": 50, "batch_tokens": 1024},
+    ),
+    "speech-transformer-small": Preset(
+        "speech, 2 convolutions and 6+3 layers of 256 (Dong et al. 2018): tens of hours",
+        {**_SPEECH_TRANSFORMER, **_sizes(256, 1024, 0.2), **_layers(6, 3, heads=4)},
+        {**_WARM, "lr": 0.001, "warmup": 2000},
+    ),
+    "speech-transformer-nano": Preset(
+        "speech, 2 convolutions and 2+1 layers of 64: spoken digits, demonstrations and tests",
+        {
+            **_SPEECH_TRANSFORMER,
+            **_sizes(64, 128, 0.1),
+            **_layers(2, 1, heads=4),
+            "audio": {**_LITTLE_SOUND, "channels": 16},
+        },
+        {**_WARM, "lr": 0.003, "warmup": 200, "batch_tokens": 1024},
+    ),
     "bilstm-attention-small": Preset(
         "labels, Bi-LSTM of 128 with its final state as the query: thousands of texts",
         {**_BILSTM, **_sizes(128, 128, 0.4)},
@@ -306,6 +345,8 @@ USUAL = {  # by family: the preset for data of ordinary size
     "captioner-adaptive": "adaptive-small",
     "captioner-top-down": "top-down-small",
     "captioner-transformer": "captioner-transformer-small",
+    "listen_attend_spell": "listen-attend-spell-small",
+    "speech_transformer": "speech-transformer-small",
     "classifier": "bilstm-attention-small",
     "classifier-transformer": "classifier-transformer-small",
 }

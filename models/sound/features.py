@@ -7,6 +7,7 @@ f_tb = log(max(sum_k M_bk X_tk, 1e-10)),   M: triangular filters      Davis and 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import torch
@@ -42,6 +43,13 @@ def log_mel(samples: Tensor, config: AudioConfig) -> Tensor:
         return mel.log().mT.contiguous()
     log = mel.log10()
     return ((log.maximum(log.max() - 8.0) + 4.0) / 4.0).mT.contiguous()
+
+
+def padded_frames(features: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Return the features (F, bands) of some sounds as (B, F, bands), and the mask (B, F)."""
+    source = torch.nn.utils.rnn.pad_sequence(list(features), batch_first=True)
+    lengths = torch.tensor([len(each) for each in features])
+    return source, torch.arange(source.shape[1]) < lengths[:, None]
 
 
 def sizes(config: AudioConfig) -> tuple[int, int, int]:

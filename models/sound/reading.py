@@ -42,9 +42,22 @@ class Samples(NamedTuple):
 Recording = Path | bytes | BinaryIO | Samples
 
 
-def read_sound(source: Recording, rate: int, name: str = "") -> Tensor:
-    """Return all samples (N,) of a recording at a rate; see `read_blocks`."""
-    return torch.cat(list(read_blocks(source, rate, name)))
+def read_sound(
+    source: Recording, rate: int, name: str = "", seconds: float = AUDIO_SECONDS
+) -> Tensor:
+    """Return all samples (N,) of a recording at a rate; see `read_blocks`.
+
+    seconds: the longest that is allowed.
+    """
+    found, left = [], seconds * rate
+    for block in read_blocks(source, rate, name):
+        found.append(block)
+        left -= len(block)
+        if left < 0:
+            raise InputError(
+                f"{name or 'the recording'} is too long", f"at most {seconds:g} seconds"
+            )
+    return torch.cat(found)
 
 
 def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor]:

@@ -20,6 +20,7 @@ VOCABULARY = 30
 FIRST_WORD = END + 1
 IMAGES = ImageConfig(encoder="small-cnn", weights="none", size=32)  # 4 x 4 cells of 64
 FEATURES = 64
+FRAMES = 8  # of a recording for each token of a sentence
 TEXT_PRESETS = [  # that output texts, not labels
     name for name in PRESETS if source_name(model_config(name).family) != "labelled_text"
 ]
@@ -29,6 +30,11 @@ CLASSIFIERS = [name for name in PRESETS if name not in TEXT_PRESETS]
 def reads_images(preset: str) -> bool:
     """Return True if a preset's models caption images."""
     return source_name(model_config(preset).family) == "image"
+
+
+def hears(preset: str) -> bool:
+    """Return True if a preset's models transcribe sound."""
+    return source_name(model_config(preset).family) == "audio"
 
 
 def small_config(preset: str) -> ModelConfig:
@@ -43,6 +49,7 @@ def small_config(preset: str) -> ModelConfig:
         dropout=0.0,
         attention_dropout=0.0,
         image=IMAGES,
+        audio=dataclasses.replace(config.audio, bands=FEATURES, channels=4),
     )
 
 
@@ -58,7 +65,7 @@ def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
     """Return a model of a preset with random weights, no two of them equal. Not to be changed."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        source = 0 if reads_images(preset) else vocabulary
+        source = 0 if reads_images(preset) or hears(preset) else vocabulary
         model = build(small_config(preset), VocabularySizes(source, vocabulary, source > 0))
         add_noise(model, 0.2)
         with torch.no_grad():
@@ -79,9 +86,17 @@ def sources(*lengths: int, seed: int = 1, vocabulary: int = VOCABULARY) -> tuple
 
 
 def imaged(ids: Tensor) -> Tensor:
-    """For captioners: the features (B, S, V) of a cell in place of each source token (B, S)."""
+    """For captioners, the features (B, S, V) of a cell or frame for each source token (B, S)."""
     random = torch.Generator().manual_seed(1)
     return torch.randn(VOCABULARY, FEATURES, generator=random)[ids]
+
+
+def sounded(batch: Batch) -> Batch:
+    """For models of sound: features (B, F, bands) of 8 frames in place of each source token."""
+    loudness = torch.linspace(0.5, 1.5, FRAMES)[:, None]
+    frames = (imaged(batch.source)[:, :, None] * loudness).flatten(1, 2)
+    mask = batch.source_mask.repeat_interleave(FRAMES, 1)
+    return batch._replace(source=frames, source_mask=mask)
 
 
 def pairs(source_lengths: list[int], target_lengths: list[int]) -> Batch:

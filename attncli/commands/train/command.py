@@ -47,6 +47,8 @@ def train(
     images: options.Images = None,
     captions: options.Captions = None,
     labels: options.Labels = None,
+    audio: options.Audio = None,
+    transcripts: options.Transcripts = None,
     source: options.SourceLanguage = "",
     to: options.TargetLanguage = "",
     output: options.Output = None,
@@ -58,7 +60,7 @@ def train(
     threads: Threads = 0,
     set: options.Set = None,
 ) -> None:
-    """Train a model on sentence pairs, images or labelled texts.
+    """Train a model on sentence pairs, images, labelled texts or recordings.
 
     Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
     (gz, xz, zst). The folder's config.toml contains every setting with its documentation. The same
@@ -73,13 +75,21 @@ def train(
       attn train mine.en mine.de --start-from everyday --from en --to de -o runs/mine
       attn train --images photos --captions train.tsv --dev dev.tsv -o runs/captions
       attn train --labels intents.tsv -o runs/intents
+      attn train --audio wavs --transcripts train.tsv -o runs/speech
     """
     rank = own_rank(processes)
     if rank.number:  # process 0 reads all other options
         if not dry_run:
             follow(rank, OpenOptions(device, threads))
         return
-    dev, inputs = split_dev(dev or [], images=images, captions=captions, labels=labels)
+    dev, inputs = split_dev(
+        dev or [],
+        images=images,
+        captions=captions,
+        labels=labels,
+        audio=audio,
+        transcripts=transcripts,
+    )
     own, files = run_folder(files or [])
     if dev and not files:
         message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"

@@ -30,7 +30,8 @@ Dev = Annotated[
         DEV,
         metavar="FILE...",
         help="Dev source and target, or one TSV; further files or columns are further references. "
-        "With --captions or --labels: a file of that kind; without it, a tenth is held out.",
+        "With --captions, --labels or --transcripts: a file of that kind; without it, a tenth is "
+        "held out.",
     ),
 ]
 Corpora = Annotated[
@@ -86,6 +87,15 @@ Captions = Annotated[
 ]
 Labels = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Classifiers: rows of label, tab, text.")
+]
+Audio = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR|TAR", help="Speech: the recordings, in a folder or an uncompressed TAR file."
+    ),
+]
+Transcripts = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Speech: rows of recording, tab, text.")
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
 Preset = Annotated[
@@ -181,7 +191,8 @@ def split_dev(dev: list[Path], **inputs: Path | None) -> tuple[list[Path], dict[
     inputs: files by their settings in [data]; None: not given.
     """
     given = {name: path for name, path in inputs.items() if path}
-    kind = next((name for name in ("captions", "labels") if name in given), "")
+    kinds = ("captions", "labels", "transcripts")
+    kind = next((name for name in kinds if name in given), "")
     if not dev or not kind:
         return dev, given
     if len(dev) > 1:

@@ -141,6 +141,8 @@ def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> 
     model = build(own, sizes_of(prepared.tokenizer, config.model.family))
     load_initial_weights(model, config.start_from, prepared.tokenizer)
     load_vectors(model, config.model.vectors, prepared.tokenizer)
+    for name, values in prepared.buffers.items() if not config.start_from else ():
+        model.get_buffer(name).copy_(values)
     if config.train.encoder_from and (encoder := pretrained_encoder(model)):
         encoder.unfreeze()  # its weights are part of the state from the start
     torch.manual_seed(config.train.seed)
@@ -152,7 +154,7 @@ def started(run: Run, processes: int = 1, changes: tuple[str, ...] = ()) -> Star
 
     changes: of the learning rate since the run was begun.
     """
-    tokenizer, examples, dropped, notes, _, remarks, _ = run.data.prepared
+    tokenizer, examples, dropped, notes, _, remarks, *_ = run.data.prepared
     dev, family = run.data.dev, run.config.model.family
     source = training_source(family)
     found = Started(

@@ -181,12 +181,12 @@ class TrainConfig:
         "auto",
         "metric of early stopping, measured by decoding the dev set: bleu, exact (exact match), "
         "error_rate (of tokens), rouge_l, chrf, ter, cider (captions), accuracy or macro_f1 "
-        "(labels); or "
-        "loss; auto: accuracy of labels, exact if most dev targets have at most 3 words, otherwise "
-        "bleu",
+        "(labels), wer or cer (error rates of transcripts in words or characters); or loss; auto: "
+        "accuracy of labels, wer of transcripts, exact if most dev targets have at most 3 words, "
+        "otherwise bleu",
         choices=(
             *("auto", "bleu", "exact", "error_rate", "rouge_l", "chrf", "ter", "cider"),
-            *("accuracy", "macro_f1", "loss"),
+            *("accuracy", "macro_f1", "wer", "cer", "loss"),
         ),
     )
     bleu_tokenizer: str = option(

@@ -41,6 +41,8 @@ METRICS = {
     "cider": Metric("CIDEr", digits=3),
     "accuracy": Metric("accuracy"),
     "macro_f1": Metric("macro F1"),
+    "wer": Metric("WER", lower_is_better=True),
+    "cer": Metric("CER", lower_is_better=True),
     "loss": Metric("loss", digits=3, lower_is_better=True),
 }
 

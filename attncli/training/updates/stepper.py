@@ -206,6 +206,7 @@ class Stepper:
         model, counters = self.state.model, self.state.counters
         memory = model.encode_batch(batch)
         batch, memory = with_swaps(model, batch, memory, self.config.noun_swap)
+        batch = batch._replace(memory_mask=memory.mask)  # an encoder may join inputs to a slot
         forced = model.teacher_force(
             batch,
             memory=memory,

@@ -49,7 +49,10 @@ def test_a_preset_is_shown_as_it_is_trained(name: str, attn: Attn) -> None:
     assert run_config(values.pop("preset"), values) == run_config(name, assignments=changes)
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
     source = registry.source_name(zoo.model_config(name).family)
-    tokens = {"image": "500 tokens", "labelled_text": "500 tokens, 500 labels"}
+    tokens = {
+        **dict.fromkeys(("image", "audio"), "500 tokens"),
+        "labelled_text": "500 tokens, 500 labels",
+    }
     assert f"# {size:,} parameters with {tokens.get(source, '500 joint tokens')}\n" in text
 
 

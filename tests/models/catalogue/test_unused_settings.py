@@ -15,7 +15,7 @@ from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config, unused_settings, without_effect
 from models.config import AttentionConfig, ImageConfig, ModelConfig
-from tests.models.small import VOCABULARY, reads_images, small_config
+from tests.models.small import VOCABULARY, hears, reads_images, small_config
 
 PRESET = {model_config(name).family: name for name in PRESETS}
 
@@ -25,6 +25,10 @@ def built(config: ModelConfig, images: bool) -> dict[str, torch.Tensor]:
         torch.manual_seed(1)
         source = 0 if images else VOCABULARY
         return build(config, VocabularySizes(source, VOCABULARY, source > 0)).state_dict()
+
+
+def reads_no_text(preset: str) -> bool:
+    return reads_images(preset) or hears(preset)
 
 
 def other(kind: type, name: str, value: Any) -> Any:
@@ -41,17 +45,17 @@ def other(kind: type, name: str, value: Any) -> Any:
     return value / 2 + 0.1 if isinstance(value, float) else value + 2
 
 
-TABLES = ("attention", "self_attention", "image")
+TABLES = ("attention", "self_attention", "image", "audio")
 
 
 @pytest.mark.parametrize("family", names("family"))
 def test_a_setting_that_is_left_out_changes_no_model(family: str) -> None:
-    config, images = small_config(PRESET[family]), reads_images(PRESET[family])
+    config, images = small_config(PRESET[family]), reads_no_text(PRESET[family])
     expected, tried = built(config, images), 0
     for name in sorted(unused_settings(config)):
         section, _, field = name.rpartition(".")
         table = section.removeprefix("model").removeprefix(".")
-        if not section.startswith("model") or table == "image" or field in TABLES:
+        if not section.startswith("model") or table in ("image", "audio") or field in TABLES:
             continue
         kind = AttentionConfig if table else ModelConfig
         part = getattr(config, table) if table else config
@@ -74,12 +78,14 @@ def test_a_setting_that_is_left_out_changes_no_model(family: str) -> None:
 def test_whole_tables_are_left_out_only_where_they_have_no_effect(family: str) -> None:
     config, images = small_config(PRESET[family]), reads_images(PRESET[family])
     unused = unused_settings(config)
+    assert ("model.audio" in unused) is not hears(PRESET[family])
     assert ("model.image" in unused) is not (images or family.startswith("multi-source"))
     assert ("model.attention" in unused) is (family == "seq2seq")
     assert ("model.self_attention" in unused) is ("transformer" not in family)
+    textless = reads_no_text(PRESET[family])
     if "model.image" in unused:
         plain = dataclasses.replace(config, image=ImageConfig(size=64, dropout=0.5))
-        assert built(plain, images).keys() == built(config, images).keys()
+        assert built(plain, textless).keys() == built(config, textless).keys()
 
 
 def test_options_of_the_chosen_parts_are_shown() -> None:

@@ -18,7 +18,7 @@ from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import beam_search, best, ended, is_done, possible
 from models.text.tokenizer import FIRST_OUTPUT
 from models.use_config import SearchConfig
-from tests.models.small import TEXT_PRESETS, imaged, reads_images, small_model, sources
+from tests.models.small import TEXT_PRESETS, hears, imaged, reads_images, small_model, sources
 
 META = torch.device("meta")
 BEAM = 3
@@ -26,7 +26,7 @@ BEAM = 3
 
 def memory_of(preset: str, model: EncoderDecoder) -> Memory:
     ids, mask = sources(6, 5, 4)
-    return model.encode(imaged(ids) if reads_images(preset) else ids, mask)
+    return model.encode(imaged(ids) if reads_images(preset) or hears(preset) else ids, mask)
 
 
 @pytest.fixture(autouse=True)

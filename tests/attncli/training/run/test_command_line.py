@@ -31,7 +31,11 @@ def test_toml_gives_back_what_was_written(preset: str) -> None:
     images = {"images": 'odd "name"\\ü.tar', "captions": "b", "dev_captions": "c"}
     labels = {"labels": 'odd "name"\\ü.tsv', "dev_labels": "b"}
     rows = {"train": ['odd "name"\\ü.tsv'], "target": "t"}
-    data = {"text": texts, "image": images, "labelled_text": labels, "rows": rows}
+    sounds = {"audio": 'odd "name"\\ü.tar', "transcripts": "b", "augment": {"join": "1-6"}}
+    data = {
+        **{"text": texts, "image": images, "labelled_text": labels, "rows": rows},
+        "audio": sounds,
+    }
     config = run_config(preset, {"data": data[source_name(model_config(preset).family)]})
     text = to_toml(config)
     assert read_run_config(from_toml(text, "x")) == config

@@ -57,7 +57,7 @@ def memory_of(model: EncoderDecoder, *lengths: int) -> Memory:
 
 def fitting(model: EncoderDecoder, ids: Tensor) -> Tensor:
     """Source ids as the model reads them."""
-    return imaged(ids) if source_name(model.config.family) == "image" else ids
+    return imaged(ids) if source_name(model.config.family) in ("image", "audio") else ids
 
 
 def outputs(

@@ -1,0 +1,279 @@
+"""Recordings and their transcripts: tables, samples on disk, and training examples.
+
+FOLDER/train.samples.bin    16-bit samples of all recordings end to end, at the rate of the model
+FOLDER/train.offsets.npy    (N + 1,) where each recording begins
+
+A training example is one recording, or several that are joined with pauses; its features are
+computed when it is read, because each epoch changes the sound: 10 seconds of it take about 5 ms.
+All random numbers come from the seed, the epoch and the example, so a run resumes to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from attncli.data.batching import Examples
+from attncli.data.text.tables import open_text
+from models.base.errors import ConfigurationError, ModelError
+from models.base.settings import option
+from models.base.types import Batch
+from models.config import AudioConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.text.tokenizer import Tokenizer
+
+FULL = 32767  # the largest sample
+MASKS = 2  # SpecAugment: masks of bands, and of frames
+MOST_MASKED = 0.2  # of the frames
+
+
+class Transcribed(NamedTuple):
+    """A recording and its text."""
+
+    audio: str  # name of the file, as in the table
+    text: str
+
+
+def read_transcripts(path: Path | str) -> list[Transcribed]:
+    """Return the rows `file, tab, text` of a table; raise ModelError for another form."""
+    found = []
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            name, tab, text = line.rstrip("\n").partition("\t")
+            if not line.strip():
+                continue
+            if not tab or not name.strip():
+                raise ModelError(f"{path}, line {number}: {line.strip()!r:.60}", "file, tab, text")
+            found.append(Transcribed(name.strip(), " ".join(text.split())))
+    if not found:
+        raise ModelError(f"{path} has no transcripts", "rows of file, tab, text")
+    return found
+
+
+@dataclass(frozen=True)
+class AugmentConfig:
+    """Changes of the sound in training."""
+
+    join: str = option(
+        "1", "recordings that are joined to one example, at random, such as 1-6 (1: none)"
+    )
+    pause: str = option("50-400", "ms of silence before, between and after joined recordings")
+    noise: str = option(
+        "", "white noise in dB below the sound, such as 10-40, lower is louder (empty: none)"
+    )
+    gain: float = option(0.0, "largest change of the loudness of a recording in dB", at_most=60)
+    speed: float = option(
+        0.0, "largest change of speed, such as 0.1 for 0.9 to 1.1 (Ko et al. 2015)", at_most=0.5
+    )
+    mask_bands: int = option(
+        0, "SpecAugment: most bands of each of two masks (Park et al. 2019)", at_most=1024
+    )
+    mask_frames: int = option(
+        0, "SpecAugment: most frames of each of two masks; a fifth at most", at_most=10_000
+    )
+
+
+def range_of(text: str, setting: str) -> tuple[int, int]:
+    """Return the ends of a range of whole numbers, such as 1-6 or 3."""
+    low, dash, high = text.strip().partition("-")
+    if not (low.isdecimal() and (high.isdecimal() or not dash)) or int(high or low) < int(low):
+        raise ConfigurationError(f"{setting}={text!r}", "a number, or a range such as 1-6")
+    return int(low), int(high or low)
+
+
+class SampleTable:
+    """The samples of recordings, memory-mapped."""
+
+    def __init__(self, folder: Path, part: str) -> None:
+        self.offsets = np.load(folder / f"{part}.offsets.npy", allow_pickle=False)
+        total = int(self.offsets[-1])
+        self.samples = np.memmap(folder / f"{part}.samples.bin", "<i2", "r", shape=(total,))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, number: int) -> np.ndarray:
+        """Return the samples (n,) of a recording, from -1 to 1."""
+        start, end = self.offsets[number : number + 2]
+        return self.samples[start:end].astype(np.float32) / FULL
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Samples of each recording, (N,)."""
+        return np.diff(self.offsets)
+
+
+class SampleWriter:
+    """Writer of the files of a part of the data: train or dev."""
+
+    def __init__(self, folder: Path, part: str) -> None:
+        self.path, self.offsets = folder / f"{part}.offsets.npy", [0]
+        self.file = (folder / f"{part}.samples.bin").open("wb")
+
+    def add(self, samples: Tensor) -> None:
+        """Append a recording, (n,)."""
+        self.file.write(
+            (samples.clamp(-1, 1) * FULL).round().short().numpy().astype("<i2").tobytes()
+        )
+        self.offsets.append(self.offsets[-1] + len(samples))
+
+    def close(self) -> None:
+        """Close the file of samples, and write the offsets."""
+        self.file.close()
+        np.save(self.path, np.array(self.offsets, np.int64), allow_pickle=False)
+
+
+class Joined(NamedTuple):
+    """An example: recordings, and the random numbers of what is changed in them."""
+
+    recordings: tuple[int, ...]
+    seed: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SoundExamples(Examples):
+    """Recordings with their texts, joined anew in every epoch."""
+
+    table: SampleTable
+    texts: Sequence[str]  # of each recording
+    tokenizer: Tokenizer
+    audio: AudioConfig
+    augment: AugmentConfig
+    slot_frames: int  # frames of a slot, for the lengths
+    seed: int
+    fill: np.ndarray | None = None  # (bands,) what masked features become; None: no masks
+    epoch: int = 0
+
+    def at(self, epoch: int) -> SoundExamples:
+        """Return the examples of an epoch, counted from 0."""
+        return replace(self, epoch=epoch)
+
+    @cached_property
+    def joined(self) -> list[Joined]:
+        """The examples of this epoch; each recording is in one of them."""
+        low, high = range_of(self.augment.join, "data.augment.join")
+        random = np.random.default_rng([self.seed, self.epoch])
+        order, found = np.arange(len(self.table)), []
+        if high > 1:
+            random.shuffle(order)
+        while len(order):
+            count = int(random.integers(max(1, low), max(1, high) + 1))
+            head, order = order[:count], order[count:]
+            found.append(Joined(tuple(head.tolist()), (self.seed, self.epoch, int(head[0]), 1)))
+        return found
+
+    @property
+    def count(self) -> int:
+        """Number of examples in this epoch."""
+        return len(self.joined)
+
+    @cached_property
+    def ids(self) -> list[list[int]]:
+        """Token ids of the text of each example, end mark included."""
+        return self.tokenizer.encode_targets([self.text(each) for each in self.joined])
+
+    def text(self, example: Joined) -> str:
+        """Return the texts of the recordings of an example."""
+        return " ".join(filter(None, (self.texts[number] for number in example.recordings)))
+
+    @cached_property
+    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths (N,): about the slots of every sound, and the tokens of every text."""
+        samples, pause = self.table.lengths, sum(range_of(self.augment.pause, "pause")) / 2000
+        joins = range_of(self.augment.join, "join")[1] > 1
+        pauses = [(len(each.recordings) + 1) * pause * joins for each in self.joined]
+        totals = [samples[list(each.recordings)].sum() / self.audio.rate for each in self.joined]
+        frames = (np.array(totals) + pauses) * 1000 / self.audio.hop
+        return np.ceil(frames / self.slot_frames).astype(np.int64), np.array([*map(len, self.ids)])
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """Return the padded batch of some examples."""
+        import torch
+
+        from models.inference.search.batching import pad, teacher_forcing_batch
+        from models.sound.features import padded_frames
+
+        source, mask = padded_frames([self.features(self.joined[n]) for n in numbers])
+        target = pad([self.ids[number] for number in numbers], torch.device("cpu"))
+        return teacher_forcing_batch(source, mask, *target)
+
+    def features(self, example: Joined) -> Tensor:
+        """Return the features (F, bands) of an example, with its changes."""
+        import torch
+
+        from models.sound.features import log_mel
+
+        random = np.random.default_rng(example.seed)
+        features = log_mel(torch.from_numpy(self.sound(example, random)), self.audio)
+        return features if self.fill is None else masked(features, self.augment, self.fill, random)
+
+    def sound(self, example: Joined, random: np.random.Generator) -> np.ndarray:
+        """Return the samples of an example: recordings, pauses and noise."""
+        augment, rate = self.augment, self.audio.rate
+        parts = [
+            changed(self.table[number], augment, rate, random) for number in example.recordings
+        ]
+        if range_of(augment.join, "data.augment.join")[1] > 1:
+            low, high = range_of(augment.pause, "data.augment.pause")
+            lengths = random.uniform(low, high, len(parts) + 1) * rate / 1000
+            pauses = [np.zeros(round(length), np.float32) for length in lengths.tolist()]
+            parts = [pauses[0], *chain.from_iterable(zip(parts, pauses[1:], strict=True))]
+        sound = np.concatenate(parts)
+        if augment.noise:
+            low, high = range_of(augment.noise, "data.augment.noise")
+            level = np.sqrt(np.mean(sound**2)) * 10 ** (-random.uniform(low, high) / 20)
+            sound = sound + random.standard_normal(len(sound), np.float32) * np.float32(level)
+        return sound.astype(np.float32)
+
+    def statistics(self, most: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and deviation (bands,) of the features of at most so many examples."""
+        chosen = self.joined[:: -(-len(self.joined) // most)]
+        total, squares, count = 0.0, 0.0, 0
+        for example in chosen:
+            features = self.features(example).double().numpy()
+            total, squares = total + features.sum(0), squares + (features**2).sum(0)
+            count += len(features)
+        mean = np.asarray(total) / count
+        variance = np.maximum(np.asarray(squares) / count - mean**2, 1e-4)
+        return mean.astype(np.float32), np.sqrt(variance).astype(np.float32)
+
+
+def changed(
+    samples: np.ndarray, augment: AugmentConfig, rate: int, random: np.random.Generator
+) -> np.ndarray:
+    """Return a recording at another speed and loudness."""
+    if augment.speed:
+        factor = random.uniform(1 - augment.speed, 1 + augment.speed)
+        places = np.arange(0, len(samples) - 1, factor)
+        samples = np.interp(places, np.arange(len(samples)), samples).astype(np.float32)
+    if augment.gain:
+        samples = samples * np.float32(10 ** (random.uniform(-augment.gain, augment.gain) / 20))
+    return samples
+
+
+def masked(
+    features: Tensor, augment: AugmentConfig, fill: np.ndarray, random: np.random.Generator
+) -> Tensor:
+    """Return features (F, bands) with masked bands and frames (Park et al. 2019)."""
+    import torch
+
+    frames, bands = features.shape
+    value = torch.from_numpy(fill)
+    for _ in range(MASKS):
+        width = int(random.integers(0, min(augment.mask_bands, bands) + 1))
+        start = int(random.integers(0, bands - width + 1))
+        features[:, start : start + width] = value[start : start + width]
+        most = min(augment.mask_frames, int(MOST_MASKED / MASKS * frames))
+        width = int(random.integers(0, most + 1))
+        start = int(random.integers(0, frames - width + 1))
+        features[start : start + width] = value
+    return features

@@ -1,0 +1,1 @@
+"""Transcription of recordings: input, run, outputs, scores."""

@@ -1,0 +1,249 @@
+"""Training on recordings and their transcripts."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import tarfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attncli.data.dev_split import described, held_out
+from attncli.data.images.named import open_images
+from attncli.data.recordings import (
+    AugmentConfig,
+    SampleTable,
+    SampleWriter,
+    SoundExamples,
+    Transcribed,
+    range_of,
+    read_transcripts,
+)
+from attncli.data.text.tokens import Dropped
+from attncli.embedded import tones
+from attncli.terminal.messages import counted
+from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.sources import (
+    MARGIN,
+    SHARE,
+    TrainingSource,
+    learn_side,
+    prepare_folder,
+    read_made,
+    reading,
+    write_vocabulary,
+)
+from models.base.errors import ModelError
+from models.base.files import write_bytes, write_text
+from models.base.settings import option
+from models.text.tokenizer import Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
+
+if TYPE_CHECKING:
+    from attncli.data.batching import Examples
+    from attncli.training.settings.config import TrainConfig
+
+DEMO = (1000, 100, 100)  # embedded recordings for training, dev and test
+
+
+@dataclass(frozen=True)
+class AudioData(DataConfig):
+    """Recordings and their transcripts."""
+
+    audio: str = option("", "a folder of recordings, or a TAR file of them")
+    transcripts: str = option("", "rows of recording, tab, text")
+    dev_transcripts: str = option("", "the same, for evaluation during training")
+    max_seconds: float = option(20.0, "longest recording; longer ones are left out", above=0)
+    augment: AugmentConfig = option(AugmentConfig, "changes of the sound in training")
+
+    PARTS = MappingProxyType({"train": "transcripts", "dev": "dev_transcripts"})
+    FOLDERS = ("audio",)
+
+    @property
+    def is_given(self) -> bool:
+        """True if recordings or transcripts are named."""
+        return bool(self.audio or self.transcripts)
+
+
+class AudioTraining(TrainingSource):
+    """Recordings and transcripts: a folder or TAR file and a table, or embedded tones."""
+
+    unit = "recordings"
+    length_limits = "data.max_length"
+    demo_name = "tones"
+    embedded = "embedded tones"
+    default_preset = "listen-attend-spell-small"
+    example_input = "attn transcribe FILE"
+    data = AudioData
+    metrics = ("wer", "cer", "exact")
+
+    def count(self, data: Any, most: int) -> int:
+        """Return the number of recordings."""
+        return len(read_transcripts(data.transcripts)) if data.transcripts else most
+
+    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
+        """Refuse recordings without transcripts, and transcripts without recordings."""
+        super().check(data, train, tokenizer, named)
+        if bool(data.audio) != bool(data.transcripts):
+            found, other = ("audio", "transcripts") if data.audio else ("transcripts", "audio")
+            raise ModelError(f"data.{found} without data.{other}", "both", f"give --{other} too")
+        for name in ("join", "pause", "noise"):
+            if text := getattr(data.augment, name):
+                range_of(text, f"data.augment.{name}")
+
+    def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
+        """Return the search settings with the length limit of the training data."""
+        default = SearchConfig()
+        if (search.max_ratio, search.max_extra) != (default.max_ratio, default.max_extra):
+            return search
+        slots, tokens = examples.lengths
+        ratio = float(np.quantile(tokens / np.maximum(slots, 1), SHARE)) * MARGIN
+        return replace(search, max_ratio=math.ceil(100 * ratio) / 100, max_extra=5)
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return recordings with their texts, and the dev set."""
+        from attncli.tasks.transcribe.dev import DevTranscripts
+
+        data = config.data if config.data.transcripts else demonstration(config, folder)
+        place, remarks = folder / "data", list[str]()
+        prepare_folder(place, lambda part: prepare(replace(config, data=data), part, progress))
+        with reading(f"the prepared recordings in {place} are"):
+            made, tokenizer = read_made(place), Tokenizer.read(place)
+            train = examples_of(config, place, "train", made, tokenizer)
+            dev = examples_of(config, place, "dev", made, tokenizer)
+        if made["dev"] and not data.dev_transcripts:
+            remarks.append(described(len(made["dev"]), "recordings"))
+        prepared = Prepared(
+            tokenizer,
+            train,
+            Dropped(made["empty"], made["long"]),
+            notes(made["faults"]),
+            remarks=tuple(remarks),
+            buffers=statistics_of(made),
+        )
+        return Data(prepared, DevTranscripts(dev, np.arange(dev.count)) if made["dev"] else None)
+
+
+def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
+    """Read the recordings, learn a vocabulary and measure the features."""
+    from models.sound.reading import read_sound
+
+    data, seed = config.data, config.train.seed
+    train = read_transcripts(data.transcripts)
+    dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
+    if not dev:
+        held = held_out((row.audio for row in train), data.dev_share, seed)
+        dev = [row for row in train if row.audio in held]
+        train = [row for row in train if row.audio not in held]
+    index, total = open_images(data.audio), len(train) + len(dev)
+    faults: list[str] = []
+    kept: dict[str, list[Transcribed]] = {}
+    for part, rows in (("train", train), ("dev", dev)):
+        writer, kept[part] = SampleWriter(folder, part), []
+        for number, row in enumerate(row for row in rows if row.text):
+            progress("reading recordings", number + (len(train) if part == "dev" else 0), total)
+            try:
+                place = index.find(row.audio)
+                content = place.read() if place else Path(data.audio, row.audio)
+                samples = read_sound(content, config.model.audio.rate, row.audio, data.max_seconds)
+            except ModelError as error:
+                faults.append(str(error))
+                continue
+            writer.add(samples)
+            kept[part].append(row)
+        writer.close()
+    if not kept["train"]:
+        raise ModelError(
+            f"no usable recording in {data.audio} ({notes(faults)[0] if faults else 'no text'})",
+            "the files that the table names",
+        )
+    tokenizer = write_vocabulary(
+        folder,
+        config.start_from,
+        lambda: learn_side([row.text for row in kept["train"]], config.tokenizer),
+        progress,
+    )
+    made: dict[str, Any] = {**kept, "faults": faults, "long": 0}
+    made["empty"] = sum(not row.text for row in train)
+    examples = examples_of(config, folder, "train", made, tokenizer)
+    progress("measuring features", 0, 0)
+    made["mean"], made["deviation"] = (part.tolist() for part in examples.statistics())
+    write_text(folder / "made.json", json.dumps(made, ensure_ascii=False))
+
+
+def examples_of(
+    config: RunConfig, folder: Path, part: str, made: Any, tokenizer: Tokenizer
+) -> SoundExamples:
+    """Return the examples of a part; those of dev are joined, but not changed otherwise."""
+    augment: AugmentConfig = config.data.augment
+    masks = part == "train" and (augment.mask_bands or augment.mask_frames)
+    fill = np.array(made["mean"], np.float32) if masks and "mean" in made else None
+    if part == "dev":
+        augment = AugmentConfig(join=augment.join, pause=augment.pause)
+    return SoundExamples(
+        SampleTable(folder, part),
+        [text for _, text in made[part]],
+        tokenizer,
+        config.model.audio,
+        augment,
+        slot_frames(config, tokenizer),
+        config.train.seed,
+        fill,
+    )
+
+
+def slot_frames(config: RunConfig, tokenizer: Tokenizer) -> int:
+    """Return the frames of a slot of the model that is trained."""
+    import torch
+
+    from models.bundle import build, sizes_of
+
+    with torch.device("meta"):
+        encoder = build(config.model, sizes_of(tokenizer, config.model.family)).encoder
+    return int(encoder.slot_frames)  # type: ignore[arg-type]
+
+
+def statistics_of(made: Any) -> dict[str, Any]:
+    """Return the buffers of the encoder that normalise its features."""
+    import torch
+
+    return {f"encoder.{name}": torch.tensor(made[name]) for name in ("mean", "deviation")}
+
+
+def notes(faults: list[str]) -> tuple[str, ...]:
+    """Return a warning about recordings that are left out."""
+    if not faults:
+        return ()
+    more = f" and {len(faults) - 2:,} more" if len(faults) > 2 else ""
+    return (f"{counted(len(faults), 'recording')} left out: {'; '.join(faults[:2])}{more}",)
+
+
+def demonstration(config: RunConfig, folder: Path) -> AudioData:
+    """Write tones and their words to the run folder; return settings that name the files."""
+    sizes = (config.data.demo_size or DEMO[0], *DEMO[1:])
+    if not (folder / "data").exists():  # data/ is written after these files
+        parts = tones.split(*sizes, seed=config.train.seed)
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w") as archive:
+            for part, found in zip(parts._fields, parts, strict=True):
+                rows = []
+                for number, melody in enumerate(found):
+                    member = tarfile.TarInfo(f"{part}-{number:05}.wav")
+                    content = melody.wav
+                    member.size = len(content)
+                    archive.addfile(member, io.BytesIO(content))
+                    rows.append(f"{member.name}\t{melody.text}\n")
+                write_text(folder / f"{part}.tsv", "".join(rows))
+        write_bytes(folder / "audio.tar", stream.getvalue())
+    return replace(
+        config.data,
+        audio=str(folder / "audio.tar"),
+        transcripts=str(folder / "train.tsv"),
+        dev_transcripts=str(folder / "dev.tsv"),
+    )

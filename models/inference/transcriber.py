@@ -1,0 +1,249 @@
+"""A trained model of speech in use: recordings in, texts with times and attention out."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor
+
+from models.base.types import Hypothesis, Memory
+from models.encoders.sound import SoundEncoder
+from models.inference.captioner import words as word_ranges
+from models.inference.search.batching import length_batches, pad, teacher_forcing_batch, windows
+from models.inference.search.beam import search
+from models.inference.search.hypotheses import Finished, length_limit
+from models.inference.trained import TorchModel
+from models.sound.features import log_mel, padded_frames
+from models.sound.reading import Recording, read_blocks
+from models.sound.silences import Piece, divided
+from models.text.tokenizer import END
+from models.use_config import SearchConfig
+
+PIECE = 20.0  # seconds of sound that are computed as one; longer recordings are divided
+BATCH_PIECES = 16  # pieces computed at a time
+BATCH_SLOTS = 4096  # slots computed at a time, padding included
+
+
+class Word(NamedTuple):
+    """A word and where it is heard."""
+
+    text: str
+    start: float  # in seconds from the start of the recording
+    end: float
+
+
+class SoundAttention(NamedTuple):
+    """The attention of each token of a segment to stretches of sound."""
+
+    tokens: tuple[str, ...]  # T, of the best hypothesis, the end mark left out
+    weights: Tensor  # (T, S)
+    slot_seconds: float  # duration of a slot: slot s begins at s times this in the segment
+    spectrogram: Tensor  # (F, bands) log energies
+    frame_seconds: float  # from one frame of the spectrogram to the next
+
+
+class Segment(NamedTuple):
+    """A part of a recording with its text: all of it, or what lies between two silences."""
+
+    start: float  # in seconds from the start of the recording
+    end: float
+    hypotheses: tuple[Hypothesis, ...]  # best first
+    words: tuple[Word, ...] = ()  # of the best one, if times or attention were asked for
+    attention: SoundAttention | None = None  # if it was asked for
+
+    @property
+    def text(self) -> str:
+        """Text of the best hypothesis."""
+        return self.hypotheses[0].text
+
+
+class Transcript(NamedTuple):
+    """The text of a recording, in segments.
+
+    A picture of segment `each` draws `each.attention`: the spectrogram (F, bands), below it the
+    weights (T, S), one row per token. Column s covers the seconds from s to s + 1 times
+    `slot_seconds`, and frame f those from f times `frame_seconds`, both counted from `each.start`.
+    """
+
+    segments: tuple[Segment, ...]
+    seconds: float  # length of the recording
+
+    @property
+    def text(self) -> str:
+        """The texts of the segments, with spaces between them."""
+        return " ".join(filter(None, (segment.text for segment in self.segments)))
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The words of all segments."""
+        return tuple(itertools.chain.from_iterable(each.words for each in self.segments))
+
+
+class Transcriber(TorchModel):
+    """A model of speech on a device. Its output for a recording does not depend on the batch."""
+
+    source = "audio"
+
+    @property
+    def encoder(self) -> SoundEncoder:
+        """The encoder of sound."""
+        return cast(SoundEncoder, self.model.encoder)  # the family reads sound
+
+    def transcribe(
+        self,
+        recording: Recording,
+        *,
+        name: str = "",
+        search: SearchConfig | None = None,
+        times: bool = False,
+        attention: bool = False,
+    ) -> Transcript:
+        """Return the text of a recording: a file, its bytes, a stream or samples.
+
+        name: for messages. search: settings; the default is `self.search`. times: True adds the
+        times of words. attention: True adds times and attention. Raises ModelError for a recording
+        that cannot be used; see models.sound.reading.
+        """
+        segments = tuple(
+            self.segments(recording, name=name, search=search, times=times, attention=attention)
+        )
+        return Transcript(segments, segments[-1].end if segments else 0.0)
+
+    def segments(
+        self,
+        recording: Recording,
+        *,
+        name: str = "",
+        search: SearchConfig | None = None,
+        times: bool = False,
+        attention: bool = False,
+    ) -> Iterator[Segment]:
+        """Yield the segments of a recording, in order, while it is read; see `transcribe`."""
+        rate = self.config.audio.rate
+        pieces = divided(read_blocks(recording, rate, name), rate, PIECE)
+        for group in windows(pieces, BATCH_PIECES):
+            yield from self.heard(group, search=search, times=times, attention=attention)
+
+    @torch.inference_mode()
+    def heard(
+        self,
+        pieces: Sequence[Piece],
+        *,
+        search: SearchConfig | None = None,
+        times: bool = False,
+        attention: bool = False,
+    ) -> list[Segment]:
+        """Return the segments of pieces of sound, of one recording or of several."""
+        features = [log_mel(piece.samples, self.config.audio) for piece in pieces]
+        config, rate = search or self.search, self.config.audio.rate
+        outputs = self.outputs(features, config)
+        segments = [
+            Segment(piece.start, piece.start + len(piece.samples) / rate, found)
+            for piece, found in zip(pieces, outputs, strict=True)
+        ]
+        if not (times or attention):
+            return segments
+        return [
+            self._timed(segment, spectrogram, keep=attention)
+            for segment, spectrogram in zip(segments, features, strict=True)
+        ]
+
+    def outputs(
+        self, features: Sequence[Tensor], config: SearchConfig | None = None
+    ) -> list[tuple[Hypothesis, ...]]:
+        """Return the outputs for the features (F, bands) of each sound, best first."""
+        found: dict[int, tuple[Hypothesis, ...]] = {}
+        slots = [self.encoder.slots(len(each)) for each in features]
+        for numbers in length_batches(slots, max_tokens=BATCH_SLOTS):
+            some = [features[number] for number in numbers]
+            found.update(zip(numbers, self._outputs(some, config or self.search), strict=True))
+        return [found[number] for number in range(len(features))]
+
+    @torch.inference_mode()
+    def _outputs(
+        self, features: Sequence[Tensor], config: SearchConfig
+    ) -> list[tuple[Hypothesis, ...]]:
+        """Return the outputs of sounds that are computed together."""
+        limits = [length_limit(self.encoder.slots(len(each)), config) for each in features]
+        keys = self.keys(features, config)
+
+        def search_some(numbers: Sequence[int], config: SearchConfig) -> list[list[Finished]]:
+            memory = self.memory([features[n] for n in numbers])
+            of_each = [limits[n] for n in numbers], [keys[n] for n in numbers]
+            return search(self.model, memory, *of_each, config)
+
+        return self._lists(search_some, len(features), config)
+
+    def keys(self, features: Sequence[Tensor], config: SearchConfig) -> list[str]:
+        """Return the texts that seed the random numbers of sounds; empty if nothing is random."""
+        if config.method != "sample":
+            return [""] * len(features)
+        return [f"{zlib.crc32(each.cpu().numpy().tobytes()):08x}" for each in features]
+
+    def memory(self, features: Sequence[Tensor]) -> Memory:
+        """Return the memory of the features (F, bands) of sounds."""
+        source, mask = padded_frames(features)
+        return self.model.encode(source.to(self.device), mask.to(self.device))
+
+    def _timed(self, segment: Segment, spectrogram: Tensor, *, keep: bool) -> Segment:
+        """Return a segment with the times of its words, and its attention if it is kept.
+
+        The weights come from teacher forcing of the output.
+        """
+        best = segment.hypotheses[0]
+        if not best.ids or not self.model.decoder.attends:
+            return segment
+        memory = self.memory([spectrogram])
+        target = pad([[*best.ids, END]], self.device)
+        batch = teacher_forcing_batch(memory.values, memory.mask, *target)
+        forced = self.model.teacher_force(batch, memory=memory, want_weights=True)
+        assert forced.weights is not None
+        weights = forced.weights[0, :-1].float().cpu()  # (T, S)
+        attention = SoundAttention(
+            best.tokens,
+            weights,
+            self.encoder.slot_seconds,
+            spectrogram.cpu(),
+            self.config.audio.hop / 1000,
+        )
+        ranges = word_ranges(best.tokens)
+        texts = [self.tokenizer.decode(best.ids[start:end]).strip() for start, end in ranges]
+        spans = word_spans(weights, ranges, attention.slot_seconds, segment.end - segment.start)
+        words = tuple(
+            Word(text, segment.start + start, segment.start + end)
+            for text, (start, end) in zip(texts, spans, strict=True)
+            if text
+        )
+        return segment._replace(words=words, attention=attention if keep else None)
+
+
+def word_spans(
+    weights: Tensor, ranges: Sequence[tuple[int, int]], slot: float, seconds: float
+) -> list[tuple[float, float]]:
+    """Return the start and end of each word in seconds, in order and without overlap.
+
+    weights (T, S) of tokens; ranges: tokens of each word; slot: its seconds; seconds: of the sound.
+    A word covers the slots around its highest weight that have at least half of that weight, the
+    weights of its tokens added. Where words overlap, the border is half-way between their peaks.
+    """
+    peaks: list[int] = []
+    spans: list[list[float]] = []
+    for start, end in ranges:
+        row = weights[start:end].sum(0)  # (S,)
+        peak = max(int(row.argmax()), peaks[-1] if peaks else 0)  # no word before the last one
+        low = row < row[peak] / 2
+        before, after = low[:peak].nonzero(), low[peak:].nonzero()
+        first = int(before[-1]) + 1 if len(before) else 0
+        last = peak + int(after[0]) if len(after) else len(row)
+        peaks.append(peak)
+        spans.append([first * slot, min(last * slot, seconds)])
+    for (one, other), (a, b) in zip(
+        itertools.pairwise(spans), itertools.pairwise(peaks), strict=True
+    ):
+        if one[1] > other[0]:
+            one[1] = other[0] = min(seconds, (a + b + 1) / 2 * slot)
+    return [(min(start, end), end) for start, end in spans]

@@ -1,0 +1,153 @@
+"""Training on recordings: from files, joined anew in each epoch, and resumed to the bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attncli.data.recordings import SoundExamples, range_of, read_transcripts
+from attncli.embedded import tones
+from attncli.jobs.train import train
+from attncli.training.run.configuration import run_config
+from attncli.training.settings.config import RunConfig
+from attncli.training.sources import training_source
+from models.base.errors import ModelError
+from models.sound.features import log_mel
+
+pytest.importorskip("soundfile")
+SMALL = (
+    *("model.hidden=8", "model.embedding=8", "tokenizer.kind=word", "train.batch_tokens=64"),
+    *("train.log_every=1", "train.samples=0", "train.checkpoint_minutes=100"),
+)
+CHANGED = (
+    *("data.augment.join=1-3", "data.augment.noise=10-40", "data.augment.gain=6"),
+    *("data.augment.speed=0.1", "data.augment.mask_bands=8", "data.augment.mask_frames=20"),
+)
+
+
+@pytest.fixture(scope="module")
+def wavs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of recordings with train.tsv and dev.tsv."""
+    folder = tmp_path_factory.mktemp("wavs")
+    for part, melodies in tones.split(12, 4, 0, seed=1)._asdict().items():
+        rows = []
+        for number, each in enumerate(melodies):
+            (folder / f"{part}{number}.wav").write_bytes(each.wav)
+            rows.append(f"{part}{number}.wav\t{each.text}\n")
+        (folder / f"{part}.tsv").write_text("".join(rows))
+    return folder
+
+
+def configured(wavs: Path, *settings: str) -> RunConfig:
+    data = {
+        "audio": str(wavs),
+        "transcripts": str(wavs / "train.tsv"),
+        "dev_transcripts": str(wavs / "dev.tsv"),
+    }
+    return run_config("listen-attend-spell-nano", {"data": data}, [*SMALL, *settings])
+
+
+def trained(config: RunConfig, folder: Path, stop_after: int = 10**9) -> None:
+    """Train to the end, or stop after a number of events as a killed process would."""
+    events = train(config, folder, device="cpu", progress=lambda *_: None)
+    for number, _ in enumerate(events):
+        if number == stop_after:
+            events.close()
+            return
+
+
+def examples(config: RunConfig, folder: Path) -> SoundExamples:
+    found = training_source(config.model.family).load(config, folder, lambda *_: None)
+    assert isinstance(found.prepared.examples, SoundExamples)
+    return found.prepared.examples
+
+
+def test_a_resumed_run_is_that_of_an_uninterrupted_one(wavs: Path, tmp_path: Path) -> None:
+    config = configured(wavs, *CHANGED, "train.epochs=2")
+    trained(config, tmp_path / "whole")
+    trained(config, tmp_path / "killed", stop_after=3)
+    trained(config, tmp_path / "killed")
+    one, other = (tmp_path / name / "model.safetensors" for name in ("whole", "killed"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_features_are_those_of_the_recordings_and_the_encoder_knows_their_mean(
+    wavs: Path, tmp_path: Path
+) -> None:
+    config = configured(wavs)
+    found = examples(config, tmp_path)
+    [melody, *_] = tones.split(12, 4, 0, seed=1).train
+    own = log_mel(torch.tensor(melody.samples), config.model.audio)
+    assert (found.features(found.joined[0]) - own).abs().mean() < 0.05  # 16 bits, a lost fraction
+    batch = found.batch(np.arange(12))
+    real = batch.source[batch.source_mask]
+    mean, deviation = map(torch.tensor, found.statistics())
+    assert torch.allclose(real.mean(0), mean, atol=1e-3)
+    assert torch.allclose(real.std(0), deviation, atol=1e-2)
+
+
+def test_joined_recordings_have_the_texts_and_lengths_of_their_parts(
+    wavs: Path, tmp_path: Path
+) -> None:
+    found = examples(configured(wavs, "data.augment.join=2-4"), tmp_path)
+    rows = read_transcripts(wavs / "train.tsv")
+    for epoch in (0, 1):
+        at = found.at(epoch)
+        parts = [number for each in at.joined for number in each.recordings]
+        assert sorted(parts) == list(range(12))  # each is heard once
+        for number, each in enumerate(at.joined):
+            texts = " ".join(rows[part].text for part in each.recordings)
+            assert at.text(each) == texts
+            assert at.tokenizer.decode(at.ids[number]) == texts
+            seconds = sum(len(at.table[part]) for part in each.recordings) / 8000
+            count = len(each.recordings) + 1
+            heard = len(at.sound(each, np.random.default_rng(1))) / 8000
+            assert seconds + count * 0.05 <= heard + 0.001 <= seconds + count * 0.4 + 0.002
+    assert found.at(0).joined != found.at(1).joined
+    assert found.at(1).joined == found.at(1).joined
+
+
+def test_changes_are_the_same_whenever_an_epoch_is_read(wavs: Path, tmp_path: Path) -> None:
+    found = examples(configured(wavs, *CHANGED), tmp_path)
+    one, other = (found.at(3).batch(np.array([2, 0])) for _ in range(2))
+    assert torch.equal(one.source, other.source)
+    again = found.at(4)
+    assert not torch.equal(again.features(again.joined[0]), found.features(found.joined[0]))
+
+
+def test_at_most_a_fifth_of_the_frames_are_masked(wavs: Path, tmp_path: Path) -> None:
+    found = examples(configured(wavs, "data.augment.mask_frames=1000"), tmp_path)
+    assert found.fill is not None
+    for each in found.joined:
+        features = found.features(each)
+        masked = (features == torch.from_numpy(found.fill)).all(1)
+        assert masked.float().mean() <= 0.2
+
+
+def test_bad_recordings_are_left_out_and_named(wavs: Path, tmp_path: Path) -> None:
+    rows = (wavs / "train.tsv").read_text()
+    (wavs / "broken.wav").write_bytes(b"no recording")
+    (wavs / "more.tsv").write_text(rows + "broken.wav\ta\nmissing.wav\tb\ntrain0.wav\t\n")
+    config = configured(wavs, f"data.transcripts={wavs / 'more.tsv'}")
+    prepared = training_source(config.model.family).load(config, tmp_path, lambda *_: None).prepared
+    assert len(prepared.examples.table) == 12 and prepared.dropped.empty == 1  # type: ignore
+    [note] = prepared.notes
+    assert "2 recordings left out" in note and "broken.wav" in note and "no file" in note
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-1", "-2", "1-"])
+def test_a_range_is_one_number_or_two(text: str) -> None:
+    assert range_of("3", "x") == (3, 3) and range_of("1-6", "x") == (1, 6)
+    with pytest.raises(ModelError, match="a range such as 1-6"):
+        range_of(text, "data.augment.join")
+
+
+def test_a_table_without_tabs_and_audio_without_transcripts_are_refused(wavs: Path) -> None:
+    (wavs / "bad.tsv").write_text("a.wav one\n")
+    with pytest.raises(ModelError, match=r"line 1.*file, tab, text"):
+        read_transcripts(wavs / "bad.tsv")
+    with pytest.raises(ModelError, match="give --transcripts too"):
+        run_config("listen-attend-spell-nano", {"data": {"audio": "x"}})
