@@ -34,6 +34,7 @@ from attncli.training.sources import (
     SHARE,
     TrainingSource,
     learn_side,
+    preparation,
     prepare_folder,
     read_made,
     reading,
@@ -134,11 +135,11 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
     """Read the recordings, learn a vocabulary and measure the features."""
     from models.sound.reading import read_sound
 
-    data, seed = config.data, config.train.seed
+    data = config.data
     train = read_transcripts(data.transcripts)
     dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
     if not dev:
-        held = held_out((row.audio for row in train), data.dev_share, seed)
+        held = held_out((row.audio for row in train), data.dev_share)
         dev = [row for row in train if row.audio in held]
         train = [row for row in train if row.audio not in held]
     index, total = open_images(data.audio), len(train) + len(dev)
@@ -165,7 +166,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
         )
     tokenizer = write_vocabulary(
         folder,
-        config.start_from,
+        preparation(config),
         lambda: learn_side([row.text for row in kept["train"]], config.tokenizer),
         progress,
     )

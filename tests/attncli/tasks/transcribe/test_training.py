@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ def configured(wavs: Path, *settings: str) -> RunConfig:
 
 def trained(config: RunConfig, folder: Path, stop_after: int = 10**9) -> None:
     """Train to the end, or stop after a number of events as a killed process would."""
-    events = train(config, folder, device="cpu", progress=lambda *_: None)
+    events: Any = train(config, folder, device="cpu", progress=lambda *_: None)
     for number, _ in enumerate(events):
         if number == stop_after:
             events.close()
