@@ -201,6 +201,11 @@ class AudioConfig:
         "(x + 4) / 4 (Radford et al. 2022)",
         choices=("natural", "whisper"),
     )
+    center: bool = option(
+        False,
+        "subtract each band's mean over the recording: another loudness or microphone changes "
+        "little (Atal 1974)",
+    )
     stack: int = option(
         3, "listen_attend_spell: frames side by side in an input", least=1, at_most=64
     )

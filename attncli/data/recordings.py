@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from models.text.tokenizer import Tokenizer
 
 FULL = 32767  # the largest sample
+WARPS = 15  # steps of a change of frequencies, up and down: their filters are kept
 MASKS = 2  # SpecAugment: masks of bands, and of frames
 MOST_MASKED = 0.2  # of the frames
 
@@ -64,7 +65,8 @@ class AugmentConfig:
     """Changes of the sound in training."""
 
     join: str = option(
-        "1", "recordings that are joined to one example, at random, such as 1-6 (1: none)"
+        "1",
+        "recordings of a folder that are joined to one example, at random, such as 1-6 (1: none)",
     )
     pause: str = option("50-400", "ms of silence before, between and after joined recordings")
     noise: str = option(
@@ -73,6 +75,12 @@ class AugmentConfig:
     gain: float = option(0.0, "largest change of the loudness of a recording in dB", at_most=60)
     speed: float = option(
         0.0, "largest change of speed, such as 0.1 for 0.9 to 1.1 (Ko et al. 2015)", at_most=0.5
+    )
+    warp: float = option(
+        0.0,
+        "largest change of the frequencies, such as 0.2 for 0.8 to 1.2, as of other speakers "
+        "(Jaitly and Hinton 2013)",
+        at_most=0.5,
     )
     mask_bands: int = option(
         0, "SpecAugment: most bands of each of two masks (Park et al. 2019)", at_most=1024
@@ -144,7 +152,7 @@ class SoundExamples(Examples):
     """Recordings with their texts, joined anew in every epoch."""
 
     table: SampleTable
-    texts: Sequence[str]  # of each recording
+    rows: Sequence[Transcribed]  # of each recording
     tokenizer: Tokenizer
     audio: AudioConfig
     augment: AugmentConfig
@@ -158,17 +166,26 @@ class SoundExamples(Examples):
         return replace(self, epoch=epoch)
 
     @cached_property
+    def folders(self) -> list[list[int]]:
+        """The recordings of each folder: those of one speaker, where speakers have folders."""
+        found: dict[str, list[int]] = {}
+        for number, row in enumerate(self.rows):
+            found.setdefault(row.audio.rpartition("/")[0], []).append(number)
+        return list(found.values())
+
+    @cached_property
     def joined(self) -> list[Joined]:
         """The examples of this epoch; each recording is in one of them."""
         low, high = range_of(self.augment.join, "data.augment.join")
         random = np.random.default_rng([self.seed, self.epoch])
-        order, found = np.arange(len(self.table)), []
-        if high > 1:
-            random.shuffle(order)
-        while len(order):
-            count = int(random.integers(max(1, low), max(1, high) + 1))
-            head, order = order[:count], order[count:]
-            found.append(Joined(tuple(head.tolist()), (self.seed, self.epoch, int(head[0]), 1)))
+        found = []
+        for order in map(np.array, self.folders):
+            if high > 1:
+                random.shuffle(order)
+            while len(order):
+                count = int(random.integers(max(1, low), max(1, high) + 1))
+                head, order = order[:count], order[count:]
+                found.append(Joined(tuple(head.tolist()), (self.seed, self.epoch, int(head[0]), 1)))
         return found
 
     @property
@@ -183,7 +200,7 @@ class SoundExamples(Examples):
 
     def text(self, example: Joined) -> str:
         """Return the texts of the recordings of an example."""
-        return " ".join(filter(None, (self.texts[number] for number in example.recordings)))
+        return " ".join(filter(None, (self.rows[number].text for number in example.recordings)))
 
     @cached_property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
@@ -213,7 +230,8 @@ class SoundExamples(Examples):
         from models.sound.features import log_mel
 
         random = np.random.default_rng(example.seed)
-        features = log_mel(torch.from_numpy(self.sound(example, random)), self.audio)
+        warp = 1 + round(random.uniform(-1, 1) * WARPS) / WARPS * self.augment.warp
+        features = log_mel(torch.from_numpy(self.sound(example, random)), self.audio, warp)
         return features if self.fill is None else masked(features, self.augment, self.fill, random)
 
     def sound(self, example: Joined, random: np.random.Generator) -> np.ndarray:

@@ -27,6 +27,7 @@ class SoundEncoder(nn.Module):
         super().__init__()
         self.slot_frames = slot_frames
         self.slot_seconds = slot_frames * config.audio.hop / 1000
+        self.center = config.audio.center
         self.register_buffer("mean", torch.zeros(config.audio.bands))
         self.register_buffer("deviation", torch.ones(config.audio.bands))
 
@@ -35,8 +36,17 @@ class SoundEncoder(nn.Module):
         return -(-frames // self.slot_frames)
 
     def normalised(self, source: Tensor, mask: Tensor) -> Tensor:
-        """Return (x - mean) / deviation of features (B, F, bands), 0 where the mask is False."""
-        values = (source.float() - self.mean) / self.deviation
+        """Return (x - mean) / deviation of features (B, F, bands), 0 where the mask is False.
+
+        The mean is that of the training data, or with model.audio.center that of the recording.
+        """
+        values = source.float()
+        if self.center:
+            total = values.masked_fill(~mask[..., None], 0.0).sum(1, keepdim=True)
+            values = values - total / mask.sum(1)[:, None, None].clamp(min=1)
+        else:
+            values = values - self.mean
+        values = values / self.deviation
         return values.masked_fill(~mask[..., None], 0.0)
 
 

@@ -17,15 +17,17 @@ from models.base.errors import ConfigurationError
 from models.config import AudioConfig
 
 FLOOR = 1e-10  # of an energy, so that silence has a logarithm
+KNEE = 0.85  # of the highest frequency: the change of frequencies is linear up to there
 BREAK = 1000.0  # Hz: Slaney's scale is linear below and logarithmic above
 LINEAR, STEP = 200 / 3, math.log(6.4) / 27  # Hz of a mel below; log Hz of a mel above
 
 
-def log_mel(samples: Tensor, config: AudioConfig) -> Tensor:
+def log_mel(samples: Tensor, config: AudioConfig, warp: float = 1.0) -> Tensor:
     """Return the features (F, bands) of samples (N,) from -1 to 1 at the rate of the settings.
 
     Each frame is centred; there is one for each whole hop, at least 1. The scale `natural` first
     removes the mean of the samples, which a recorder may add; `whisper` changes nothing.
+    warp: factor of the frequencies that the filters look at, as another vocal tract's length has.
     """
     size, hop, width = sizes(config)
     frames = max(1, len(samples) // hop)
@@ -38,7 +40,7 @@ def log_mel(samples: Tensor, config: AudioConfig) -> Tensor:
     window = torch.hann_window(width, device=samples.device)
     spectrum = torch.stft(samples, size, hop, width, window, return_complex=True)  # (K, F')
     energies = spectrum[:, :frames].abs().square().contiguous()
-    mel = (filters(config).to(samples.device) @ energies).clamp(min=FLOOR)  # (bands, F)
+    mel = (filters(config, warp).to(samples.device) @ energies).clamp(min=FLOOR)  # (bands, F)
     if config.scale == "natural":
         return mel.log().mT.contiguous()
     log = mel.log10()
@@ -68,9 +70,12 @@ def frame_count(samples: int, config: AudioConfig) -> int:
     return max(1, samples // sizes(config)[1])
 
 
-@lru_cache(maxsize=8)
-def filters(config: AudioConfig) -> Tensor:
-    """Return the filters (bands, K) of the mel scale over the frequencies of a transform."""
+@lru_cache(maxsize=128)
+def filters(config: AudioConfig, warp: float = 1.0) -> Tensor:
+    """Return the filters (bands, K) of the mel scale over the frequencies of a transform.
+
+    warp: their frequencies are multiplied by it, up to those that the highest one limits.
+    """
     top = config.high or config.rate / 2
     if not config.low < top <= config.rate / 2:
         raise ConfigurationError(
@@ -82,6 +87,10 @@ def filters(config: AudioConfig) -> Tensor:
     corners = _hertz(
         torch.linspace(first, last, config.bands + 2, dtype=torch.float64), config.mel
     )  # (bands + 2,)
+    if warp != 1:
+        knee = KNEE * top * min(warp, 1) / warp  # Jaitly and Hinton 2013, eq. 1
+        slope = (top - knee * warp) / (top - knee)
+        corners = torch.where(corners <= knee, corners * warp, top - slope * (top - corners))
     places = torch.linspace(0, config.rate // 2, sizes(config)[0] // 2 + 1, dtype=torch.float64)
     slopes = corners[:, None] - places  # (bands + 2, K)
     widths = corners.diff()[:, None]

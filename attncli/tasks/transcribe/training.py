@@ -189,7 +189,7 @@ def examples_of(
         augment = AugmentConfig(join=augment.join, pause=augment.pause)
     return SoundExamples(
         SampleTable(folder, part),
-        [text for _, text in made[part]],
+        [Transcribed(*row) for row in made[part]],
         tokenizer,
         config.model.audio,
         augment,

@@ -57,3 +57,13 @@ def test_impossible_frequencies_and_transforms_are_refused() -> None:
         filters(AudioConfig(rate=8000, high=5000))
     with pytest.raises(ConfigurationError, match=r"audio\.fft=100"):
         log_mel(torch.zeros(800), AudioConfig(fft=100))
+
+
+def test_warped_filters_look_at_other_frequencies_and_stay_below_half_the_rate() -> None:
+    hertz = torch.linspace(0, 4000, filters(SMALL).shape[1])
+    centre = hertz[filters(SMALL).argmax(1)]
+    for warp in (0.8, 1.2):
+        found = hertz[filters(SMALL, warp).argmax(1)]
+        assert (found[:25] - warp * centre[:25]).abs().max() < 2 * hertz[1]
+        assert (filters(SMALL, warp).sum(1) > 0).all()
+    assert torch.equal(filters(SMALL, 1.0), filters(SMALL))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from attncli.training.run.configuration import run_config
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.base.errors import ModelError
+from models.base.types import VocabularySizes
+from models.bundle import build
 from models.sound.features import log_mel
 
 pytest.importorskip("soundfile")
@@ -26,6 +29,7 @@ SMALL = (
 CHANGED = (
     *("data.augment.join=1-3", "data.augment.noise=10-40", "data.augment.gain=6"),
     *("data.augment.speed=0.1", "data.augment.mask_bands=8", "data.augment.mask_frames=20"),
+    *("data.augment.warp=0.2", "model.audio.center=true"),
 )
 
 
@@ -152,3 +156,23 @@ def test_a_table_without_tabs_and_audio_without_transcripts_are_refused(wavs: Pa
         read_transcripts(wavs / "bad.tsv")
     with pytest.raises(ModelError, match="give --transcripts too"):
         run_config("listen-attend-spell-nano", {"data": {"audio": "x"}})
+
+
+def test_recordings_of_one_folder_are_joined(wavs: Path, tmp_path: Path) -> None:
+    found = examples(configured(wavs, "data.augment.join=3"), tmp_path)
+    rows = [each._replace(audio=f"{n % 2}/{each.audio}") for n, each in enumerate(found.rows)]
+    assert 2 in {len({n % 2 for n in each.recordings}) for each in found.joined}
+    joined = replace(found, rows=rows).joined
+    assert {len({n % 2 for n in each.recordings}) for each in joined} == {1}
+
+
+def test_a_centred_encoder_does_not_hear_the_loudness(wavs: Path, tmp_path: Path) -> None:
+    config = configured(wavs, "model.audio.center=true")
+    encoder = build(config.model, VocabularySizes(0, 9, False)).eval().encoder
+    [melody, *_] = tones.split(12, 4, 0, seed=1).train
+    noisy = torch.tensor(melody.samples) + 0.01 * torch.randn(len(melody.samples))
+    one, other = (log_mel(factor * noisy, config.model.audio)[None] for factor in (1.0, 0.1))
+    mask = torch.ones(one.shape[:2], dtype=torch.bool)
+    with torch.no_grad():
+        values, quiet = encoder(one, mask).values, encoder(other, mask).values
+    assert (values - quiet).abs().max() < 1e-3
