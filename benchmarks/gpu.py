@@ -20,7 +20,8 @@ section 2.1, and Chowdhery et al. 2022, appendix B, with W split by the sequence
 
 Captioner: features of the frozen image network are given, as `attn train` stores them; the network
 is measured in neither table. Decoding: fp32, random weights without an end mark, so every output
-has the length limit. The device is synchronised before each reading of the clock.
+has the length limit; by CTranslate2, that of the longest source. The device is synchronised before
+each reading of the clock.
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ from models.bundle import build
 from models.catalogue.presets import model_config, preset
 from models.config import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
+from models.inference.ctranslate2.convert import converted
+from models.inference.ctranslate2.translator import imported
 from models.inference.search.batching import pad, pad_pairs
 from models.inference.search.beam import search
+from models.storage.weights import weights_of
 from models.text.tokenizer import END
 from models.use_config import SearchConfig
 
@@ -247,6 +251,33 @@ def decoding(name: str, device: torch.device, size: int, sizes: Sizes) -> str:
     return f"| {name} | {size} | {size / seconds:,.1f} | {tokens / seconds:,.0f} |"
 
 
+def by_ctranslate2(name: str, device: torch.device, size: int, sizes: Sizes) -> str:
+    """Decode one batch by CTranslate2 after an untimed one; return a row of the table."""
+    model = new_model(model_config(name), sizes)
+    model.output.bias.data[END] = -1000
+    shape = VocabularySizes(sizes.vocabulary, sizes.vocabulary, True)
+    weights = {key: tensor.numpy() for key, tensor in weights_of(model).items()}
+    files = converted(weights, model.config, shape, positions=sizes.longest + 1)
+    kind = "float16" if device.type == "cuda" else "float32"
+    library, label = imported(), f"{name}, CTranslate2, {kind}"
+    if device.type == "cuda" and not library.get_cuda_device_count():
+        return f"| {label} | {size} | skipped: it finds no CUDA device | |"
+    data, seconds, tokens = Generated(model, sizes), 0.0, 0
+    sources = [[*map(str, data.sources[n % sizes.examples])] for n in range(size)]
+    try:
+        engine = library.Translator("memory", files=files, device=device.type, compute_type=kind)
+        for _ in range(2):  # the first one is not counted; it returns when all work is done
+            started = time.perf_counter()
+            found = engine.translate_batch(
+                sources, beam_size=5, max_decoding_length=sizes.longest, max_batch_size=0
+            )
+            seconds = time.perf_counter() - started
+            tokens = sum(len(one.hypotheses[0]) for one in found)
+    except RuntimeError as error:  # a library of CUDA is missing
+        return f"| {label} | {size} | skipped: {str(error).splitlines()[0]} | |"
+    return f"| {label} | {size} | {size / seconds:,.1f} | {tokens / seconds:,.0f} |"
+
+
 def main() -> None:
     """Parse the command line and measure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -280,6 +311,8 @@ def main() -> None:
     print("\n| decoding, beam 5 | batch | sentences/s | tokens/s |\n|---|---:|---:|---:|")
     for name, size in itertools.product(names, sizes.batches):
         print(decoding(name, device, size, sizes), flush=True)
+        if model_config(name).family == "transformer":
+            print(by_ctranslate2(name, device, size, sizes), flush=True)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from torch.autograd.function import once_differentiable
 #     y = x * keep / (1 - p)                   Srivastava et al. 2014
 
 
+WITHOUT_DOUBLE = {"mps"}  # types of devices that do not compute float64
 SMALLEST = 1 / 512  # the lowest rate that random bytes can approximate
 
 

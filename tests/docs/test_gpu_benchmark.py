@@ -29,7 +29,14 @@ def test_the_tiny_measurement_prints_every_row(
     rows = capsys.readouterr().out.splitlines()
     for name in gpu.TINY_PRESETS:  # one row of equality, one of training, two of decoding
         assert sum(row.startswith(f"| {name} ") for row in rows) == 4
+        by_other = sum(row.startswith(f"| {name}, CTranslate2, float32 ") for row in rows)
+        assert by_other == 2 * (name == "transformer-nano")
         assert f"| {name} | {gpu.TINY.timed} | 0.0e+00 | yes |" in rows
+
+
+def test_ctranslate2_without_a_gpu_is_skipped_with_a_reason() -> None:
+    row = gpu.by_ctranslate2("transformer-nano", torch.device("cuda"), 2, gpu.TINY)
+    assert torch.cuda.is_available() or "skipped: it finds no CUDA device" in row
 
 
 def test_the_formula_counts_the_products_of_a_transformer() -> None:

@@ -1,15 +1,14 @@
 """A pretended GPU: tensors hold data of the processor and say that they are on another device.
 
 Importing this module changes torch for the whole process. Operations that mix devices raise an
-error and are listed in MIXED, with their lines of code, as are those on float64, which some devices
-lack. bf16, pinned memory, NCCL and the kernels of a GPU are not covered.
+error and are listed in MIXED, with their lines of code, as are those on float64, which mps lacks.
+bf16, pinned memory, NCCL and the kernels of a GPU are not covered.
 """
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
-import os
 import traceback
 
 import safetensors.torch
@@ -23,7 +22,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 NAME = "fakegpu"
 torch.utils.backend_registration._setup_privateuseone_for_python_backend(NAME)
 DEVICE = torch.device(NAME, 0)
-NO_DOUBLE = bool(os.environ.get("PRETEND_NO_DOUBLE"))  # as on mps
 MIXED: list[str] = []
 aten = torch.ops.aten
 
@@ -175,7 +173,7 @@ def run(func, args, kwargs):
     def wrapped(x):
         if not isinstance(x, torch.Tensor) or not is_ours:
             return x
-        if NO_DOUBLE and x.dtype == torch.float64:
+        if x.dtype == torch.float64:
             refuse(func, "float64 on the device")
         same = [one for one in ours if one.elem is x]  # of an operation in place
         return same[0] if same else OnDevice(x)
@@ -186,6 +184,10 @@ def run(func, args, kwargs):
 
 
 class Mode(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # else torch loads its compiler, and asks it before each operation
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return run(func, args, kwargs or {})
 
@@ -294,6 +296,8 @@ def pretend() -> None:
     nn.Module.to = module_to
     safetensors.torch.save = saving(safetensors.torch.save)
     import models.inference.trained as trained
+    from models.numerics import WITHOUT_DOUBLE
 
+    WITHOUT_DOUBLE.add(NAME)
     trained.usable_device = lambda name: DEVICE if str(name) != "cpu" else torch.device("cpu")
     MODE.__enter__()

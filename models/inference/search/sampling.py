@@ -16,6 +16,7 @@ from torch import Tensor
 from models.base.types import select
 from models.inference.search.hypotheses import Backend, Finished, FinishedBatch, in_order
 from models.inference.search.repeats import log_probs_of
+from models.numerics import WITHOUT_DOUBLE
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 from models.use_config import SearchConfig
 
@@ -28,7 +29,7 @@ class Samples:
     rngs: list[random.Random]  # (R,), R = B * N
     limits: Tensor  # (R,) maximum length in tokens, end mark included
     ids: Tensor  # (R, t) output so far, start mark first; end marks after its end
-    log_probs: Tensor  # (R,) float64; float32 on mps, which has no float64
+    log_probs: Tensor  # (R,) float64; float32 on a device without float64
     lengths: Tensor  # (R,) in tokens, end mark included
     truncated: Tensor  # (R,)
 
@@ -100,7 +101,7 @@ def begin(
         rngs=[random_numbers(key, n, config.seed) for key in keys for n in range(config.nbest)],
         limits=torch.tensor(limits, device=device).repeat_interleave(config.nbest),
         ids=torch.full((rows, 1), START, device=device),
-        log_probs=zeros.float() if device.type == "mps" else zeros.double(),
+        log_probs=zeros.float() if device.type in WITHOUT_DOUBLE else zeros.double(),
         lengths=zeros,
         truncated=zeros.bool(),
     )
