@@ -8,7 +8,7 @@ computed by source length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attncli.scoring.caption_metrics import rouge_l, rouge_n
 from attncli.scoring.score import MetricScore
@@ -16,14 +16,16 @@ from attncli.scoring.sequences import Tokenize, error_rate, exact_match, referen
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
+    import numpy
     from sacrebleu.metrics.base import Metric
     from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.significance import Result
+
+    Array = numpy.ndarray[Any, Any]
 
 BleuTokenizer = Literal[
     "none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200"
 ]
-RESAMPLES = 1000  # of the bootstrap
+RESAMPLES, SEED = 1000, 12345  # of the bootstrap, as in sacreBLEU
 BLEU_ORDER = 4  # tokens of the longest sequences that BLEU counts
 
 
@@ -136,10 +138,9 @@ def score_by_length(
     buckets = []
     for span in spans(words, step):
         rows = [row for row, length in enumerate(words) if length in span]
-        result = bleu.corpus_score(
-            [system.hypotheses[row] for row in rows],
-            [[texts[row] for row in rows] for texts in test_set.references],
-        )
+        outputs = [system.hypotheses[row] for row in rows]
+        references = [[texts[row] for row in rows] for texts in test_set.references]
+        result = bleu._aggregate_and_compute(line_statistics(bleu, outputs, references))
         buckets.append(Bucket(span[0], span[-1], len(rows), result.score, result.ratio))
     return tuple(buckets)
 
@@ -167,10 +168,27 @@ def _bleu(scoring: Scoring, effective_order: bool = False) -> BLEU:
         raise ModelError(f"tokenizer {scoring.tokenize} cannot be used: {reason}") from None
 
 
+def line_statistics(
+    metric: Metric, outputs: Sequence[str], references: Sequence[Sequence[str]]
+) -> list[list[Any]]:
+    """Return sacreBLEU's counts of each line, and store the number of references in the metric.
+
+    `corpus_score` keeps all n-grams of all references: 50 KiB a line. Here, those of one line live
+    at a time.
+    """
+    counts, rows = set[int](), []
+    for output, *texts in zip(outputs, *references, strict=True):
+        rows += metric._extract_corpus_statistics([output], [[text] for text in texts])
+        counts.add(metric.num_refs)
+    metric.num_refs = counts.pop() if len(counts) == 1 else -1
+    return rows
+
+
 def _scored(system: System, test_set: EvaluationSet, scoring: Scoring) -> tuple[MetricScore, ...]:
     scores = []
     for metric in metrics(scoring):
-        result = metric.corpus_score(system.hypotheses, test_set.references)
+        counts = line_statistics(metric, system.hypotheses, test_set.references)
+        result = metric._aggregate_and_compute(counts)
         scores.append(MetricScore(result.name, result.score, str(metric.get_signature())))
     return tuple(scores)
 
@@ -200,32 +218,50 @@ def _sequence_scores(
 def _resampled(
     systems: Sequence[System], test_set: EvaluationSet, scoring: Scoring
 ) -> list[tuple[MetricScore, ...]]:
-    from sacrebleu.significance import PairedTest
+    """Return scores with confidence intervals, and p-values of differences to the first system.
 
-    test = PairedTest(
-        [(system.name, system.hypotheses) for system in systems],
-        {type(metric).__name__: metric for metric in metrics(scoring)},
-        test_set.references,
-        test_type="bs",
-        n_samples=RESAMPLES,
-    )
-    signatures, results = test()
-    columns = [_compared(str(sign), results[name], name) for name, sign in signatures.items()]
+    The resamples are those of sacreBLEU's `PairedTest`, which draws all of them at once.
+    """
+    columns = []
+    for metric in metrics(scoring):
+        counts = [line_statistics(metric, one.hypotheses, test_set.references) for one in systems]
+        results = [metric._aggregate_and_compute(rows) for rows in counts]
+        signature = metric.get_signature()
+        signature.update("seed", str(SEED))
+        signature.update("bs", RESAMPLES)
+        columns.append(_compared(str(signature), results, _bootstrap(metric, counts)))
     return list(zip(*columns, strict=True))
 
 
-def _compared(signature: str, results: Sequence[Result | str], metric: str) -> list[MetricScore]:
+def _bootstrap(metric: Metric, counts: Sequence[list[list[Any]]]) -> Array:
+    """Return the scores of resampled test sets, (systems, RESAMPLES)."""
+    import numpy
+
+    tables = [numpy.array(rows, dtype="float32") for rows in counts]
+    lines, rng = len(tables[0]), numpy.random.default_rng(SEED)
+    samples = (rng.choice(lines, size=lines) for _ in range(RESAMPLES))
+    sums = ([table[rows].sum(0) for table in tables] for rows in samples)
+    found = [[metric._compute_score_from_stats(one).score for one in row] for row in sums]
+    return numpy.array(found).T
+
+
+def _compared(signature: str, results: Sequence[Any], resampled: Array) -> list[MetricScore]:
     """Return the score of each system by one metric.
 
-    For two systems with equal statistics, sacreBLEU reports a significant difference, because no
-    resample differs by more than 0. Here, equal scores have p = 1.
+    sacreBLEU reports a significant difference of systems with equal counts, because no resample
+    differs by more than 0. Here, equal scores have p = 1.
     """
-    found = [result for result in results if not isinstance(result, str)]
+    import numpy
+    from sacrebleu.significance import _compute_p_value, estimate_ci
+
     scores = []
-    for result in found:
-        interval = None if result.ci is None else float(result.ci)
-        p_value = result.p_value
-        if p_value is not None and result.score == found[0].score:
-            p_value = 1.0
-        scores.append(MetricScore(metric, float(result.score), signature, interval, p_value))
+    for result, samples in zip(results, resampled, strict=True):
+        difference, p_value = abs(results[0].score - result.score), None
+        if result is not results[0]:
+            differences = numpy.abs(samples - resampled[0])
+            p_value = _compute_p_value(differences - differences.mean(), difference)
+            p_value = p_value if difference else 1.0
+        interval = float(estimate_ci(samples)[1])
+        score = float(result.score)
+        scores.append(MetricScore(result.name, score, signature, interval, p_value))
     return scores

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.significance import PairedTest, Result
 
 from attncli.data.text.corpus import read_pairs
 from attncli.scoring import translations as scoring
@@ -118,8 +120,14 @@ def test_the_tokenizers_are_those_of_sacrebleu() -> None:
 def test_intervals_and_comparison_with_the_first_system() -> None:
     good = [text if number % 7 else "D" for number, text in enumerate(REFERENCES * 10)]
     poor = [text.lower() for text in good]
-    test_set = EvaluationSet([], [REFERENCES * 10])
+    some = [
+        text if number % 3 else None for number, text in enumerate(reversed(good))
+    ]
+    test_set = EvaluationSet([], [REFERENCES * 10, some])  # type: ignore[list-item]
     systems = [System("good", good), System("same", good), System("poor", poor)]
+    metrics = {type(one).__name__: one for one in scoring.metrics(Scoring())}
+    named: Any = [(one.name, one.hypotheses) for one in systems]
+    signatures, expected = PairedTest(named, metrics, test_set.references, "bs", 1000)()
     first, same, other = scoring.score(systems, test_set, Scoring(confidence=True))
     alone = scoring.score(systems[:1], test_set, Scoring(confidence=True))[0]
     assert first == alone
@@ -127,7 +135,13 @@ def test_intervals_and_comparison_with_the_first_system() -> None:
     assert (first[0].p_value, same[0].p_value) == (None, 1.0)
     assert other[0].p_value is not None and other[0].p_value < 0.05
     assert (other[2].value, other[2].p_value) == (first[2].value, 1.0)  # TER sees no case
-    assert "bs:1000|seed:12345" in first[0].signature
+    for number, (name, signature) in enumerate(signatures.items()):
+        for found, result in zip((first, same, other), expected[name], strict=True):
+            one = found[number]
+            assert isinstance(result, Result)
+            assert (one.name, one.signature, one.value) == (name, str(signature), result.score)
+            assert one.interval == result.ci
+            assert one.p_value in (result.p_value, 1.0)
 
 
 def test_buckets_hold_every_sentence_once() -> None:
