@@ -1,0 +1,40 @@
+"""A bag of words under attention: the decoder of RNNsearch over embeddings alone."""
+
+from torch import Tensor, nn
+
+from models.base.types import Memory, VocabularySizes
+from models.config import ModelConfig
+from models.decoders.rnn import RnnDecoder
+from models.families.base import embeddings
+from models.families.encoder_decoder import EncoderDecoder, Output
+from models.layers import Embedding
+
+
+class BagEncoder(nn.Module):
+    """Embeddings as the memory; their mean as the decoder's first state."""
+
+    def __init__(self, embedding: Embedding, size: int) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.value_size = self.final_size = size
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        """Return the memory of ids (B, S) with mask (B, S)."""
+        values = self.embedding(source) * mask[..., None]  # (B, S, V)
+        return Memory(values, mask, values.sum(1) / mask.sum(1, keepdim=True))
+
+
+class Bag(EncoderDecoder):
+    """Bag of words: RNNsearch without a recurrent encoder.
+
+    h_i = E x_i;  c_t = Attention(s_{t-1}, h);  s_0 = tanh(W mean(h))
+    Source: Rush, Chopra, Weston 2015, section 3.2.
+    """
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes)
+        encoder = BagEncoder(source, config.embedding)
+        decoder = RnnDecoder(
+            target, config, value_size=config.embedding, final_size=config.embedding, attends=True
+        )
+        super().__init__(config, encoder, decoder, Output(sizes.target, config.embedding, target))
