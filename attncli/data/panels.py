@@ -35,7 +35,11 @@ class Panel(NamedTuple):
     @property
     def framed(self) -> frozenset[Link]:
         """Return the links that have a frame: those whose cell is not empty."""
-        return frozenset(link for link in self.links if self.weight(*link) >= LEAST_SHOWN)
+        return frozenset(link for link in self.links if self.has_frame(*link))
+
+    def has_frame(self, i: int, j: int) -> bool:
+        """Return True if source unit i and target unit j are linked and their cell is not empty."""
+        return (i, j) in self.links and self.weight(i, j) >= LEAST_SHOWN
 
 
 class AlignedPair(NamedTuple):

@@ -103,7 +103,7 @@ def _reach(names: Sequence[str], cell: int) -> list[int]:
 
 
 def _cell(panel: Panel, i: int, j: int, cell: int, screen: Screen) -> str:
-    weight, linked = panel.weight(i, j), (i, j) in panel.framed
+    weight, linked = panel.weight(i, j), panel.has_frame(i, j)
     if panel.weights is None:
         return ("■" if linked else "·").center(cell)
     text = (
