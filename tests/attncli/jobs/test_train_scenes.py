@@ -51,7 +51,10 @@ def test_scenes_are_drawn_where_there_are_no_images(
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("read", ["soft", "hard"])
-def test_attention_falls_on_the_thing_while_it_is_named(read: str, tmp_path: Path) -> None:
+def test_attention_falls_on_the_thing_while_it_is_named(
+    read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "DEV_SCENES", DEV_SCENES)
     where = f"data.features={tmp_path / 'features'}"
     more = HARD if read == "hard" else ()
     config = settings([], [], f"show-attend-tell-{read}-nano", [*QUICK, *more, where])

@@ -120,9 +120,7 @@ def test_the_tokenizers_are_those_of_sacrebleu() -> None:
 def test_intervals_and_comparison_with_the_first_system() -> None:
     good = [text if number % 7 else "D" for number, text in enumerate(REFERENCES * 10)]
     poor = [text.lower() for text in good]
-    some = [
-        text if number % 3 else None for number, text in enumerate(reversed(good))
-    ]
+    some = [text if number % 3 else None for number, text in enumerate(reversed(good))]
     test_set = EvaluationSet([], [REFERENCES * 10, some])  # type: ignore[list-item]
     systems = [System("good", good), System("same", good), System("poor", poor)]
     metrics = {type(one).__name__: one for one in scoring.metrics(Scoring())}
