@@ -201,6 +201,12 @@ class AudioConfig:
         "(x + 4) / 4 (Radford et al. 2022)",
         choices=("natural", "whisper"),
     )
+    range: float = option(
+        0.0,
+        "dB below the loudest band of a recording that are heard; what is quieter, such as silence "
+        "of zeros, is raised to that (0: all)",
+        at_most=200,
+    )
     center: bool = option(
         False,
         "subtract each band's mean over the recording: another loudness or microphone changes "

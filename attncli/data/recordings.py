@@ -10,6 +10,7 @@ All random numbers come from the seed, the epoch and the example, so a run resum
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -67,6 +68,12 @@ class AugmentConfig:
     join: str = option(
         "1",
         "recordings of a folder that are joined to one example, at random, such as 1-6 (1: none)",
+    )
+    grow: int = option(
+        0,
+        "epochs in which the recordings of an example grow from the fewest to the most of join "
+        "(Bengio et al. 2009): attention is learned sooner",
+        at_most=100_000,
     )
     pause: str = option("50-400", "ms of silence before, between and after joined recordings")
     noise: str = option(
@@ -177,6 +184,8 @@ class SoundExamples(Examples):
     def joined(self) -> list[Joined]:
         """The examples of this epoch; each recording is in one of them."""
         low, high = range_of(self.augment.join, "data.augment.join")
+        if self.epoch < self.augment.grow:
+            high = low + math.ceil((high - low) * self.epoch / self.augment.grow)
         random = np.random.default_rng([self.seed, self.epoch])
         found = []
         for order in map(np.array, self.folders):

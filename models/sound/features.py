@@ -41,6 +41,8 @@ def log_mel(samples: Tensor, config: AudioConfig, warp: float = 1.0) -> Tensor:
     spectrum = torch.stft(samples, size, hop, width, window, return_complex=True)  # (K, F')
     energies = spectrum[:, :frames].abs().square().contiguous()
     mel = (filters(config, warp).to(samples.device) @ energies).clamp(min=FLOOR)  # (bands, F)
+    if config.range:
+        mel = mel.maximum(mel.max() * 10 ** (-config.range / 10))
     if config.scale == "natural":
         return mel.log().mT.contiguous()
     log = mel.log10()

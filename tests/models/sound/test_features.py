@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -67,3 +70,10 @@ def test_warped_filters_look_at_other_frequencies_and_stay_below_half_the_rate()
         assert (found[:25] - warp * centre[:25]).abs().max() < 2 * hertz[1]
         assert (filters(SMALL, warp).sum(1) > 0).all()
     assert torch.equal(filters(SMALL, 1.0), filters(SMALL))
+
+
+def test_silence_of_zeros_is_as_far_below_the_loudest_as_the_range() -> None:
+    sound = torch.cat([noise(0.2, 8000), torch.zeros(1600)])
+    found = log_mel(sound, replace(SMALL, range=50.0))
+    assert found.max() - found.min() == pytest.approx(5 * math.log(10), abs=1e-4)
+    assert torch.equal(found[:15], log_mel(sound, SMALL)[:15])
