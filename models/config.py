@@ -221,6 +221,18 @@ class AudioConfig:
     channels: int = option(
         32, "speech_transformer: channels of the two convolutions", least=1, at_most=MAX_SIZE
     )
+    convolutions: str = option(
+        "spectrum",
+        "speech_transformer: two convolutions over spectrum, time and bands (Dong 2018), or over "
+        "frames, time alone (Radford et al. 2022)",
+        choices=("spectrum", "frames"),
+    )
+    padded: float = option(
+        0.0, "seconds of a window, padded with zeros, that Whisper reads (0: none)", at_most=600
+    )
+    alignment_heads: tuple[str, ...] = option(
+        (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
+    )
 
 
 @dataclass(frozen=True)

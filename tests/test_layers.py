@@ -33,6 +33,7 @@ ROOMS = [  # each may import those above it in this list
     "models.inference.search",
     "models.inference",
     "models.inference.ctranslate2",
+    "models.inference.whisper",
     "models.alignment",
     "models.explain",
     "models.importers",

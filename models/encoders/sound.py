@@ -6,6 +6,8 @@ Frames of padding are 0 from there on, as those after the end are to a recording
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -129,3 +131,30 @@ class ConvolutionalEncoder(SoundEncoder):
             mask = mask[:, ::2]
             x = convolution(x).relu() * mask[:, None, :, None]  # (B, C, F / 2, bands / 2)
         return self.encoder(self.project(x.transpose(1, 2).flatten(2)), mask)
+
+
+class WindowEncoder(SoundEncoder):
+    """Two convolutions over time, the second of stride 2, then a Transformer's encoder.
+
+    x = gelu(K_2 * gelu(K_1 * f)) + positions    Radford, Kim, Xu et al. 2022, section 2.2
+
+    The positions are sinusoidal where those of the decoder are learned.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config, 2)
+        size = config.embedding
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(count, size, 3, stride=stride, padding=1)
+            for count, stride in ((config.audio.bands, 1), (size, 2))
+        )
+        if config.position == "learned":
+            config = replace(config, position="sinusoidal")
+        self.encoder = TransformerEncoder(nn.Identity(), config)  # type: ignore[arg-type]
+
+    def forward(self, source: Tensor, mask: Tensor) -> Memory:
+        """Return the memory of features (B, F, bands) with mask (B, F)."""
+        first, second = self.convolutions
+        x = nn.functional.gelu(first(self.normalised(source, mask).mT)) * mask[:, None]
+        mask = mask[:, ::2]
+        return self.encoder((nn.functional.gelu(second(x)) * mask[:, None]).mT, mask)

@@ -8,7 +8,7 @@ from models.base.types import VocabularySizes
 from models.config import ModelConfig
 from models.decoders.rnn import RnnDecoder
 from models.decoders.transformer import TransformerDecoder
-from models.encoders.sound import ConvolutionalEncoder, PyramidEncoder
+from models.encoders.sound import ConvolutionalEncoder, PyramidEncoder, WindowEncoder
 from models.families.base import embedding_scale, needs_equal_sizes, transformer_output
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.text import initialise
@@ -46,6 +46,7 @@ class SpeechTransformer(EncoderDecoder):
     x = W relu(K_2 * relu(K_1 * f)), then self-attention blocks; the decoder is the Transformer's
     text decoder.
     Source: Dong, Xu, Xu 2018, without attention over time and frequency.
+    In Whisper, the convolutions read time alone (model.audio.convolutions=frames).
     """
 
     source = "audio"
@@ -69,9 +70,10 @@ class SpeechTransformer(EncoderDecoder):
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))
+        over_time = config.audio.convolutions == "frames"
         super().__init__(
             config,
-            ConvolutionalEncoder(config),
+            (WindowEncoder if over_time else ConvolutionalEncoder)(config),
             TransformerDecoder(target, replace(config, alignment_layer=False)),
             transformer_output(config, sizes, target),
         )

@@ -40,6 +40,7 @@ FORMATS = {  # name to class, imported when a folder is looked at
     "m2m100": "models.importers.m2m100:M2m100",
     "blip": "models.importers.captioners:Blip",
     "vit-gpt2": "models.importers.captioners:VitGpt2",
+    "whisper": "models.importers.whisper:Whisper",
     "ctranslate2": "models.importers.ctranslate2:CTranslate2Folder",
 }
 GENERATION = "generation_config.json"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -20,9 +22,14 @@ from models.inference.trained import TorchModel
 from models.sound.features import log_mel, padded_frames
 from models.sound.reading import Recording, read_blocks
 from models.sound.silences import Piece, divided
+from models.storage.settings import read_settings
 from models.text.tokenizer import END
 from models.use_config import SearchConfig
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+WHISPER = "models.inference.whisper.transcriber:WhisperTranscriber"
 PIECE = 20.0  # seconds of sound that are computed as one; longer recordings are divided
 BATCH_PIECES = 16  # pieces computed at a time
 BATCH_SLOTS = 4096  # slots computed at a time, padding included
@@ -87,6 +94,18 @@ class Transcriber(TorchModel):
     """A model of speech on a device. Its output for a recording does not depend on the batch."""
 
     source = "audio"
+
+    @classmethod
+    def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
+        """Read the model of a bundle folder; one that reads windows of a fixed length is Whisper.
+
+        Raises ModelError if it reads another kind of input.
+        """
+        settings = read_settings(Path(folder))
+        if cls is Transcriber and settings["model"].get("audio", {}).get("padded"):
+            found: Self = resolve_name(WHISPER).read(folder, device=device)
+            return found
+        return super().read(folder, device=device)
 
     @property
     def encoder(self) -> SoundEncoder:

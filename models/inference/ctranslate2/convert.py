@@ -175,6 +175,36 @@ def converted(
     return {"model.bin": to_bytes(NAME, REVISION, variables, aliases), **texts}
 
 
+def converted_whisper(
+    weights: Weights, config: ModelConfig, order: Sequence[int], settings: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """Return the files of the CTranslate2 model of a Whisper model by name.
+
+    order: our id of each published token. settings: more of its config.json.
+    """
+    left = {name.replace("encoder.encoder.", "encoder."): each for name, each in weights.items()}
+    size, shapes, variables = config.embedding, _shapes(config), _settings(config)
+    slots = round(config.audio.padded * 500 / config.audio.hop)
+    for number, inputs in enumerate((config.audio.bands, size)):
+        for kind, shape in (("weight", (size, inputs, 3)), ("bias", (size,))):
+            array = _take(left, f"encoder.convolutions.{number}.{kind}", shape)
+            variables[f"encoder/conv{number + 1}/{kind}"] = array
+    tables = (position_table(slots, config), _positions(left, "decoder", config.max_source, config))
+    for part, table in zip(("encoder", "decoder"), tables, strict=True):
+        variables[f"{part}/position_encodings/encodings"] = table
+        variables |= _norm(left, f"{part}/layer_norm", f"{part}.norm", size)
+        for layer in range(getattr(config, f"{part}_layers")):
+            variables |= _layer(left, part, layer, shapes)
+    embedding, bias = left["decoder.embedding.weight"], left["output.bias"]
+    variables["decoder/embeddings/weight"] = embedding[list(order)]
+    variables["decoder/projection/bias"] = bias[list(order)]
+    aliases = {"decoder/projection/weight": "decoder/embeddings/weight"}
+    return {
+        "model.bin": to_bytes("WhisperSpec", 3, variables, aliases),
+        "config.json": json.dumps({**settings, "layer_norm_epsilon": config.norm_epsilon}).encode(),
+    }
+
+
 def _positions(left: Weights, part: str, count: int, config: ModelConfig) -> NDArray[numpy.float32]:
     """Return the position of each of `count` tokens: learned ones, or sines and cosines."""
     if config.position != "learned":

@@ -341,3 +341,83 @@ def caption_logits(model: Any, pixels: torch.Tensor, ids: torch.Tensor) -> torch
         return cast(torch.Tensor, model(pixel_values=pixels, decoder_input_ids=ids).logits)
     slots = model.vision_model(pixel_values=pixels)[0]
     return cast(torch.Tensor, model.text_decoder(ids, encoder_hidden_states=slots).logits)
+
+
+SPOKEN_CODES = ("en", "de", "fr")
+SECONDS = 3  # of a window of the tiny Whisper
+STEP = 0.02  # seconds from one timestamp token to the next
+
+
+def spoken_tokens() -> list[str]:
+    """Return Whisper's special tokens in their order, timestamps last."""
+    tasks = ("translate", "transcribe", "startoflm", "startofprev", "nospeech", "notimestamps")
+    names = ("endoftext", "startoftranscript", *SPOKEN_CODES, *tasks)
+    times = (f"<|{STEP * n:.2f}|>" for n in range(round(SECONDS / STEP) + 1))
+    return [*(f"<|{name}|>" for name in names), *times]
+
+
+def whisper(folder: Path, *, steps: int = 40) -> Any:
+    """Write a Whisper model with windows of 3 s into a folder; return it. steps: of training."""
+    folder.mkdir(parents=True, exist_ok=True)
+    library = import_module("tokenizers")
+    bpe = import_module("tokenizers.implementations").ByteLevelBPETokenizer()
+    bpe.train_from_iterator(lines(100), vocab_size=300)
+    words, special = bpe.get_vocab_size(), spoken_tokens()
+    bpe.add_tokens([library.AddedToken(token, special=True) for token in special])
+    bpe.save(str(folder / "tokenizer.json"))
+    ids = {token: words + n for n, token in enumerate(special)}
+    end, start = ids["<|endoftext|>"], ids["<|startoftranscript|>"]
+    sound = {"feature_size": 80, "sampling_rate": 16000, "hop_length": 160, "n_fft": 400}
+    sound |= {"chunk_length": SECONDS, "n_samples": SECONDS * 16000}
+    (folder / "preprocessor_config.json").write_text(json.dumps(sound))
+    config = transformers.WhisperConfig(
+        vocab_size=words + len(special),
+        d_model=32,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        max_source_positions=SECONDS * 50,
+        max_target_positions=48,
+        pad_token_id=end,
+        bos_token_id=end,
+        eos_token_id=end,
+        decoder_start_token_id=start,
+        dropout=0.0,
+    )
+    config._attn_implementation = "eager"
+    torch.manual_seed(1)
+    model = randomised(transformers.WhisperForConditionalGeneration(config), 0.1)
+    begin = [start, ids["<|en|>"], ids["<|transcribe|>"]]
+    first = ids["<|0.00|>"]
+    rows = [
+        [*begin, first, *(7 + (n * 5 + k) % 40 for k in range(4)), first + 50 + n]
+        + [first + 50 + n, 60 + n, 61, first + 100 + n, end]
+        if n % 2
+        else [*begin, ids["<|notimestamps|>"], *(20 + (n * 7 + k) % 40 for k in range(n % 9)), end]
+        for n in range(24)
+    ]
+    sounds = torch.randn(24, 80, SECONDS * 100) / 4 + torch.randn(24, 80, 1)
+    taught(model, {"input_features": sounds}, [row[1:] for row in rows], steps)
+    suppressed = ("startoftranscript", "translate", "transcribe", "startoflm", "startofprev")
+    names = [f"<|{name}|>" for name in (*suppressed, "nospeech")]
+    model.generation_config = transformers.GenerationConfig(
+        is_multilingual=True,
+        lang_to_id={f"<|{code}|>": ids[f"<|{code}|>"] for code in SPOKEN_CODES},
+        task_to_id={name: ids[f"<|{name}|>"] for name in ("transcribe", "translate")},
+        no_timestamps_token_id=ids["<|notimestamps|>"],
+        prev_sot_token_id=ids["<|startofprev|>"],
+        suppress_tokens=[1, 2, 5, *(ids[name] for name in names)],
+        begin_suppress_tokens=[bpe.token_to_id("\u0120"), end],
+        alignment_heads=[[0, 1], [1, 0], [1, 3]],
+        max_initial_timestamp_index=50,
+        max_length=48,
+        pad_token_id=end,
+        bos_token_id=end,
+        eos_token_id=end,
+        decoder_start_token_id=start,
+    )
+    model.save_pretrained(folder)
+    return model

@@ -1,0 +1,156 @@
+"""Whisper: a Transformer that transcribes recordings, or translates them to English.
+
+Two convolutions over the log-mel frames of a window of 30 s, then a pre-norm Transformer with GELU,
+whose keys have no bias. The encoder has sinusoidal positions, the decoder learned ones; the output
+matrix is the embedding. An output begins with `<|startoftranscript|><|en|><|transcribe|>`.
+Source: Radford, Kim, Xu, Brockman, McLeavey, Sutskever 2022
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.base.errors import ConfigurationError
+from models.config import AudioConfig, ModelConfig
+from models.importers.base import Imported, checked, facts, reading
+from models.importers.captioners import read_tokenizer
+from models.importers.marian import BART, Bart
+from models.importers.weights import read_json
+from models.layers import positions
+from models.text.languages import target_token
+from models.text.tokenizer import Tokenizer
+from models.text.vocabulary import Special, arranged, rearranged_json
+from models.use_config import SearchConfig, TokenizerConfig
+
+CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
+LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
+NO_SPEECH = ("<|nospeech|>", "<|nocaptions|>")  # older models have the second name
+
+
+class Whisper(Bart):
+    """Whisper in a folder of the Hugging Face hub."""
+
+    table = {re.sub("^encoder", "encoder.encoder", ours): each for ours, each in BART.items()}
+    unused = r"^proj_out\.weight$"
+
+    @classmethod
+    def reads(cls, folder: Path) -> bool:
+        """Return True for a folder of the hub with a Whisper model."""
+        path = folder / "config.json"
+        return path.is_file() and read_json(path).get("model_type") == "whisper"
+
+    @cached_property
+    def imported(self) -> Imported:
+        """Settings and vocabulary."""
+        given = self.settings
+        checked(given, activation_function=("gelu",), scale_embedding=(False,))
+        with reading(self.folder):
+            for part in ("attention_heads", "ffn_dim"):
+                if given[f"encoder_{part}"] != given[f"decoder_{part}"]:
+                    raise ValueError(f"encoder and decoder with another {part}")
+            config = ModelConfig(
+                family="speech_transformer",
+                embedding=given["d_model"],
+                hidden=given["encoder_ffn_dim"],
+                encoder_layers=given["encoder_layers"],
+                decoder_layers=given["decoder_layers"],
+                heads=given["encoder_attention_heads"],
+                position="learned",
+                embedding_scale=False,
+                activation="gelu",
+                max_source=given["max_target_positions"],
+                audio=self.audio(),
+            )
+            end = int(given["eos_token_id"])
+            special = Special(end, -1, int(given["decoder_start_token_id"]), end)
+            count = int(given["vocab_size"])
+        content = read_tokenizer(self.folder)
+        languages = self._name_languages(content)
+        texts = {row: text for text, row in content["model"]["vocab"].items()}
+        texts |= {token["id"]: token["content"] for token in content.get("added_tokens", ())}
+        vocabulary = arranged([texts.get(row, f"<row {row}>") for row in range(count)], special)
+        return Imported(
+            config,
+            Tokenizer(rearranged_json(content, vocabulary)),
+            TokenizerConfig(kind="bpe", languages=languages),
+            SearchConfig(length_penalty_form="power"),
+            None,
+            vocabulary,
+            facts(self.folder, "Whisper, imported", languages or ("en",)),
+        )
+
+    def audio(self) -> AudioConfig:
+        """Return the settings of the features, and the heads that give the times of words."""
+        sound = read_json(self.folder / "preprocessor_config.json")
+        rate = int(sound["sampling_rate"])
+        heads = self.generation.get("alignment_heads") or ()
+        return AudioConfig(
+            rate=rate,
+            bands=int(sound["feature_size"]),
+            window=1000 * int(sound["n_fft"]) / rate,
+            hop=1000 * int(sound["hop_length"]) / rate,
+            fft=int(sound["n_fft"]),
+            low=0.0,
+            high=8000.0,
+            mel="slaney",
+            scale="whisper",
+            padded=float(sound["chunk_length"]),
+            convolutions="frames",
+            alignment_heads=tuple(f"{layer + 1}.{head + 1}" for layer, head in heads),
+        )
+
+    def _name_languages(self, content: dict[str, Any]) -> tuple[str, ...]:
+        """Rename the tokens of languages, and mark special tokens; return the codes.
+
+        A model of English alone is given none.
+        """
+        added = content.get("added_tokens", [])
+        for token in added:
+            token["special"] = True  # timestamps are no text either
+        if not self.generation.get("is_multilingual", True):
+            return ()
+        named = [
+            (token, match[1]) for token in added if (match := LANGUAGE.fullmatch(token["content"]))
+        ]
+        for token, code in named:
+            vocabulary = content["model"]["vocab"]
+            if token["content"] in vocabulary:
+                vocabulary[target_token(code)] = vocabulary.pop(token["content"])
+            token["content"] = target_token(code)
+        return tuple(code for _, code in named)
+
+    def theirs(self, name: str) -> Tensor:
+        """Return published weights by their own name; a bias of keys is zero."""
+        if name.endswith("k_proj.bias"):
+            return torch.zeros(int(self.settings["d_model"]))
+        return super().theirs(name)
+
+    def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """Return weights by the name that they have in this program."""
+        if name == "decoder.position.embedding":
+            self._check_positions()
+            return self.theirs("model.decoder.embed_positions.weight")
+        if name in ("encoder.mean", "encoder.deviation"):  # of the bands; they are not used
+            return torch.full(shape, float(name == "encoder.deviation"))
+        if part := CONVOLUTION.fullmatch(name):
+            return self.theirs(f"model.encoder.conv{int(part[1]) + 1}.{part[2]}")
+        found = super().tensor(name, shape)
+        if name == "output.bias":  # its probability is read, although it is never an output
+            pieces = self.imported.target.pieces
+            found[[number for number, piece in enumerate(pieces) if piece in NO_SPEECH]] = 0
+        return found
+
+    def _check_positions(self) -> None:
+        table = self.theirs("model.encoder.embed_positions.weight").float()
+        slots, size = table.shape
+        expected = positions(0, slots, size, table.device)
+        if not torch.allclose(table, expected, atol=2e-3):  # of fp16
+            raise ConfigurationError(
+                f"{self.folder} with learned positions of the encoder", "sinusoidal ones"
+            )

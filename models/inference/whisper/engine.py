@@ -1,0 +1,154 @@
+"""Whisper in torch: encoding, the rules of its outputs, and the slots of tokens.
+
+Radford, Kim, Xu, Brockman, McLeavey, Sutskever 2022; the rules are those of the authors' program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from models.base.types import DecodingStep, Memory
+from models.families.encoder_decoder import EncoderDecoder
+from models.inference.search.beam import search
+from models.inference.whisper.windows import (
+    PER_SECOND,
+    Decoded,
+    Prompt,
+    WhisperTokens,
+    window_features,
+)
+from models.sound.warping import first_slots, smoothed
+from models.text.tokenizer import END, START
+from models.use_config import SearchConfig
+
+FIRST_TIME = 50  # latest timestamp that begins an output: 1 s
+SMOOTHED = 7  # slots of the median filter of attention
+
+
+class RuledState(NamedTuple):
+    """State of the decoder, and the part of the output that the rules depend on."""
+
+    decoder: Any
+    logits: Tensor  # (R, Y) of the next token
+    last: Tensor  # (R,) token
+    before: Tensor  # (R,) the token before it; a timestamp if there is none
+    time: Tensor  # (R,) latest timestamp
+    read: int = 0  # tokens
+
+
+class Ruled:
+    """A decoder behind a prompt, whose next token follows Whisper's rules."""
+
+    def __init__(self, model: EncoderDecoder, tokens: WhisperTokens, prompt: Prompt) -> None:
+        self.model, self.tokens, self.prompt = model, tokens, prompt
+        self.no_speech = 0.0  # probability that there is none in the first window
+
+    def start(self, memory: Memory) -> tuple[Any, RuledState]:
+        """Return the prepared memory of B windows, and the state after the prompt."""
+        prepared, state = self.model.start(memory)
+        ids = torch.tensor([self.prompt.ids] * len(memory.mask), device=memory.mask.device)
+        advanced = self.model.decoder.advance(ids, state, prepared)
+        places = [self.prompt.ids.index(START), -1]
+        at_start, logits = self.model.output(advanced.features[:, places]).float().unbind(1)
+        self.no_speech = float(at_start.softmax(-1)[0, self.tokens.no_speech])
+        first = torch.full_like(ids[:, 0], self.tokens.times)
+        return prepared, RuledState(advanced.state, logits, first, first, first - 1)
+
+    def step(self, tokens: Tensor, state: RuledState, prepared: Any) -> DecodingStep:
+        """Return the next token's distribution under the rules, and the state."""
+        if bool((tokens != START).any()):  # the state has not read them
+            step = self.model.step(tokens, state.decoder, prepared)
+            time = torch.where(tokens >= self.tokens.times, tokens, state.time)
+            state = RuledState(step.state, step.logits, tokens, state.last, time, state.read + 1)
+        return DecodingStep(self._ruled(state), state)
+
+    def _ruled(self, state: RuledState) -> Tensor:
+        """Return the logits (R, Y) with -inf for tokens that the rules forbid."""
+        times, logits = self.tokens.times, state.logits.clone()
+        logits[:, self.tokens.no_speech] = -torch.inf
+        if not state.read:
+            logits[:, [*self.tokens.blank, END]] = -torch.inf
+        if not self.prompt.timed:
+            return logits
+        logits[:, self.tokens.no_times] = -torch.inf
+        places = torch.arange(logits.shape[1], device=logits.device)
+        single = ((state.last >= times) & (state.before < times))[:, None]
+        paired = ((state.last >= times) & (state.before >= times))[:, None]
+        if state.read:
+            ends = (places == END) | (places >= self.tokens.special)
+            text = ~single | ends  # a second timestamp or the end follows a single one
+            later = places > state.time[:, None] - single.long()
+            allowed = torch.where(places < times, text, later & ~paired)
+        else:
+            allowed = ((places >= times) & (places <= times + FIRST_TIME)).expand_as(logits)
+        logits.masked_fill_(~allowed, -torch.inf)
+        log_probs = logits.log_softmax(-1)
+        sure = log_probs[:, times:].logsumexp(-1) > log_probs[:, :times].amax(-1)
+        logits[:, :times].masked_fill_(sure[:, None], -torch.inf)
+        return logits
+
+
+class TorchWhisper:
+    """Whisper's engine in torch; see `windows.Engine`."""
+
+    def __init__(self, model: EncoderDecoder, tokens: WhisperTokens, device: torch.device) -> None:
+        self.model, self.tokens, self.device = model, tokens, device
+        self.audio = model.config.audio
+
+    @torch.inference_mode()
+    def encode(self, samples: Tensor) -> Memory:
+        """Return the memory of the samples of one window."""
+        features = window_features(samples, self.audio).to(self.device)
+        mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
+        return self.model.encode(features, mask)
+
+    @torch.inference_mode()
+    def languages(self, memory: Memory) -> list[float]:
+        """Return the probability of each language."""
+        prepared, state = self.model.start(memory)
+        step = self.model.step(torch.tensor([START], device=self.device), state, prepared)
+        found: list[float] = step.logits[0, self.tokens.languages].softmax(-1).tolist()
+        return found
+
+    @torch.inference_mode()
+    def decode(self, memory: Memory, prompt: Prompt, config: SearchConfig, key: str) -> Decoded:
+        """Return the best output after a prompt."""
+        ruled = Ruled(self.model, self.tokens, prompt)
+        longest = self.model.config.max_source
+        limit = min(longest // 2, longest - len(prompt.ids)) + 1
+        best = search(ruled, memory, [limit], [key], config)[0][0]
+        return Decoded(best.ids, best.log_prob, ruled.no_speech, best.truncated)
+
+    @torch.inference_mode()
+    def attention(self, samples: Tensor, prompt: Prompt, ids: Sequence[int]) -> Tensor:
+        """Return the weights (H, T + 1, S) by which some heads predict tokens and the end mark.
+
+        samples: of a window. S: slots of its sound, without those of the padding. The heads are
+        those for times, by default those of the upper layers.
+        """
+        prepared, state = self.model.start(self.encode(samples))
+        layers, count = self.model.decoder.attention_shape
+        upper = [(layer, head) for layer in range(layers // 2, layers) for head in range(count)]
+        named = [each.split(".") for each in self.audio.alignment_heads]
+        chosen = [(int(layer) - 1, int(head) - 1) for layer, head in named] or upper
+        given = torch.tensor([[*prompt.ids, *ids]], device=self.device)
+        heads = self.model.decoder.advance(given, state, prepared, want_heads=range(layers)).heads
+        assert heads is not None
+        slots = max(1, len(samples) * PER_SECOND // self.audio.rate)
+        every = torch.stack([heads[0, layer, head] for layer, head in chosen])
+        weights = every[:, len(prompt.ids) - 1 :, :slots].float().cpu()
+        return weights / weights.sum(-1, keepdim=True)
+
+
+def token_starts(weights: Tensor) -> list[int]:
+    """Return the slot at which each token begins, given the weights (H, T, S) of some heads.
+
+    Each slot's weights are standardised over tokens, then smoothed over slots.
+    """
+    deviation, mean = torch.std_mean(weights, 1, keepdim=True, correction=0)
+    each = smoothed(((weights - mean) / deviation.clamp_min(1e-12)).numpy(), SMOOTHED)
+    return first_slots(each.mean(0))

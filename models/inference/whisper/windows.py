@@ -1,0 +1,245 @@
+"""Recordings of any length by Whisper: windows of 30 s, each with the text of those before it.
+
+A window ends at the last timestamp of its output, where the next one begins. An output that repeats
+itself or is improbable is searched again, by sampling at higher temperatures. A window without
+speech is left out. Radford et al. 2022, sections 3.8 and 4.5.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from models.base.errors import ConfigurationError, unknown_name
+from models.config import AudioConfig, ModelConfig
+from models.sound.features import log_mel
+from models.text.languages import known_language
+from models.text.tokenizer import START, Tokenizer
+from models.use_config import SearchConfig, TokenizerConfig
+
+TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+MOST_COMPRESSED = 2.4  # bytes of a text over those that zlib needs; above it repeats itself
+LEAST_LOG_PROB = -1.0  # mean of the tokens, end mark included
+NO_SPEECH = 0.6  # probability from which an improbable output is no speech
+TOO_RANDOM = 0.5  # temperature above which a text is no prompt for the next window
+PER_SECOND = 50  # slots, and timestamps
+
+
+class Prompt(NamedTuple):
+    """Tokens before an output, and True if the output has timestamps."""
+
+    ids: tuple[int, ...]
+    timed: bool
+
+
+class Decoded(NamedTuple):
+    """Output of a window."""
+
+    ids: tuple[int, ...]  # without the end mark
+    log_prob: float  # end mark included
+    no_speech: float = 0.0  # probability that there is no speech
+    truncated: bool = False
+    temperature: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Mean log-probability of a token."""
+        return self.log_prob / (len(self.ids) + 1)
+
+    @property
+    def is_silent(self) -> bool:
+        """True if there probably is no speech, and the output is improbable."""
+        return self.no_speech > NO_SPEECH and self.mean <= LEAST_LOG_PROB
+
+
+class Part(NamedTuple):
+    """A part of an output between two timestamps, which it includes, and their slots."""
+
+    first: int
+    last: int
+    ids: tuple[int, ...]
+
+
+class Window(NamedTuple):
+    """A window with its output."""
+
+    start: float  # seconds from the start of the recording
+    samples: Tensor  # (N,)
+    language: str
+    found: Decoded
+    parts: list[Part]
+
+
+class Engine(Protocol):
+    """Whisper as windows use it, run by any engine."""
+
+    def encode(self, samples: Any) -> Any:
+        """Return the memory of the samples of one window."""
+
+    def languages(self, memory: Any) -> Sequence[float]:
+        """Return the probability of each language."""
+
+    def decode(self, memory: Any, prompt: Prompt, search: SearchConfig, key: str) -> Decoded:
+        """Return the best output after a prompt. key: seeds the random numbers of samples."""
+
+
+class WhisperTokens:
+    """Ids of Whisper's special tokens."""
+
+    def __init__(self, tokenizer: Tokenizer, config: TokenizerConfig) -> None:
+        self.tokenizer, self.codes = tokenizer, config.languages
+        names = ("transcribe", "translate", "startofprev", "notimestamps")
+        self.ids = {name: tokenizer.control_id(f"<|{name}|>") for name in names}
+        self.no_times = self.ids["notimestamps"]
+        self.times = self.no_times + 1  # <|0.00|>
+        self.no_speech = self.no_times - 1
+        self.languages = [tokenizer.language_id(code) for code in config.languages]
+        self.special = min(self.languages + [*self.ids.values()])  # the first after texts
+        self.blank: list[int] = tokenizer.target.encode(" ")
+
+    def prompt(
+        self, language: str, *, to: str = "", timed: bool = False, before: Sequence[int] = ()
+    ) -> Prompt:
+        """Return the tokens before an output. before: tokens of earlier windows.
+
+        language: of the recording. to: en for a translation. Raises ModelError for a language that
+        the model does not know.
+        """
+        earlier = (self.ids["startofprev"], *before) if before else ()
+        kind: tuple[int, ...] = ()
+        if self.codes:
+            task = "translate" if to and to != language else "transcribe"
+            kind = (self.language_id(language), self.ids[task])
+        return Prompt((*earlier, START, *kind, *(() if timed else (self.no_times,))), timed)
+
+    def language_id(self, code: str) -> int:
+        """Return the token of a language."""
+        return self.languages[self.codes.index(code)]
+
+    def language(self, code: str) -> str:
+        """Return the language that a code means; raise ModelError for one that is not known."""
+        known = self.codes or ("en",)
+        found = known_language(code, known)
+        if found not in known:
+            raise unknown_name("language", code, known)
+        return found
+
+    def target(self, language: str, to: str) -> str:
+        """Return the language of the text; raise ModelError unless it is spoken, or English."""
+        if to and (found := self.language(to)) not in ("en", language):
+            raise ConfigurationError(
+                f"--to {found} for a recording in {language}",
+                "en: Whisper translates to English alone",
+                "transcribe it, then use `attn translate`",
+            )
+        return to and found
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens, without timestamps."""
+        return self.tokenizer.decode([number for number in ids if number < self.times])
+
+
+class Stream:
+    """Samples of which so many are held as are asked for."""
+
+    def __init__(self, blocks: Iterable[Tensor]) -> None:
+        self.blocks, self.held = iter(blocks), torch.zeros(0)
+        self.place = 0  # samples that were skipped
+
+    def ahead(self, count: int) -> Tensor:
+        """Return the next samples (N,), at most `count`, and keep them."""
+        while len(self.held) < count and (block := next(self.blocks, None)) is not None:
+            self.held = torch.cat([self.held, block])
+        return self.held[:count]
+
+    def skip(self, count: int) -> None:
+        """Leave out the next samples."""
+        self.place += min(count, len(self.ahead(count)))
+        self.held = self.held[count:]
+
+
+class Windows:
+    """Recordings to windows with outputs, by an engine."""
+
+    def __init__(self, engine: Engine, tokens: WhisperTokens, config: ModelConfig) -> None:
+        self.engine, self.tokens, self.longest = engine, tokens, config.max_source
+        self.rate = config.audio.rate
+        self.size = round(config.audio.padded * self.rate)  # samples of a window
+
+    def read(
+        self, blocks: Iterable[Tensor], search: SearchConfig, language: str = "", to: str = ""
+    ) -> Iterator[Window]:
+        """Yield the windows of a recording that have speech, in order.
+
+        blocks: of its samples. language: of the recording; it is detected if empty. to: en for a
+        translation. A recording of one window is read without timestamps.
+        """
+        stream, before = Stream(blocks), list[int]()
+        timed = len(stream.ahead(self.size + 1)) > self.size
+        while len(part := stream.ahead(self.size)):
+            start, memory = stream.place, self.engine.encode(part)
+            language = language or self.detected(memory)
+            earlier = before[-(self.longest // 2 - 1) :]
+            prompt = self.tokens.prompt(language, to=to, timed=timed, before=earlier)
+            found = self._decoded(memory, prompt, search, f"{start}")
+            slots = max(1, len(part) * PER_SECOND // self.rate)
+            parts, moved = divided(found.ids, self.tokens.times, slots)
+            stream.skip(self.size if moved == slots else moved * self.rate // PER_SECOND)
+            if found.is_silent:
+                continue
+            yield Window(start / self.rate, part, language, found, parts)
+            kept = found.temperature <= TOO_RANDOM
+            before = [*before, *(number for one in parts for number in one.ids)] if kept else []
+
+    def detected(self, memory: Any) -> str:
+        """Return the most probable language of a window."""
+        if not self.tokens.codes:
+            return "en"
+        shares = self.engine.languages(memory)
+        return self.tokens.codes[max(range(len(shares)), key=shares.__getitem__)]
+
+    def _decoded(self, memory: Any, prompt: Prompt, search: SearchConfig, key: str) -> Decoded:
+        """Return the first output that neither repeats itself nor is improbable, or the last."""
+        for temperature in TEMPERATURES:
+            sampling = replace(search, method="sample", temperature=temperature, nbest=1)
+            found = self.engine.decode(memory, prompt, sampling if temperature else search, key)
+            found = found._replace(temperature=temperature)
+            loops = compression(self.tokens.text(found.ids)) > MOST_COMPRESSED
+            if found.is_silent or (found.mean >= LEAST_LOG_PROB and not loops):
+                break
+        return found
+
+
+def window_features(samples: Tensor, config: AudioConfig) -> Tensor:
+    """Return the features (1, F, bands) of the samples (N,) of a window, padded with zeros."""
+    missing = round(config.padded * config.rate) - len(samples)
+    return log_mel(torch.nn.functional.pad(samples, (0, max(0, missing))), config)[None]
+
+
+def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[Part], int]:
+    """Divide an output where two timestamps meet; also return the slot of the next window.
+
+    times: the first timestamp. slots: of the sound in the window.
+    """
+    is_time = [number >= times for number in ids]
+    ends = [n for n in range(1, len(ids)) if is_time[n - 1] and is_time[n]]
+    closed = is_time[-2:] == [False, True]  # no words follow in this window
+    if not ends:
+        last = max((number for number in ids if number > times), default=slots + times)
+        return [Part(0, min(last - times, slots), ids)], slots
+    ends += [len(ids)] if closed else []
+    pairs = zip([0, *ends], ends, strict=False)
+    place = [min(number - times, slots) for number in ids]  # a timestamp may be too late
+    parts = [Part(place[a], place[b - 1], ids[a:b]) for a, b in pairs]
+    return parts, slots if closed else parts[-1].last or slots
+
+
+def compression(text: str) -> float:
+    """Return how many times as long a text is as what zlib makes of it."""
+    data = text.encode()
+    return len(data) / len(zlib.compress(data))

@@ -1,0 +1,261 @@
+"""Whisper: an imported model is the one that `transformers` runs, for windows and recordings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from models.base.errors import ModelError
+from models.bundle import Bundle, read
+from models.config import AudioConfig
+from models.importers.base import importer_of
+from models.importers.published import import_model
+from models.inference.transcriber import Transcriber
+from models.inference.whisper.ctranslate2 import CTranslate2Whisper
+from models.inference.whisper.engine import TorchWhisper, token_starts
+from models.inference.whisper.transcriber import WhisperTranscriber
+from models.inference.whisper.windows import WhisperTokens, Windows, window_features
+from models.sound.reading import Samples
+from models.text.tokenizer import END
+from models.use_config import SearchConfig
+from tests.models.importers import published
+
+RATE = 16_000
+GREEDY = SearchConfig(method="greedy")
+
+
+class Both(NamedTuple):
+    """A published model and its bundle."""
+
+    theirs: Any
+    bundle: Bundle
+    rows: tuple[int, ...]
+    silent: frozenset[int]
+    engine: TorchWhisper
+    folder: Path
+
+    @property
+    def tokens(self) -> WhisperTokens:
+        """The special tokens."""
+        return self.engine.tokens
+
+    def theirs_of(self, ids: Any) -> list[int]:
+        """Return published ids of ours."""
+        return [self.rows[number] for number in ids]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+    folder, out = (tmp_path_factory.mktemp(name) for name in ("hub", "bundle"))
+    theirs = published.whisper(folder)
+    import_model(folder, out, name="tiny")
+    vocabulary, bundle = importer_of(folder).imported.target, read(out)
+    tokens = WhisperTokens(bundle.tokenizer, bundle.tokenizer_config)
+    suppressed = map(vocabulary.rows.index, theirs.generation_config.suppress_tokens)
+    return Both(
+        theirs,
+        bundle,
+        vocabulary.rows,
+        frozenset({*vocabulary.silent, *suppressed}),
+        TorchWhisper(bundle.model, tokens, torch.device("cpu")),
+        out,
+    )
+
+
+LENGTHS = (12, 4, 8, 12, 3, 11)  # quarters of a second
+
+
+def sounds(lengths: tuple[int, ...] = LENGTHS) -> Iterator[torch.Tensor]:
+    """Yield recordings of noise of several lengths up to a window."""
+    generator = torch.Generator().manual_seed(1)
+    for number, quarters in enumerate(lengths):
+        samples = torch.randn(quarters * RATE // 4, generator=generator)
+        yield samples * torch.linspace(0.1, 1, len(samples)) * 0.1 * (number + 1)
+
+
+def extracted(samples: torch.Tensor) -> torch.Tensor:
+    """Return the features (1, bands, F) that the publisher's program computes."""
+    extractor = published.transformers.WhisperFeatureExtractor(chunk_length=published.SECONDS)
+    found = extractor(samples.numpy(), sampling_rate=RATE, return_tensors="pt")
+    return torch.as_tensor(found.input_features)
+
+
+@torch.no_grad()
+def test_features_logits_and_attention_are_those_of_its_model(both: Both) -> None:
+    real = [number for number in range(len(both.rows)) if number not in both.silent]
+    ids = [*both.tokens.prompt("de").ids, *range(40, 50)]
+    for samples in sounds():
+        features = extracted(samples)
+        found = window_features(samples, both.bundle.model.config.audio)[0].mT
+        torch.testing.assert_close(found, features[0], atol=1e-5, rtol=0)
+        theirs = both.theirs(
+            input_features=features,
+            decoder_input_ids=torch.tensor([both.theirs_of(ids)]),
+            output_attentions=True,
+        )
+        prepared, state = both.bundle.model.start(both.engine.encode(samples))
+        ours = both.bundle.model.decoder.advance(
+            torch.tensor([ids]), state, prepared, want_heads=[0, 1]
+        )
+        logits = both.bundle.model.output(ours.features)[..., real]
+        expected = theirs.logits[..., both.theirs_of(real)]
+        torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+        attention = torch.stack(theirs.cross_attentions, 1)
+        torch.testing.assert_close(ours.heads, attention, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("task", ["transcribe", "translate"])
+@pytest.mark.parametrize("timed", [False, True])
+def test_greedy_tokens_are_those_of_generate(both: Both, timed: bool, task: str) -> None:
+    seen = set()
+    for samples in sounds():
+        features = extracted(samples)
+        options = {"language": "de", "task": task, "return_timestamps": timed}
+        [expected] = both.theirs.generate(features, **options).tolist()
+        to = "en" if task == "translate" else ""
+        prompt = both.tokens.prompt("de", to=to, timed=timed)
+        memory = both.engine.encode(samples)
+        found = both.theirs_of(both.engine.decode(memory, prompt, GREEDY, "").ids)
+        assert found == [number for number in expected if number != both.rows[END]]
+        seen.add(tuple(found))
+    assert len(seen) > 1 and max(map(len, seen)) > 3
+
+
+def test_the_language_is_the_most_probable_first_token(both: Both) -> None:
+    for samples in sounds():
+        [expected] = both.theirs.detect_language(extracted(samples)).tolist()
+        memory = both.engine.encode(samples)
+        windows = Windows(both.engine, both.tokens, both.bundle.model.config)
+        code = windows.detected(memory)
+        assert both.rows[both.tokens.language_id(code)] == expected
+        assert sum(both.engine.languages(memory)) == pytest.approx(1)
+
+
+@torch.no_grad()
+def test_times_of_tokens_are_those_of_its_attention(both: Both) -> None:
+    heads = both.theirs.generation_config.alignment_heads
+    for samples in sounds((12, 12, 12)):
+        prompt, text = both.tokens.prompt("en"), [*range(30, 42)]
+        ids = torch.tensor([both.theirs_of([*prompt.ids, *text])])
+        theirs = both.theirs(
+            input_features=extracted(samples), decoder_input_ids=ids, output_attentions=True
+        )
+
+        class Generated(dict[str, Any]):
+            """Results of `generate`, with the attention of one pass."""
+
+            sequences, cross_attentions = ids, [theirs.cross_attentions]
+
+        before = len(prompt.ids) - 1  # rows of tokens that predict no text
+        [expected] = both.theirs._extract_token_timestamps(Generated(), heads, num_input_ids=before)
+        weights = both.engine.attention(samples, prompt, text)
+        found = token_starts(weights)
+        times = torch.tensor(found) * published.STEP
+        assert (times - expected[before:-1]).abs().max() <= published.STEP + 1e-6
+        assert found == sorted(found) and len({*found}) > 3
+
+
+def test_a_long_recording_is_read_as_generate_reads_it(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The samples are their numbers, by which the features of a window are found."""
+    generator = torch.Generator().manual_seed(3)
+    whole = torch.randn(80, 1150, generator=generator) / 4
+    whole += torch.randn(80, 12, generator=generator).repeat_interleave(96, 1)[:, :1150]
+
+    def features(samples: torch.Tensor, config: AudioConfig) -> torch.Tensor:
+        first = int(samples[0]) // 160
+        part = whole[:, first : first + len(samples) // 160]
+        missing = published.SECONDS * 100 - part.shape[1]
+        return torch.nn.functional.pad(part, (0, missing)).mT[None]
+
+    monkeypatch.setattr("models.inference.whisper.engine.window_features", features)
+    monkeypatch.setattr("models.inference.whisper.windows.TEMPERATURES", (0.0,))
+    result = both.theirs.generate(
+        whole[None],
+        attention_mask=torch.ones(1, 1150, dtype=torch.long),
+        language="en",
+        task="transcribe",
+        return_timestamps=True,
+        condition_on_prev_tokens=True,
+        return_segments=True,
+    )
+    [expected] = result["segments"]
+    windows = Windows(both.engine, both.tokens, both.bundle.model.config)
+    blocks = torch.arange(1150 * 160, dtype=torch.float32).split(50_000)
+    found = list(windows.read(iter(blocks), GREEDY, "en"))
+    parts = [(one.start, part) for one in found for part in one.parts]
+    first = both.tokens.times
+    for (start, ours), theirs in zip(parts, expected, strict=True):
+        assert start + ours.first * published.STEP == pytest.approx(float(theirs["start"]))
+        assert start + ours.last * published.STEP == pytest.approx(float(theirs["end"]))
+        text = [number for number in theirs["tokens"].tolist() if number < both.rows[first]]
+        assert both.theirs_of(number for number in ours.ids if number < first) == text
+    assert len(parts) > len(found) or len(found) > 4
+
+
+def test_ctranslate2_is_as_torch(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(both.folder))
+    engine = CTranslate2Whisper(both.folder, both.engine, threads=1)
+    engines: list[Any] = [both.engine, engine]
+    for samples in sounds():
+        memories = both.engine.encode(samples), engine.encode(samples)
+        for before in ((), (20, 21, 22, 23)):
+            prompts = [both.tokens.prompt("en", timed=t, before=before) for t in (False, True)]
+            for prompt in prompts:
+                ours, theirs = (
+                    one.decode(memory, prompt, GREEDY, "")
+                    for one, memory in zip(engines, memories, strict=True)
+                )
+                assert theirs.ids == ours.ids
+                assert theirs.log_prob == pytest.approx(ours.log_prob, rel=1e-2)
+                assert theirs.no_speech == pytest.approx(ours.no_speech, abs=1e-5)
+        shares = (one.languages(m) for one, m in zip(engines, memories, strict=True))
+        assert next(shares) == pytest.approx(next(shares), abs=1e-4)
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
+@pytest.mark.parametrize("quarters", [7, 38])
+def test_a_transcript_is_that_of_its_windows(
+    both: Both, monkeypatch: pytest.MonkeyPatch, quarters: int, engine: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(both.folder))
+    if engine == "torch":
+        monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    model = Transcriber.read(both.folder)
+    assert isinstance(model, WhisperTranscriber)
+    assert isinstance(model.engine, TorchWhisper) is (engine == "torch")
+    generator = torch.Generator().manual_seed(quarters)
+    samples = Samples(torch.randn(quarters * RATE // 4, generator=generator) / 4, RATE)
+    plain = model.transcribe(samples)
+    timed = model.transcribe(samples, times=True)
+    found = model.transcribe(samples, attention=True)
+    assert plain.text == timed.text == found.text and found.text
+    assert found.words == timed.words
+    for segment in found.segments:
+        assert " ".join(word.text for word in segment.words).split() == segment.text.split()
+        ends = [time for word in segment.words for time in (word.start, word.end)]
+        assert ends == sorted(ends) and all(segment.start <= t <= segment.end for t in ends)
+        shown = segment.attention
+        assert shown is not None and shown.slot_seconds == 0.02
+        assert len(shown.weights) == len(shown.tokens) == len(segment.hypotheses[0].ids)
+        assert len(shown.spectrogram) == 2 * shown.weights.shape[1]
+    starts = [segment.start for segment in found.segments]
+    assert starts == sorted(starts) and found.seconds <= quarters / 4 + 1e-6
+    german = model.languages("de", "en").transcribe(samples)
+    assert german.text != plain.text or engine == "torch"
+
+
+def test_a_language_that_is_not_known_is_refused(both: Both) -> None:
+    assert both.tokens.language("EN") == "en"
+    with pytest.raises(ModelError, match="xx"):
+        both.tokens.language("xx")
+    with pytest.raises(ModelError, match="English alone"):
+        both.tokens.target("en", "de")
