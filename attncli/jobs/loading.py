@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", Translator, CTranslate2Translator, EnsembleTranslator)
     M = TypeVar("M", Translator, CTranslate2Translator, EnsembleTranslator, Captioner, Classifier)
+
+SEED = re.compile(r"seed-\d+")  # folder of a run of a comparison
 
 
 @dataclass(frozen=True)
@@ -196,11 +199,13 @@ def model_names(folders: Sequence[Path]) -> list[str]:
     """Return short names of model folders: without the parts at both ends that all paths share.
 
     Folders with different last parts are named by these: "en-de" for runs/en-de. The seeds of a
-    comparison, runs/x/none/seed-1 and runs/x/dot/seed-1, are "none" and "dot".
+    comparison, runs/x/none/seed-1 and runs/x/dot/seed-1, are "none" and "dot"; one alone, too.
     """
     paths = [folder.resolve().parts for folder in folders]
+    if len(paths) == 1:
+        return [next((part for part in paths[0][::-1] if not SEED.fullmatch(part)), paths[0][-1])]
     names = [path[-1] for path in paths]
-    if len(set(names)) == len(names):
+    if len(set(names)) == len(names) and not any(map(SEED.fullmatch, names)):
         return names
     behind = len(commonprefix([path[::-1] for path in paths]))
     paths = [path[: len(path) - behind] for path in paths]

@@ -23,6 +23,9 @@ LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}
         (["runs/en-de"], ["en-de"]),
         (["runs/en-de", "runs/rnn"], ["en-de", "rnn"]),
         (["x/none/seed-1", "x/dot/seed-1"], ["none", "dot"]),
+        (["x/none/seed-1"], ["none"]),
+        (["x/none/seed-1", "x/dot/seed-2"], ["none/seed-1", "dot/seed-2"]),
+        (["x/none/seed-1", "x/none/seed-2"], ["seed-1", "seed-2"]),
         (
             ["x/none/seed-1", "x/dot/seed-1", "x/dot/seed-2"],
             ["none/seed-1", "dot/seed-1", "dot/seed-2"],
