@@ -284,12 +284,15 @@ def _columns(rows: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
     return np.stack([rows[:, a:b].max(1) for a, b in zip(firsts, lasts, strict=True)], 1)
 
 
+def _drawn_as(kind: str) -> Writer:
+    return lambda name, maps, wav: draw_sound(maps, kind=kind)
+
+
 Writer = Callable[[str, Sequence[SoundMap], bytes], bytes]
 WRITERS: dict[str, Writer] = {
-    **{
-        f".{kind}": lambda name, maps, wav, kind=kind: draw_sound(maps, kind=kind)
-        for kind in ("png", "svg", "pdf")
-    },
+    ".png": _drawn_as("png"),
+    ".svg": _drawn_as("svg"),
+    ".pdf": _drawn_as("pdf"),
     ".html": sound_page,
     ".npz": lambda name, maps, wav: arrays(maps),
 }

@@ -41,6 +41,7 @@ FILES: dict[str, Callable[[Path], None]] = {  # pages whose files the workplace 
 }
 SETTINGS = (*TINY, "search.method=beam")
 SMALL = " ".join(f"-s {setting}" for setting in SETTINGS)
+GREEDY = "-s search.method=greedy"
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train .*--start-from opus", "-s train.steps=2"),
     (r"^attn train .*--start-from photos ", "-s train.steps=1 -s search.max_caption=5"),
@@ -48,6 +49,8 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn caption ", "-b 1 -s search.max_caption=5"),
     (r"^attn train -o ", f"{SMALL} -s data.demo_size=60"),
     (r"^attn train ", SMALL),
+    (r"^attn models compare none", f"--seeds 1 {SMALL} -s data.demo_size=60 {GREEDY}"),
+    (r"^attn evaluate -m runs/why", GREEDY),
     (r"^attn models compare ", f"--seeds 1 {SMALL} -s data.demo_size=60"),
     (r"^python recipes/sequences.py .*--data-only", ""),
     (r"^python recipes/sequences.py cogs ", " ".join(SETTINGS)),
