@@ -62,7 +62,7 @@ class AttentionConfig:
     positions: int = option(512, "location: longest source in slots", least=1, at_most=MAX_SLOTS)
     window_size: int = option(
         10,
-        "local_m, local_p: slots on either side of the window's centre",
+        "local_m, local_p, median: slots on either side of the window's centre",
         least=1,
         at_most=MAX_SLOTS,
     )

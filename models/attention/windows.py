@@ -4,7 +4,8 @@ global     all of them
 local_m    |i - p_t| <= D,  p_t = t
 local_p    |i - p_t| <= D,  p_t = S sigmoid(v^T tanh(W s)), and the weights are multiplied by
            exp(-(i - p_t)^2 / (2 sigma^2)),  sigma = D / 2
-Luong, Pham and Manning 2015, section 3
+median     |i - p_t| <= D,  p_t: the median of the last weights
+Luong, Pham and Manning 2015, section 3; median: Chorowski et al. 2015, section 2.3
 """
 
 from __future__ import annotations
@@ -77,6 +78,30 @@ class LocalPredictive(Window):
         return WindowOutput(
             near(centre, mask, self.reach), (distance / sigma).square().mul(-0.5).exp()
         )
+
+
+class LocalMedian(Window):
+    """Window around the median of the last weights, which moves on with them.
+
+    slots within D of p_t = min {i : sum_{j <= i} weights_{t-1, j} >= 1/2};  p_0 = 0
+    Source: Chorowski, Bahdanau, Serdyuk, Cho, Bengio 2015, section 2.3.
+    Options: window_size.
+    The paper searches with windows alone; here they hold in training too, so that both agree.
+    """
+
+    needs_history = True
+    sequential = True
+
+    def __init__(self, query_size: int, config: AttentionConfig) -> None:
+        super().__init__(query_size, config)
+        self.reach = config.window_size
+
+    def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
+        """Return the slots (B, T, S) around the median."""
+        assert history is not None
+        before = history.previous.float().cumsum(-1) < 0.5 * history.previous.sum(-1, keepdim=True)
+        centre = before.sum(-1) * (history.step > 0)  # (B, T)
+        return WindowOutput(near(centre, mask, self.reach))
 
 
 def near(centre: Tensor, mask: Tensor, reach: int) -> Tensor:

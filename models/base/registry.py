@@ -56,6 +56,7 @@ TABLES: dict[str, dict[str, str]] = {
         "global": "models.attention.windows:Global",
         "local_m": "models.attention.windows:LocalMonotonic",
         "local_p": "models.attention.windows:LocalPredictive",
+        "median": "models.attention.windows:LocalMedian",
     },
     "normalise": {
         "softmax": "models.attention.normalisers:Softmax",

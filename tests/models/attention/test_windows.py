@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.attention.base import Attention
-from models.attention.windows import LocalMonotonic, LocalPredictive
+from models.attention.windows import LocalMedian, LocalMonotonic, LocalPredictive
 from models.base.types import Memory
 from models.config import AttentionConfig
 from tests.models.attention.formulas import dot, times
@@ -57,3 +57,19 @@ def test_the_gaussian_comes_after_the_softmax_and_nothing_is_normalised_again() 
     assert share is not None
     attended = asked(query, asked.prepare(memory))
     torch.testing.assert_close(attended.weights, scores.softmax(-1) * share)
+
+
+def test_a_window_follows_the_median_of_the_last_weights_from_the_first_slot_on() -> None:
+    window = LocalMedian(3, AttentionConfig(window="median", window_size=1))
+    mask, query = torch.ones(1, 1, 6, dtype=torch.bool), torch.zeros(1, 1, 3)
+    past = a_past().map(lambda part: part[:1, :1])
+    for previous, centre in (
+        ([0, 0, 0, 1, 0, 0], 3),
+        ([0.4, 0.2, 0.4, 0, 0, 0], 1),
+        ([0.2, 0, 0, 0, 0.2, 0.6], 5),
+    ):
+        last = torch.tensor(previous).view(1, 1, 6).float()
+        for step in (0, 1):
+            seen = window(query, mask, past._replace(step=torch.full((1, 1), step), previous=last))
+            at = centre if step else 0
+            assert seen.slots.flatten().tolist() == [abs(i - at) <= 1 for i in range(6)]
