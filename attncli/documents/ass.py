@@ -8,7 +8,10 @@ from attncli.documents.document import Document, DocumentOptions, DocumentSegmen
 from attncli.documents.subtitles import TextLine, cue_segments
 
 LINE = re.compile(r"^(?P<kind>Format|Dialogue):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
-TAG = re.compile(r"(?P<close>(?!))?(?P<name>(?!))?\{[^{}]*\}|\\[nh]")
+# {\i1} and {\i0} are a pair; all other overrides stand for themselves
+TAG = re.compile(
+    r"\{\\(?P<name>[ibus])(?:(?P<close>0)|[1-9]\d{0,2})\}|(?P<other>\{[^{}]*\}|\\[nh])"
+)
 DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}")
 
 

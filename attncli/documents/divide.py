@@ -12,7 +12,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from attncli.documents.document import Document, DocumentSegment, continues, has_letters
+from attncli.documents.document import (
+    Document,
+    DocumentSegment,
+    begins_as_text,
+    continues,
+    has_letters,
+)
 from attncli.documents.inline import (
     LineLayout,
     Piece,
@@ -25,6 +31,7 @@ from attncli.documents.inline import (
 
 PLACEHOLDER = "\0"  # stands for one
 TAB, BAR = "tab", "bar"  # names of breaks that always end a text
+LINKS = ("a", "link", "button", "option", "label")
 BETWEEN = re.compile(r"(?<!\s)\s+\|\s+")  # the parts of a title
 BETWEEN_OR_TAB = re.compile(rf"{BETWEEN.pattern}|(?<! )[ ]*\t[ ]*")
 
@@ -116,7 +123,10 @@ def _is_one_element(pieces: Sequence[Piece]) -> bool:
 
 
 def _at_elements(pieces: list[Piece]) -> list[list[Piece]]:
-    """Return each element with words apart, if there are only spaces or signs between them."""
+    """Return each element with words apart, if there are only spaces or signs between them.
+
+    Without a space, they are apart if they are links, or if the second begins as a text does.
+    """
     nested, partners = nest(pieces)
     starts: list[int] = []  # of the outermost elements with words
     at, gaps = 0, [""]  # the texts around these
@@ -128,7 +138,12 @@ def _at_elements(pieces: list[Piece]) -> list[list[Piece]]:
         else:
             gaps[-1] += _text(nested[at:end])
         at = end
-    if len(starts) < 2 or not all(gaps[1:-1]) or any(map(_is_worded, gaps)):
+    glued = [
+        n
+        for n, gap in zip(starts[1:], gaps[1:], strict=False)
+        if not gap and not (nested[n].name in LINKS or begins_as_text(_text(nested[n:][:2])))
+    ]
+    if len(starts) < 2 or glued or any(map(_is_worded, gaps)):
         return [pieces]
     cuts = [0, *starts[1:], len(pieces)]
     return [pieces[start:end] for start, end in pairwise(cuts)]

@@ -12,6 +12,9 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
+from attncli.tags.messages import branches
+from models.base.errors import InputError
+
 # Line breaks of a translated segment: lines of a maximum length, or a maximum number of lines.
 #
 # Lines are divided at spaces. The width of a word is that of its text; markup takes no room.
@@ -219,11 +222,12 @@ def string_segment(
     """Return the segment of a string; None if it has no letters.
 
     text: the value of the string. Its lines are texts of their own, but for a long one that goes on
-    in the next line. quote: write a value as the document has it in this place.
+    in the next line; so are the branches of a message. quote: write a value as the document has it
+    in this place.
     """
     if not has_letters(text):
         return None
-    first, *rest = PARTS.split(text)
+    first, *rest = branches(text) or PARTS.split(text)
     texts, ends = [[first]], [""]  # lines of each text; what is between texts, and their lines
     for between, part in zip(rest[::2], rest[1::2], strict=True):
         long = LINE_END.fullmatch(between) and len(texts[-1][-1]) >= WRAPPED
@@ -260,22 +264,25 @@ class FormatRow(NamedTuple):
 
     read: str  # "module:function"
     suffixes: tuple[str, ...]
+    sign: str = ""  # regular expression of what every such file has; empty: not tested
 
 
 FORMATS = {
-    "srt": FormatRow("attncli.documents.subtitles:read_srt", (".srt",)),
-    "vtt": FormatRow("attncli.documents.subtitles:read_vtt", (".vtt",)),
-    "ass": FormatRow("attncli.documents.ass:read", (".ass", ".ssa")),
+    "srt": FormatRow("attncli.documents.subtitles:read_srt", (".srt",), "-->"),
+    "vtt": FormatRow("attncli.documents.subtitles:read_vtt", (".vtt",), "^WEBVTT"),
+    "ass": FormatRow(
+        "attncli.documents.ass:read", (".ass", ".ssa"), r"(?m)^(?:Dialogue:|\[Script Info\])"
+    ),
     "markdown": FormatRow("attncli.documents.markdown:read", (".md", ".markdown", ".mdx")),
     "html": FormatRow("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
     "csv": FormatRow("attncli.documents.csv_table:read", (".csv", ".tsv")),
     "json": FormatRow("attncli.documents.json_values:read", (".json",)),
     "jsonl": FormatRow("attncli.documents.json_values:read_lines", (".jsonl", ".ndjson")),
     "arb": FormatRow("attncli.documents.json_values:read_arb", (".arb",)),
-    "po": FormatRow("attncli.documents.po:read", (".po", ".pot")),
+    "po": FormatRow("attncli.documents.po:read", (".po", ".pot"), r"(?m)^\s*msgid\b"),
     "yaml": FormatRow("attncli.documents.strings.yaml_values:read", (".yaml", ".yml")),
     "properties": FormatRow("attncli.documents.strings.properties:read", (".properties",)),
-    "strings": FormatRow("attncli.documents.strings.apple:read", (".strings",)),
+    "strings": FormatRow("attncli.documents.strings.apple:read", (".strings",), r"=\s*\""),
     "xml": FormatRow(
         "attncli.documents.strings.xml_texts:read",
         (".xml", ".xlf", ".xliff", ".ttml", ".dfxp"),
@@ -347,7 +354,12 @@ def suffixes() -> list[str]:
 def read_document(content: str | bytes, name: str, options: DocumentOptions) -> Document:
     """Return the segments of a content; of bytes, in a format of the table PACKED.
 
-    Raises ModelError for options that do not fit, and an archive that is damaged or too large.
+    Raises ModelError for a file of another kind, for options that do not fit, and for an archive
+    that is damaged or too large.
     """
-    read: Callable[[Any, DocumentOptions], Document] = resolve_name((FORMATS | PACKED)[name].read)
+    row = (FORMATS | PACKED)[name]
+    text = "" if isinstance(content, bytes) else content.strip("\ufeff \t\r\n")
+    if text and not re.search(row.sign, text):
+        raise InputError(f"a document that is not {name}", "what its name says", AS_LINES)
+    read: Callable[[Any, DocumentOptions], Document] = resolve_name(row.read)
     return read(content, options)

@@ -37,13 +37,18 @@ if TYPE_CHECKING:
 
 KEPT_INLINE = (
     re.compile(  # formulas, attributes, keys, highlights, footnotes, notes of GitHub, emoji
-        r"\$\$.+?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]"
-        r"|\\begin\{(?P<name>\w+\*?)\}.*?\\end\{(?P=name)\}"
+        r"\$\$.{1,2000}?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.{1,2000}?\\\)"
+        r"|\\\[.{1,2000}?\\\]"
+        r"|\\begin\{(?P<name>\w+\*?)\}.{0,2000}?\\end\{(?P=name)\}"
         r"|\{(?::|[ \t]*[#.])[^{}\n]*\}|\+\+[\w+-]+\+\+|==(?!=)(?<!===)"
-        r"|\[\^[^\]\s]+\]:?|\[![A-Z]+\]|:[a-z0-9_+-]*[a-z][a-z0-9_+-]*:",
+        r"|\[\^[^\[\]\s]{1,200}\]:?|\[!\w{1,20}\][+-]?|:[a-z0-9_+-]*[a-z][a-z0-9_+-]*:",
         re.DOTALL,
     )
 )
+CALLOUT = re.compile(
+    r"\[!\w{1,20}\][^\n]*?(?=[ \t]*\n)"
+)  # > [!NOTE] title, whose text is on further lines
+TITLE = "title"  # name of the break behind it
 ELEMENT = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)[^<>]*?(?P<empty>/)?>")
 EMPTY = re.compile("br|img|hr|wbr|input", re.IGNORECASE)
 
@@ -82,6 +87,8 @@ class _Matching:
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
+        callout = CALLOUT.match(text)
+        self.title = callout.end() if callout else -1  # the end of its first line
         self.found: list[Piece] = []
         self.labels: list[int] = []  # where the texts of the open links begin
         self.in_address = False  # True inside <https://...>
@@ -124,7 +131,9 @@ class _Matching:
         self._add("text", token.markup, text=token.content)
 
     def _softbreak(self, token: Token) -> None:
-        self._add("text", self._match(r"[ \t]*\n[ \t]*"), text=" ")
+        is_title = self.title == self.at
+        kind: PieceKind = "break" if is_title else "text"
+        self._add(kind, self._match(r"[ \t]*\n[ \t]*"), text=" ", name=TITLE if is_title else "")
 
     def _hardbreak(self, token: Token) -> None:
         self._add("break", self._match(r"(?:[ \t]*|\\)\n[ \t]*"))
@@ -289,11 +298,15 @@ class _Reader:
             self.kept.append(Kept(lines[0].start, "paragraphs that could not be read"))
             return
         encode = partial(_encoded, known=_known(pieces))
-        layout = self._layout(token, lines, at)
-        self.segments += (
-            segment._replace(write=_safe(segment.write))
-            for segment in inline_segments(pieces, encode=encode, layout=layout)
-        )
+        body = 1 + next((n for n, piece in enumerate(pieces) if piece.name == TITLE), -1)
+        parts, first = token.content.split("\n"), int(body > 0)
+        behind = sum(len(part) + 1 for part in parts[:first])
+        layout = self._layout(parts[first:], lines[first:], at[behind:])
+        for some, form in ((pieces[:body], on_one_line), (pieces[body:], layout)):
+            self.segments += (
+                segment._replace(write=_safe(segment.write))
+                for segment in inline_segments(some, encode=encode, layout=form)
+            )
 
     def _positions(self, text: str, lines: list[TextLine]) -> list[int]:
         """Return the position in the content of each character of a paragraph, and its end."""
@@ -317,9 +330,10 @@ class _Reader:
             raise Unmatched
         return range(start, start + len(part))
 
-    def _layout(self, token: Token, lines: list[TextLine], at: list[int]) -> LineLayout:
+    def _layout(
+        self, parts: Sequence[str], lines: Sequence[TextLine], at: Sequence[int]
+    ) -> LineLayout:
         """Return the division into lines of a paragraph that has several."""
-        parts = token.content.split("\n")
         if len(parts) < 2:
             return on_one_line
         second = at[len(parts[0]) + 1]  # where the second line begins

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from attncli.tags.messages import branches
 from attncli.tags.numbers import digits_of
 from attncli.tags.protect import FIRST, MARK, Part, protect, restore
 from attncli.tags.words import UNSPACED, has_word
@@ -55,7 +56,8 @@ def check(source: str, output: str) -> tuple[Check, ...]:
     wanted, found = count(source), count(output)
     source, output = ("".join(one.text or " " for one in scan(text)) for text in (source, output))
     checks = [Check("tags", _difference(wanted, found))] if wanted != found else []
-    raws = [part.raw for part in protect(source).parts if not part.is_number]
+    parts = protect(source).parts
+    raws = [part.raw for part in parts if not part.is_number and not branches(part.raw)]
     shown = [raw.strip("\\\"'") or raw for raw in raws]  # quotes may be those of the language
     missing = Counter(shown)
     for raw in missing:

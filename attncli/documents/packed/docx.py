@@ -20,7 +20,7 @@ from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, rea
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
-NAMES = re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml")
+NAMES = re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes|styles)\.xml")
 NESTED = (f"{W}hyperlink", f"{W}ins", f"{W}smartTag")  # elements that contain runs
 DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
 RUN, FORMATTING, TEXT, HYPHEN, FIELD = (
@@ -40,7 +40,9 @@ def read(content: bytes, options: DocumentOptions) -> Document:
             paragraphs=lambda root: list(root.iter(f"{W}p")),
             parts=lambda paragraph: _of_children(paragraph, _usual(paragraph)),
             rebuild=_rebuild,
+            language=(f"{W}lang", f"{W}val"),
         ),
+        options.to,
     )
 
 

@@ -14,6 +14,7 @@ from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, read_office
 
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 PARAGRAPHS = (f"{T}p", f"{T}h")
 PAIRS = (f"{T}span", f"{T}a")
 BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB}
@@ -23,8 +24,11 @@ DELETED = f"{T}tracked-changes"
 
 def read(content: bytes, options: DocumentOptions) -> Document:
     """Return the text of the paragraphs."""
-    format = OfficeFormat("an OpenDocument file", NAMES, _paragraphs, _parts, _rebuild)
-    return read_office(content, format)
+    language, country = ("*", f"{FO}language"), f"{FO}country"
+    format = OfficeFormat(
+        "an OpenDocument file", NAMES, _paragraphs, _parts, _rebuild, language, country
+    )
+    return read_office(content, format, options.to)
 
 
 def _paragraphs(root: Any) -> list[Any]:

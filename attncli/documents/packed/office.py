@@ -22,6 +22,8 @@ from models.base.errors import DamagedError
 BEGIN, END = "\ue000", "\ue001"
 SIGN = re.compile(f"{BEGIN}(/?)([0-9]+){END}")
 SPACE = re.compile(r"\s+")
+REGIONS = {"en": "US", "de": "DE", "fr": "FR", "es": "ES"}  # office programs want one
+NO_LANGUAGE = "zxx"  # of ISO 639, for what is no text
 
 
 class InlinePart(NamedTuple):
@@ -49,6 +51,8 @@ class OfficeFormat(NamedTuple):
     paragraphs: Callable[[Any], list[Any]]  # of the root of a file
     parts: Callable[[Any], Iterator[InlinePart]]  # of a paragraph
     rebuild: Callable[[Any, Sequence[Token]], None]  # a paragraph from the tokens of its line
+    language: tuple[str, str] = ("", "")  # element ("*": any) and attribute of a language
+    country: str = ""  # attribute of its country, where that is apart
 
 
 class Paragraph(NamedTuple):
@@ -60,8 +64,11 @@ class Paragraph(NamedTuple):
     segments: list[DocumentSegment]
 
 
-def read_office(content: bytes, format: OfficeFormat) -> Document:
-    """Return the paragraphs of a document. Raises DamagedError if it cannot be read."""
+def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
+    """Return the paragraphs of a document. Raises DamagedError if it cannot be read.
+
+    to: language of the translation, which programs then check the spelling of.
+    """
     archive = read_archive(content, format.kind)
     names = filter(format.names.fullmatch, archive.files)
     roots = {name: _parsed(archive.files[name], format) for name in names}
@@ -80,9 +87,22 @@ def read_office(content: bytes, format: OfficeFormat) -> Document:
         for paragraph, line in zip(paragraphs, changed, strict=False):
             if line != paragraph.line:
                 format.rebuild(paragraph.element, list(_tokens(line, paragraph.parts)))
+        for root in roots.values() if to and format.language[0] else ():
+            _name_language(root, format, to)
         return _written(archive, roots)
 
     return Document(lines, segments, save=save)
+
+
+def _name_language(root: Any, format: OfficeFormat, to: str) -> None:
+    name, attribute = format.language
+    region = REGIONS.get(to, "")
+    code = to if format.country or not region else f"{to}-{region}"
+    for element in root.iter(name):
+        if element.get(attribute, NO_LANGUAGE) not in (NO_LANGUAGE, "none", ""):
+            element.set(attribute, code)
+            if format.country:
+                element.set(format.country, region or "none")
 
 
 def _written(archive: Archive, roots: Mapping[str, Any]) -> bytes:

@@ -32,7 +32,9 @@ def read(content: bytes, options: DocumentOptions) -> Document:
             paragraphs=lambda root: list(root.iter(f"{A}p")),
             parts=_parts,
             rebuild=_rebuild,
+            language=("*", "lang"),
         ),
+        options.to,
     )
 
 

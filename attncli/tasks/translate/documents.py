@@ -5,6 +5,7 @@ Readers and tags are imported for a document alone, so that a translation of lin
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 import typer
 
 from attncli.data.encodings import CONVERT, WESTERN, western
-from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import Write, read_whole
 from attncli.documents.divide import read_lines
 from attncli.documents.document import (
@@ -66,6 +67,7 @@ UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translatio
 DOUBTFUL = "texts whose translation fails a check"
 STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
+UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -216,19 +218,21 @@ def _outcomes(
 
 
 def decoded(content: bytes) -> tuple[str, str]:
-    """Return the characters of a document and its encoding: UTF-8 or Windows-1252.
+    """Return the characters of a document and its encoding.
 
-    Raises InputError for another one, of which only noise would be read.
+    It is UTF-8, UTF-16 with a byte order mark, which stays, or Windows-1252. Raises InputError for
+    another one, of which only noise would be read.
     """
-    refuse_utf_16(content, "a document")
+    encoding = UTF_16.get(content[:2], UTF_8)
     try:
-        return content.decode("utf-8"), UTF_8
+        return content.decode(encoding), encoding
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         text = western(content)
-        if text is None:
-            found = f"a document that is not UTF-8 (byte 0x{content[error.start]:02x}, line {line})"
-            raise InputError(found, "UTF-8", CONVERT) from None
+        if text is None or encoding != UTF_8:
+            name = "UTF-8" if encoding == UTF_8 else "UTF-16"
+            byte = f"byte 0x{content[error.start]:02x}, line {line}"
+            raise InputError(f"a document that is not {name} ({byte})", name, CONVERT) from None
         return text, WESTERN
 
 
@@ -284,7 +288,7 @@ def left(
 
     quoted: name texts by their beginnings, for people who see no line numbers.
     """
-    if document.encoding != UTF_8:
+    if document.encoding == WESTERN:
         yield "the document is not UTF-8: read and written as Windows-1252"
     yield from untranslated(document, outcomes, quoted=quoted)
 

@@ -14,6 +14,7 @@ from unicodedata import combining
 
 from attncli.data.lines import Line
 from attncli.data.split import sentences, split
+from attncli.tags.messages import branches
 from attncli.tags.protect import MARK, QUICK, Languages, Part, protect
 from attncli.tags.stand_ins import stand_ins
 from models.base.limits import LINE_TAGS
@@ -165,7 +166,7 @@ def _plan_text(
     inner = ACCESS.sub("", inner) if key else inner
     parts: tuple[Part, ...] = ()
     texts, gaps, gap = [], [], before
-    separated = SEPARATOR.split(inner) if form.parts else [inner]
+    separated = (branches(inner) or SEPARATOR.split(inner)) if form.parts else [inner]
     for number, segment in enumerate(separated):
         each = segment
         if found := _set_phrase(segment, model, language) if form.phrases else None:

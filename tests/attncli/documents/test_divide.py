@@ -7,7 +7,7 @@ import time
 import pytest
 
 from attncli.documents.divide import read_lines
-from attncli.documents.document import DocumentOptions, read_document
+from attncli.documents.document import DocumentOptions, read_document, reassemble
 from attncli.documents.inline import with_lines, with_words
 
 CUE = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
@@ -28,6 +28,8 @@ def texts(name: str, content: str) -> list[str]:
         ("html", "<p>We drink.<br>then <b>we</b> eat</p>", 2),
         ("html", "<title>Red wine | The shop</title>", 2),
         ("html", "<td><a>Edit</a> <a>Delete</a></td>", 2),
+        ("html", "<td><a>edit</a><a>delete</a></td>", 2),
+        ("html", "<nav><span>Home</span><span>Contact</span></nav>", 2),
         ("html", "<p>the <a>Edit</a> <a>Delete</a></p>", 1),
         ("html", "<p><b>W</b><i>ater</i></p>", 1),
         ("html", "<p><a>Home</a> · <a>About us</a> / <a>Help</a></p>", 3),
@@ -35,6 +37,9 @@ def texts(name: str, content: str) -> list[str]:
         ("markdown", "Red wine  \nWhite wine\\\n\\\nBeer", 3),
         ("markdown", "Red wine  \nand white\nwine", 1),
         ("markdown", "[Edit](a) [Delete](b)", 2),
+        ("markdown", "[edit](a)[delete](b)", 2),
+        ("markdown", "> [!NOTE] Red wine\n> and white\n> wine", 2),
+        ("jsonl", '{"text": "You have {n, plural, one {a dog}\\n other {# dogs}}."}', 4),
         ("srt", CUE.format("Chapter One\nThe Beginning"), 2),
         ("srt", CUE.format("The day before we left the house with\nPeter was cold"), 1),
         ("srt", CUE.format("♪ The day before we left the old house\nPeter was cold ♪"), 2),
@@ -47,6 +52,15 @@ def texts(name: str, content: str) -> list[str]:
 )
 def test_a_break_ends_a_text_where_the_next_one_begins(name: str, content: str, found: int) -> None:
     assert len(texts(name, content)) == found
+
+
+def test_a_callout_keeps_its_lines() -> None:
+    for title in ("", " Red wine"):
+        content = f"> [!WARNING]{title}\n> It is late.\n"
+        document = read_document(content, "markdown", DocumentOptions())
+        long = [(*(f"{text} and long" for text in one.texts),) for one in document.segments]
+        done = reassemble(document, long)
+        assert done == content.replace("late.", "late. and long").replace("wine", "wine and long")
 
 
 def test_tabs_separate_the_texts_of_a_line() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from attncli.documents.document import DocumentOptions, format_of, read_document, reassemble
-from attncli.tasks.translate.documents import decoded
+from attncli.tasks.translate.documents import decoded, opened, written
 from models.base.errors import ConfigurationError, InputError, UnknownNameError
+from tests.attncli.documents.test_documents import Capitals, outcomes
 
 TAG_OR_TEXT = re.compile(r"(?P<tag><[^<>]*>|&\w+;|\{[^{}]*\})|.", re.DOTALL)
 
@@ -220,10 +221,22 @@ def test_a_document_names_the_target_language(name: str, content: str, done: str
     assert in_capitals(name, content) == content
 
 
-def test_a_document_in_utf_16_is_refused() -> None:
-    for encoding in ("utf-16", "utf-16-be"):
-        with pytest.raises(InputError, match="UTF-16"):
-            decoded(f"\ufeff{SRT}".encode(encoding).replace(b"\xff\xfe\xff\xfe", b"\xff\xfe"))
+def test_a_document_in_utf_16_stays_in_it() -> None:
+    for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        for name, content in (("srt", SRT), ("json", '{"a": "the dog"}'), ("csv", "a\nthe dog\n")):
+            file = mark + content.encode(encoding)
+            document = opened(file, name, DocumentOptions(columns=("a",) if name == "csv" else ()))
+            done = written(document, outcomes(document, Capitals()))
+            assert done[:2] == mark and b"D\0O" in done and len(document.segments)
+    with pytest.raises(InputError, match="not UTF-16"):
+        decoded(b"\xff\xfea")
+
+
+@pytest.mark.parametrize("name", ["srt", "vtt", "po", "strings", "ass"])
+def test_a_file_of_another_kind_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"that is not {name}.*input.format=text"):
+        read_document("The old dog sleeps.\n", name, DocumentOptions())
+    assert not read_document("\n", name, DocumentOptions()).segments
 
 
 def test_a_document_that_is_not_utf_8_is_read_whole_or_refused() -> None:

@@ -277,3 +277,29 @@ def test_entities_of_xml_are_not_read() -> None:
     entity = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
     text = "<w:p><w:r><w:t>a &x; b</w:t></w:r></w:p>"
     assert "root:" not in word_document(text, entity).content
+
+
+SPAN = b'<text:span xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"'
+SPAN += b' fo:language="en" fo:country="GB"'
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "old", "new", "marks"),
+    [
+        ("docx", docx_file, b"", b"", [b'<w:lang w:val="de-DE"']),
+        ("pptx", pptx_file, b"<a:rPr b=", b'<a:rPr lang="en-GB" b=', [b' lang="de-DE"']),
+        ("odt", odt_file, b"<text:span", SPAN, [b'"de"', b'"DE"']),
+    ],
+)
+def test_an_office_file_names_the_target_language(
+    name: str, make: Callable[[], bytes], old: bytes, new: bytes, marks: list[bytes]
+) -> None:
+    archive = packed.read_archive(make(), "")
+    changed = {file: text.replace(old, new) for file, text in archive.files.items() if old in text}
+    content = packed.write_archive(archive, changed if old else {})
+    document = read_document(content, name, DocumentOptions(to="de"))
+    assert document.save
+    done = packed.read_archive(document.save([one.texts for one in document.segments]), "")
+    whole = b"".join(text for file, text in done.files.items() if "Effects" not in file)
+    assert all(mark in whole for mark in marks)
+    assert b'w:lang w:val="en' not in whole and b'GB"' not in whole

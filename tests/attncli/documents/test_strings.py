@@ -117,14 +117,15 @@ def test_apple() -> None:
 def test_styled_subtitles() -> None:
     pysubs2 = pytest.importorskip("pysubs2")
     made = pysubs2.SSAFile()
-    for text in ("{\\i1}Hello, you{\\i0}.\\NAnd you", "{\\p1}m 0 0 l 1 1{\\p0}"):
+    for text in ("{\\i1}Hello, you{\\i0}.\\NAnd yo{\\b1}u{\\b0}", "{\\p1}m 0 0 l 1 1{\\p0}"):
         made.append(pysubs2.SSAEvent(1000, 2000, text))
     content = made.to_string("ass")
     done = in_capitals("ass", content)
     assert done.startswith(content[: content.index("Dialogue")])
+    assert "yo<g0>u</g0>" in str(read_document(content, "ass", DocumentOptions()).segments)
     found = pysubs2.SSAFile.from_string(done)
     assert [(one.start, one.text) for one in found] == [
-        (1000, "{\\i1}HELLO, YOU{\\i0}.\\NAND YOU"),
+        (1000, "{\\i1}HELLO, YOU{\\i0}.\\NAND YO{\\b1}U{\\b0}"),
         (1000, made[1].text),
     ]
 
