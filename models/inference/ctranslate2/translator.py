@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from importlib import import_module
-from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -250,16 +249,27 @@ class CTranslate2Translator(TextTranslator):
         return sorted(found, key=lambda one: -one.score)[: config.nbest]
 
 
+class Later(ModuleType):
+    """A module that is imported when one of its names is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a name of the module. `LazyLoader` would import it at any `import` statement."""
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
 def imported() -> ModuleType:
     """Import CTranslate2, whose package names asyncio but uses it in no search of this program.
 
-    asyncio takes longer to import than all of CTranslate2, so it is executed when it is first used.
+    asyncio takes longer to import than all of CTranslate2.
     """
-    if "asyncio" not in sys.modules and (spec := find_spec("asyncio")) and spec.loader:
-        spec.loader = LazyLoader(spec.loader)
-        sys.modules["asyncio"] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return import_module("ctranslate2")
+    later = sys.modules.setdefault("asyncio", Later("asyncio"))
+    try:
+        return import_module("ctranslate2")
+    finally:
+        if sys.modules.get("asyncio") is later and isinstance(later, Later):
+            del sys.modules["asyncio"]
 
 
 def read_in_torch(folder: Path, threads: int) -> Translator:
