@@ -17,37 +17,42 @@ FEW = 5  # sources of a run that starts from a trained model, which has little d
 
 
 def held_out(
-    sources: Iterable[str],
+    pairs: Iterable[tuple[str, str]],
     share: float,
     *,
     seed: int = SEED,
     few: bool = False,
     most: int = MOST,
-) -> frozenset[str]:
-    """Return a share of the distinct sources, at most `most`; none if that is fewer than LEAST.
+) -> dict[str, str]:
+    """Return a share of the distinct sources, each with its first target that is not empty.
 
-    few: FEW of at least 20 sources are enough, even if that is a larger share.
+    They are at most `most`, and none if that is fewer than LEAST. few: FEW of at least 20 sources
+    are enough, even if that is a larger share.
     """
     if not share:
-        return frozenset()
+        return {}
     enough = math.ceil(most / share)  # distinct sources; counting stops there
     distinct: set[int] = set()
-    smallest: dict[int, str] = {}  # hash: source
-    for source in sources:
+    smallest: dict[int, tuple[str, str]] = {}  # by the hash of the source, in order
+    largest = 1 << 64  # hash among them, if these are `most`
+    for source, target in pairs:
         number = _hash(source, seed)
-        if not source.strip() or number in smallest:
+        if number > largest or not source.strip():
             continue
         if len(distinct) < enough:
             distinct.add(number)
-        smallest[number] = source
+        if not smallest.get(number, ("", ""))[1].strip():
+            smallest[number] = source, target
         if len(smallest) > most:
             del smallest[max(smallest)]
+            largest = max(smallest) if len(distinct) >= enough else largest
     count = min(most, int(share * len(distinct)))
     if few and len(distinct) >= 4 * FEW:
         count = max(count, FEW)
     elif count < LEAST:
-        return frozenset()
-    return frozenset(smallest[number] for number in sorted(smallest)[:count])
+        return {}
+    chosen = {*sorted(smallest)[:count]}
+    return dict(pair for number, pair in smallest.items() if number in chosen)
 
 
 def described(count: int, unit: str, option: str = "--dev") -> str:

@@ -32,6 +32,8 @@ NEVER_OUTPUT = tuple(range(FIRST_OUTPUT))  # PAD, UNKNOWN and START
 class Tokenizer:
     """Vocabularies of the source and the target language, or one joint vocabulary."""
 
+    empty = 1  # ids of an empty text: its end mark
+
     def __init__(self, source: bytes, target: bytes | None = None) -> None:
         self.models = (source, target)  # SentencePiece models; one if the sides share it
         self.source = _processor(source)
@@ -331,6 +333,8 @@ MOST = 2**16  # labels of a model
 class LabelTokenizer(Tokenizer):
     """Tokenizer of texts, with labels as the target vocabulary."""
 
+    empty = 0
+
     def __init__(self, source: bytes, labels: Sequence[str]) -> None:
         super().__init__(source)
         self.labels = check_labels(labels)
@@ -356,6 +360,14 @@ class LabelTokenizer(Tokenizer):
         if number is None:
             raise unknown_name("label", text, self.labels)
         return [number]
+
+    def encode_sources(self, texts: list[str], threads: int = 1) -> list[list[int]]:
+        """Return the ids of texts. threads: unused."""
+        return [self.encode(text) for text in texts]
+
+    def encode_targets(self, texts: list[str], threads: int = 1) -> list[list[int]]:
+        """Return the number of each label, in a list. threads: unused."""
+        return [self.encode_target(text) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the label of a number."""

@@ -134,7 +134,7 @@ def write_pairs(
         for chunk in windows(pairs, CHUNK):
             sources, targets = _encoded(chunk, tokenizer)
             sizes = np.array([[*map(len, sources)], [*map(len, targets)]])  # (2, N)
-            is_empty = sizes.min(0) < 2
+            is_empty = sizes.min(0) <= tokenizer.empty
             is_long = ~is_empty & (sizes.max(0) > max_length)
             kept = ~(is_empty | is_long)  # (N,)
             take_kept(kept)

@@ -139,7 +139,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
     train = read_transcripts(data.transcripts)
     dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
     if not dev:
-        held = held_out((row.audio for row in train), data.dev_share)
+        held = held_out(((row.audio, "") for row in train), data.dev_share)
         dev = [row for row in train if row.audio in held]
         train = [row for row in train if row.audio not in held]
     index, total = open_images(data.audio), len(train) + len(dev)

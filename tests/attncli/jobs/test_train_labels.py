@@ -8,7 +8,7 @@ import pytest
 
 from attncli.data.text.tables import LabelledText, read_labelled, set_aside
 from attncli.embedded.grammar import split_tenses
-from attncli.tasks.classify.training.data import LabelSplits, learn
+from attncli.tasks.classify.training.data import learn
 from attncli.training.interfaces import Evaluated, FinalModel, Started
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
@@ -85,7 +85,8 @@ def test_labels_are_composed_and_those_of_earlier_models_are_found(tmp_path: Pat
     path = tmp_path / "a.tsv"
     path.write_text("cafe\u0301\tone\ncaf\u00e9\ttwo\nx\tthree\n", "utf-8")
     assert [row.label for row in read_labelled(path)] == ["caf\u00e9", "caf\u00e9", "x"]
-    vocabulary = learn(LabelSplits(read_labelled(path), []), TokenizerConfig(), 1)
+    labels, texts = zip(*read_labelled(path), strict=True)
+    vocabulary = learn(texts, sorted({*labels}), TokenizerConfig())
     assert vocabulary.labels == ("caf\u00e9", "x")
     earlier = LabelTokenizer(vocabulary.files()["tokenizer.model"], ["cafe\u0301", "x"])
     assert earlier.encode_target("caf\u00e9") == earlier.encode_target("cafe\u0301") == [0]

@@ -13,7 +13,8 @@ import torch
 from attncli.data.batching import epoch_plan, gather
 from attncli.data.text import tokens
 from attncli.data.text.tokens import Side, TokenPairs, read_pairs, write_pairs
-from attncli.tasks.translate.training.data import chosen_size, sampled_lines
+from attncli.tasks.translate.training.data import chosen_size
+from attncli.training.pairs import sampled_lines
 from models.text.tokenizer import END, PAD, START
 from models.use_config import TokenizerConfig
 

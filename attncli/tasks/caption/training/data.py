@@ -127,7 +127,7 @@ def read_parts(data: ImageData) -> Captions:
 
 def split_dev(captions: Captions, share: float, *, few: bool = False) -> Captions:
     """Hold out a share of the images for evaluation."""
-    held = held_out((image.image for image in captions.train), share, few=few)
+    held = held_out(((image.image, "") for image in captions.train), share, few=few)
     parts: tuple[list[Captioned], list[Captioned]] = ([], [])
     for image in captions.train:
         parts[image.image in held].append(image)

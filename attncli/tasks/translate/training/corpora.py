@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from attncli.data.dev_split import MOST, held_out
 from attncli.data.dev_split import described as described_dev
@@ -15,7 +16,6 @@ from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.text.tokens import write_pairs
 from attncli.tasks.translate.training.data import (
     pairs_of,
-    sampled_lines,
     write_held,
     write_tokenizer,
 )
@@ -28,6 +28,7 @@ from attncli.tasks.translate.training.replay import (
 from attncli.tasks.translate.training.source import TextData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.pairs import sampled_lines
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.sources import (
     MOST_LINES,
@@ -51,7 +52,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
     dev_corpora = list(settings.data.dev_corpora)
     dev = read_dev(dev_corpora)  # first, so that a mistake in it shows early
     remarks: tuple[str, ...] = ()
-    held: list[frozenset[str]] = []
+    held: list[Collection[str]] = []
     if not dev_corpora:
         dev_corpora, held = split_dev(settings, folder)
         if dev := read_dev(dev_corpora):
@@ -85,24 +86,23 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
 
 def split_dev(
     settings: Preparation, folder: Path
-) -> tuple[list[CorpusConfig], list[frozenset[str]]]:
+) -> tuple[list[CorpusConfig], list[Collection[str]]]:
     """Hold out a part of each corpus, as dev.0.tsv and so on, the first time.
 
     Return the dev corpora, and for each corpus the first sides to leave out of training. A run
     that was prepared without a dev set has none. Back-translated sides are no references.
     """
     data, found = settings.data, list[CorpusConfig]()
-    held: list[frozenset[str]] = []
+    held: list[Collection[str]] = []
     most = MOST // sum(len(one.directions) for one in data.corpora)
     few, is_new = bool(settings.start_from), not (folder / "data").exists()
     for number, one in enumerate(data.corpora):
         path = folder / f"dev.{number}.tsv"
-        sources: frozenset[str] = frozenset()
+        sources: dict[str, str] = {}
         if is_new and not one.tagged:
-            first = (source for source, _ in pairs_of(one.files))
-            sources = held_out(first, data.dev_share, few=few, most=most)
+            sources = held_out(pairs_of(one.files), data.dev_share, few=few, most=most)
         if sources:
-            write_held(path, pairs_of(one.files), sources, start_forms(settings.start_from))
+            write_held(path, sources, start_forms(settings.start_from))
         held.append(sources)
         if path.exists():
             found.append(replace(one, files=(str(path),)))
@@ -171,14 +171,14 @@ def described(directions: Sequence[Direction], replay: float, temperature: float
 
 
 def _make(
-    settings: Preparation, held: Sequence[frozenset[str]], folder: Path, progress: Progress
+    settings: Preparation, held: Sequence[Collection[str]], folder: Path, progress: Progress
 ) -> None:
     """Train the tokenizer on an equal share of every corpus, and tokenise the corpora.
 
     held: of the first corpora, the first sides to leave out.
     """
     corpora = settings.data.corpora
-    left_out = [*held, *[frozenset[str]()] * (len(corpora) - len(held))]
+    left_out = [*held, *[cast("Collection[str]", ())] * (len(corpora) - len(held))]
     progress("reading", 0, 0)
     first: list[str] = []
     second: list[str] = []

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
-from attncli.data.text import corpus, tokens
+from attncli.data.text import corpus
 from attncli.data.text.mixture import Direction, Mixture, Variation
 from attncli.embedded import Splits, grammar
 from attncli.tasks.translate.training.dev import read_texts
-from attncli.tasks.translate.training.linked_pairs import read_linked, write_links
+from attncli.tasks.translate.training.linked_pairs import with_links, write_links
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.sources import (
-    MOST_LINES,
     Preparation,
     count_words,
-    prepare_folder,
     read_forms,
-    read_made,
     reading,
     size_for,
     write_forms,
@@ -46,7 +44,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
 
     The dev set is read first, so that a mistake in it is reported before long work.
     """
-    data, held = settings.data, frozenset[str]()
+    data, held = settings.data, cast("Collection[str]", frozenset())
     remarks: tuple[str, ...] = ()
     if not data.train:
         data = demonstration(data, settings.seed, folder)
@@ -75,7 +73,7 @@ def demonstration(data: TextData, seed: int, folder: Path) -> TextData:
 
 def split_dev(
     data: TextData, folder: Path, *, few: bool = False
-) -> tuple[TextData, frozenset[str]]:
+) -> tuple[TextData, Collection[str]]:
     """Hold out dev.tsv the first time; a run that was prepared without a dev set has none.
 
     Return settings that name the dev set, and the sources to leave out of training. The dev set has
@@ -85,26 +83,19 @@ def split_dev(
     named = replace(data, dev=(str(path),))
     if (folder / "data").exists():  # written after dev.tsv
         return named if path.exists() else data, frozenset()
-    held = held_out((source for source, _ in pairs_of(data.train)), data.dev_share, few=few)
+    held = held_out(pairs_of(data.train), data.dev_share, few=few)
     if not held:
         return data, held
-    write_held(path, pairs_of(data.train), held)
+    write_held(path, held)
     return named, held
 
 
-def write_held(
-    path: Path,
-    pairs: Iterable[tuple[str, str]],
-    held: frozenset[str],
-    forms: PrepareConfig = VERBATIM,
-) -> None:
-    """Write the first pair of each source that is held out, as a table."""
-    rows: dict[str, str] = {}
-    for source, target in pairs:
-        if source in held and target.strip():
-            rows.setdefault(source, target)
+def write_held(path: Path, held: Mapping[str, str], forms: PrepareConfig = VERBATIM) -> None:
+    """Write the pairs that are held out, as a table; those without a target are left out."""
     cells = (
-        [with_apostrophes(cell.replace("\t", " "), forms) for cell in row] for row in rows.items()
+        [with_apostrophes(cell.replace("\t", " "), forms) for cell in row]
+        for row in held.items()
+        if row[1].strip()
     )
     write_text(path, "".join(f"{source}\t{target}\n" for source, target in cells))
 
@@ -129,48 +120,36 @@ def prepare(
     variation: Variation,
     folder: Path,
     progress: Progress,
-    held: frozenset[str] = frozenset(),
+    held: Collection[str] = frozenset(),
 ) -> Prepared:
     """Return the tokenizer and the memory-mapped corpus; prepare them the first time.
 
     held: sources to leave out, because they are the dev set.
     """
-    prepare_folder(folder, lambda part: _make(settings, part, progress, held))
+    files, links = settings.data.train, settings.data.links
+
+    def learn(part: Path, source: list[str], target: list[str]) -> Tokenizer:
+        write_forms(part, settings.start_from, source, target)
+        return write_tokenizer(settings, source, target, part, progress)
+
+    def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
+        if links:
+            write_links(Path(links), pairs_of(files), held, kept, tokenizer, part)
+
+    table = PairTable(" ".join(files), partial(pairs_of, files), held)
+    pairs, dropped = prepare_pairs(settings, table, folder, progress, learn=learn, finish=finish)
     with reading(f"the tokenised corpus in {folder} is"):
-        dropped, pairs = tokens.Dropped(**read_made(folder)), read_linked(folder)
+        examples: Examples = with_links(pairs, folder)
         forms = read_forms(folder)
     tokenizer = Tokenizer.read(folder)
-    examples: Examples = pairs
     if variation.noise or variation.concatenate or variation.sampling:
         direction = Direction("", pairs.source, pairs.target)
         examples = Mixture.of([direction], tokenizer, variation)
     return Prepared(tokenizer, examples, dropped, prepare=forms)
 
 
-def _make(settings: Preparation, folder: Path, progress: Progress, held: frozenset[str]) -> None:
-    progress("reading", 0, 0)
-    files = settings.data.train
-    source, target, total = sampled_lines(pairs_of(files, held), MOST_LINES, settings.seed)
-    write_forms(folder, settings.start_from, source, target)
-    tokenizer = write_tokenizer(settings, source, target, folder, progress)
-    kept: list[np.ndarray] = []
-    dropped = tokens.write_pairs(
-        pairs_of(files, held),
-        tokenizer,
-        folder,
-        name=" ".join(files),
-        max_length=settings.longest,
-        advance=lambda done: progress("tokenising", done, total),
-        take_kept=kept.append,
-    )
-    if path := settings.data.links:
-        whole = np.concatenate(kept)
-        write_links(Path(path), pairs_of(files), held, whole, tokenizer, folder)
-    write_text(folder / "made.json", json.dumps(dropped._asdict()))
-
-
 def pairs_of(
-    files: Sequence[str], held: frozenset[str] = frozenset(), forms: PrepareConfig = VERBATIM
+    files: Sequence[str], held: Collection[str] = frozenset(), forms: PrepareConfig = VERBATIM
 ) -> Iterator[tuple[str, str]]:
     """Yield each source with its first reference.
 
@@ -194,25 +173,6 @@ def write_tokenizer(
         )
 
     return write_vocabulary(folder, settings, learn, progress)
-
-
-def sampled_lines(
-    pairs: Iterable[tuple[str, str]], most: int, seed: int
-) -> tuple[list[str], list[str], int]:
-    """Return the sides of up to `most` pairs, sampled uniformly, and the number of all pairs.
-
-    Source: Vitter 1985, algorithm R.
-    """
-    source: list[str] = []
-    target: list[str] = []
-    rng, total = random.Random(seed), 0
-    for total, (text, translation) in enumerate(pairs, 1):
-        if total <= most:
-            source.append(text)
-            target.append(translation)
-        elif (place := rng.randrange(total)) < most:
-            source[place], target[place] = text, translation
-    return source, target, total
 
 
 def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -> int:

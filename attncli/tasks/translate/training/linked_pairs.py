@@ -7,7 +7,7 @@ token without links adds nothing. Sources: Chen et al. 2016; Garg et al. 2019, s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from attncli.data.alignments import read_word_links, target_weights, token_links
-from attncli.data.text.tokens import Side, SideWriter, TokenPairs, read_pairs, read_side
+from attncli.data.text.tokens import Side, SideWriter, TokenPairs, read_side
 from models.base.types import Batch
 from models.text.tokenizer import Tokenizer
 
@@ -40,7 +40,7 @@ class LinkedPairs(TokenPairs):
 def write_links(
     path: Path,
     pairs: Iterable[tuple[str, str]],
-    held: frozenset[str],
+    held: Collection[str],
     kept: np.ndarray,
     tokenizer: Tokenizer,
     folder: Path,
@@ -60,9 +60,8 @@ def write_links(
     writer.close()
 
 
-def read_linked(folder: Path) -> TokenPairs:
-    """Return the tokenised corpus of a run, with its links if it has some."""
-    pairs = read_pairs(folder)
+def with_links(pairs: TokenPairs, folder: Path) -> TokenPairs:
+    """Return the tokenised corpus of a run with its links, if it has some."""
     if not (folder / f"{NAME}.ids").exists():
         return pairs
     return LinkedPairs(pairs.source, pairs.target, read_side(folder, NAME))

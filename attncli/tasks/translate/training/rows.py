@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -16,14 +15,14 @@ from attncli.data.dev_split import described, held_out
 from attncli.data.images.named import FileRange, ImageIndex, content_hash, open_images
 from attncli.data.text import tokens
 from attncli.data.text.rows import row_pairs
-from attncli.data.text.tokens import write_pairs
 from attncli.tasks.caption.training.features import FeatureStore, add_missing, feature_stores
-from attncli.tasks.translate.training.data import sampled_lines, write_tokenizer
+from attncli.tasks.translate.training.data import write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.source import RowData
 from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.config import TrainConfig
-from attncli.training.sources import MOST_LINES, Preparation, prepare_folder, read_made, reading
+from attncli.training.sources import Preparation, reading
 from models.base.errors import ModelError
 from models.base.files import write_text
 from models.base.types import Batch
@@ -109,20 +108,6 @@ def row_images(
 IMAGES = "images.txt"
 
 
-class RowTable(NamedTuple):
-    """A table of rows, without those that are held out."""
-
-    path: tuple[str, ...]
-    columns: RowColumns
-    target: str
-    held: frozenset[str] = frozenset()
-
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield each row of inputs with its target."""
-        rows = row_pairs(self.path, self.columns.names, self.target)
-        return (pair for pair in rows if pair[0] not in self.held)
-
-
 @dataclass(frozen=True)
 class RowExamples(tokens.TokenPairs):
     """Tokenised rows with the inputs of their images."""
@@ -166,15 +151,18 @@ def load(
 ) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
     data, remarks = settings.data, tuple[str, ...]()
-    table = RowTable(data.train, columns, data.target)
+    rows = partial(row_pairs, inputs=columns.names, target=data.target)
+    table = PairTable(" ".join(data.train), partial(rows, data.train))
     if data.dev:
-        dev = list(table._replace(path=data.dev).pairs())
+        dev = list(rows(data.dev))
     else:
-        rows = (row for row, _ in table.pairs())
-        table = table._replace(held=held_out(rows, data.dev_share))
-        dev = write_dev(folder / "dev.tsv", table)
-        remarks = (described(len(dev), "rows"),) if dev else ()
-    prepared = prepare(settings, table, folder / "data", images, progress)
+        table = table._replace(held=held_out(table.pairs(), data.dev_share))
+        dev = [pair for pair in table.read() if pair[0] in table.held]
+        lines = [TAB.join((*columns.names, data.target)), *map(TAB.join, dev)]
+        if dev:
+            write_text(folder / "dev.tsv", "".join(f"{line}\n" for line in lines))
+            remarks = (described(len(dev), "rows"),)
+    prepared = prepare(settings, table, columns.texts, folder / "data", images, progress)
     found = dev_rows(dev, images, progress) if dev else None
     return Data(prepared._replace(remarks=remarks), found)
 
@@ -187,61 +175,32 @@ def dev_rows(pairs: list[tuple[str, str]], images: RowImages | None, progress: P
     return DevRows(rows, [[target for _, target in pairs]], images=images)
 
 
-def write_dev(path: Path, table: RowTable) -> list[tuple[str, str]]:
-    """Write the rows that are held out, and return them."""
-    every = table._replace(held=frozenset()).pairs()
-    dev = [pair for pair in every if pair[0] in table.held]
-    if dev:
-        header = TAB.join((*table.columns.names, table.target))
-        write_text(path, "".join(f"{line}\n" for line in [header, *map(TAB.join, dev)]))
-    return dev
-
-
 def prepare(
     settings: Preparation,
-    table: RowTable,
+    table: PairTable,
+    texts: int,
     folder: Path,
     images: RowImages | None,
     progress: Progress,
 ) -> Prepared:
-    """Return tokenizer and examples; they are made once, then read."""
-    prepare_folder(folder, lambda part: _make(settings, table, part, images, progress))
-    with reading(f"the tokenised rows in {folder} are"):
-        dropped, pairs = tokens.Dropped(**read_made(folder)), tokens.read_pairs(folder)
-        stored = (folder / IMAGES).read_text("utf-8").splitlines() if images else []
-    tokenizer = RowTokenizer(Tokenizer.read(folder), table.columns.texts)
+    """Return tokenizer and examples; they are made once, then read. texts: of a row."""
+
+    def learn(part: Path, rows: list[str], targets: list[str]) -> Tokenizer:
+        sources = [text for row in rows for text in row.split(TAB)[:texts]]
+        return RowTokenizer(write_tokenizer(settings, sources, targets, part, progress), texts)
+
+    def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
+        if images is not None:
+            used = compress((row for row, _ in table.pairs()), kept)
+            write_text(part / IMAGES, "".join(images.lines(used)))
+
+    pairs, dropped = prepare_pairs(settings, table, folder, progress, learn=learn, finish=finish)
+    tokenizer = RowTokenizer(Tokenizer.read(folder), texts)
     if images is None:
         return Prepared(tokenizer, pairs, dropped)
+    with reading(f"the images of the rows in {folder} are"):
+        stored = (folder / IMAGES).read_text("utf-8").splitlines()
     named = [line.partition(TAB) for line in stored]
     images.add_named({key: name for key, _, name in named}, progress)
     keys = tuple(key for key, _, _ in named)
-    examples = RowExamples(pairs.source, pairs.target, images, keys)
-    return Prepared(tokenizer, examples, dropped)
-
-
-def _make(
-    settings: Preparation,
-    table: RowTable,
-    folder: Path,
-    images: RowImages | None,
-    progress: Progress,
-) -> None:
-    progress("reading", 0, 0)
-    texts = table.columns.texts
-    rows, targets, total = sampled_lines(table.pairs(), MOST_LINES, settings.seed)
-    sources = [text for row in rows for text in row.split(TAB)[:texts]]
-    tokenizer = RowTokenizer(write_tokenizer(settings, sources, targets, folder, progress), texts)
-    kept: list[np.ndarray] = []
-    dropped = write_pairs(
-        table.pairs(),
-        tokenizer,
-        folder,
-        name=" ".join(table.path),
-        max_length=settings.longest,
-        advance=lambda done: progress("tokenising", done, total),
-        take_kept=kept.append,
-    )
-    write_text(folder / "made.json", json.dumps(dropped._asdict()))
-    if images is not None:
-        used = compress((row for row, _ in table.pairs()), np.concatenate(kept))
-        write_text(folder / IMAGES, "".join(images.lines(used)))
+    return Prepared(tokenizer, RowExamples(pairs.source, pairs.target, images, keys), dropped)
