@@ -4,6 +4,7 @@
     load("runs/en-de").translate(["A dog runs."])[0].text
     load("runs/intents").classify(["play some jazz"])[0].label
     load("runs/captions").caption([open_image("dog.jpg")])[0].text
+    load("runs/speech").transcribe(Path("memo.wav")).text
 
 `open_image` is in models.images.opening.
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from models.families.encoder_decoder import EncoderDecoder
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
+    from models.inference.transcriber import Transcriber
     from models.inference.translator import EnsembleTranslator, Translator
     from models.sources import Source
 
@@ -39,6 +41,7 @@ __all__ = [
     "load_captioner",
     "load_classifier",
     "load_ensemble",
+    "load_transcriber",
     "load_translator",
 ]
 
@@ -68,11 +71,13 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
 
-def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier:
+def load(
+    model: str | Path, *, device: str = "cpu"
+) -> Translator | Captioner | Classifier | Transcriber:
     """Open a trained model, given by its folder or name (see models.catalogue.installed).
 
-    Return a Translator, Captioner or Classifier, as its family requires. Raises NotFoundError if
-    there is no such model, and DamagedError if it cannot be read.
+    Return a Translator, Captioner, Classifier or Transcriber, as its family requires. Raises
+    NotFoundError if there is no such model, and DamagedError if it cannot be read.
     """
     path = find_model(model)
     return _source_of(path).open(path, device=device)
@@ -115,6 +120,13 @@ def load_classifier(model: str | Path, *, device: str = "cpu") -> Classifier:
     from models.inference.classifier import Classifier
 
     return Classifier.read(find_model(model), device=device)
+
+
+def load_transcriber(model: str | Path, *, device: str = "cpu") -> Transcriber:
+    """Open a trained model of speech, as `load` does; raise a ModelError if it is another model."""
+    from models.inference.transcriber import Transcriber
+
+    return Transcriber.read(find_model(model), device=device)
 
 
 def _source_of(folder: Path) -> Source:

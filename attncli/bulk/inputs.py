@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.tasks import BulkTask, bulk_task
-from attncli.data.images.named import FileRange, ImageFile, named_images
+from attncli.data.images.named import FileKind, FileRange, ImageFile, named_images
 from attncli.data.lines import Line, decode
 from attncli.data.streams import decompressed, open_input
 from attncli.data.text.rows import as_rows
@@ -71,7 +71,7 @@ def sources_of(job: BulkJob, inputs: Sequence[Path], out: Path) -> list[BulkSour
     """
     if job.input == "images":
         if out.is_dir():
-            raise InputError(f"{out} is a folder", "a file for the captions of all images")
+            raise InputError(f"{out} is a folder", "a file for all results")
         return [BulkSource(tuple(inputs), out)]
     for path in inputs:
         if not path.exists():
@@ -127,8 +127,12 @@ def shards_of(job: BulkJob, sources: Sequence[BulkSource], size: int) -> Iterato
     """Yield the shards of all inputs, of at most `size` records."""
     number = count()
     for index, source in enumerate(sources):
-        first, head, groups = 1, b"", _images if job.input == "images" else _lines
-        for group in groups(source.paths, size):
+        first, head = 1, b""
+        if job.input == "images":
+            groups = _images(source.paths, size, bulk_task(job.task).files)
+        else:
+            groups = _lines(source.paths, size)
+        for group in groups:
             if job.input == "rows":
                 head = head or group[0].rstrip(b"\n") + b"\n"
             yield Shard(next(number), index, first, len(group), head + b"".join(group))
@@ -142,8 +146,9 @@ def _lines(paths: Sequence[Path], size: int) -> Iterator[list[bytes]]:
             yield group
 
 
-def _images(paths: Sequence[Path], size: int) -> Iterator[list[bytes]]:
-    files = chain.from_iterable(named_images(list(map(str, paths)), recursive=True))
+def _images(paths: Sequence[Path], size: int, kind: FileKind) -> Iterator[list[bytes]]:
+    names = list(map(str, paths))
+    files = chain.from_iterable(named_images(names, recursive=True, kind=kind))
     while group := list(islice(files, size)):
         yield [_image_line(image).encode("utf-8", "surrogateescape") for image in group]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attncli.data.images.named import IMAGES
 from attncli.data.lines import CHUNK_LINES, Line
 from attncli.tasks.table import BULK
 from models.base.errors import unknown_name
@@ -29,7 +30,8 @@ class BulkTask(ABC):
 
     doing: str  # label of the progress: "translating"
     shipped: str  # task of the shipped model that is used without -m
-    input = "lines"  # kind of its records: lines or images
+    input = "lines"  # kind of its records: lines, or images and other files
+    files = IMAGES  # of the input images: names of the files in folders and archives
     fields = 1  # of JSON lines that make up a record
     into: str  # field or column of the results in JSON lines and tables
     documents = ""  # command for documents, whose lines are not records

@@ -13,6 +13,7 @@ import typer
 
 from attncli.commands.train.options import (
     DEV,
+    Audio,
     Captions,
     Images,
     Labels,
@@ -20,6 +21,7 @@ from attncli.commands.train.options import (
     Set,
     StartFrom,
     TrainCommand,
+    Transcripts,
     check_run_folder,
     split_dev,
 )
@@ -133,7 +135,7 @@ def take(
 
 
 TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
-CAPTIONS, LABELS = "--captions", "--labels"
+CAPTIONS, LABELS, TRANSCRIPTS = "--captions", "--labels", "--transcripts"
 
 
 class ComparedData(NamedTuple):
@@ -205,13 +207,14 @@ def check_options(files: ComparedData) -> None:
         TRAIN: files.train,
         CAPTIONS: "captions" in files.inputs,
         LABELS: "labels" in files.inputs,
+        TRANSCRIPTS: "transcripts" in files.inputs,
     }
     data = [option for option, value in given.items() if value]
     test, gold, gold_index = files.tests
     if len(data) > 1:
         raise _refused(f"cannot be combined with {data[0]}", data[1])
     if test and not data:
-        raise _refused(f"needs {TRAIN}, {CAPTIONS} or {LABELS}", TEST)
+        raise _refused(f"needs {TRAIN}, {CAPTIONS}, {LABELS} or {TRANSCRIPTS}", TEST)
     if len(test) > 1 and not files.train:
         raise _refused(f"{counted(len(test), 'file')} with {data[0]}, expected one", TEST)
     if gold and not files.train:
@@ -312,6 +315,8 @@ def compare(
     images: Images = None,
     captions: Captions = None,
     labels: Labels = None,
+    audio: Audio = None,
+    transcripts: Transcripts = None,
     output: Output = Path("runs/compare"),
     seeds: Seeds = 2,
     best: Best = 0,
@@ -324,9 +329,9 @@ def compare(
 ) -> None:
     """Train and compare variants of a model.
 
-    The model is a translator, a captioner or a classifier. All variants are trained on the same
-    data with the same budget, each in VARIANT/seed-N of the output folder; the same command
-    continues. The folder gets the results as tables and plots. See docs/compare.md.
+    The model is a translator, a captioner, a classifier or a model of speech. All variants are
+    trained on the same data with the same budget, each in VARIANT/seed-N of the output folder; the
+    same command continues. The folder gets the results as tables and plots. See docs/compare.md.
 
     \b
     A variant is one of
@@ -346,7 +351,14 @@ def compare(
       attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
       attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
     """
-    of_pairs, inputs = split_dev(dev or [], images=images, captions=captions, labels=labels)
+    of_pairs, inputs = split_dev(
+        dev or [],
+        images=images,
+        captions=captions,
+        labels=labels,
+        audio=audio,
+        transcripts=transcripts,
+    )
     tests = TestFiles(test or (), gold, gold_index)
     base = base_config(
         ComparedData(train or (), of_pairs, inputs, tests), preset, set or [], start_from

@@ -111,7 +111,8 @@ class SampleTable:
     def __init__(self, folder: Path, part: str) -> None:
         self.offsets = np.load(folder / f"{part}.offsets.npy", allow_pickle=False)
         total = int(self.offsets[-1])
-        self.samples = np.memmap(folder / f"{part}.samples.bin", "<i2", "r", shape=(total,))
+        path = folder / f"{part}.samples.bin"
+        self.samples = np.memmap(path, "<i2", "r", shape=(total,)) if total else np.zeros(0, "<i2")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -125,6 +126,15 @@ class SampleTable:
     def lengths(self) -> np.ndarray:
         """Samples of each recording, (N,)."""
         return np.diff(self.offsets)
+
+
+class HeldSamples(list[np.ndarray]):
+    """The samples of recordings, in memory."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Samples of each recording, (N,)."""
+        return np.array([len(samples) for samples in self])
 
 
 class SampleWriter:
@@ -158,9 +168,9 @@ class Joined(NamedTuple):
 class SoundExamples(Examples):
     """Recordings with their texts, joined anew in every epoch."""
 
-    table: SampleTable
+    table: SampleTable | HeldSamples
     rows: Sequence[Transcribed]  # of each recording
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None  # None: the targets are not read
     audio: AudioConfig
     augment: AugmentConfig
     slot_frames: int  # frames of a slot, for the lengths
@@ -205,6 +215,7 @@ class SoundExamples(Examples):
     @cached_property
     def ids(self) -> list[list[int]]:
         """Token ids of the text of each example, end mark included."""
+        assert self.tokenizer is not None
         return self.tokenizer.encode_targets([self.text(each) for each in self.joined])
 
     def text(self, example: Joined) -> str:

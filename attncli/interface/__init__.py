@@ -1,7 +1,7 @@
 """The models for Python programs and notebooks; `attncli.load` opens one.
 
-What stands here is the public interface: `load`, `Translator`, `Captioner`, `Classifier` and their
-results. docs/python.md lists it.
+What stands here is the public interface: `load`, `Translator`, `Captioner`, `Classifier`,
+`Transcriber` and their results. docs/python.md lists it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from models.storage.settings import family_of, read_settings
 if TYPE_CHECKING:
     from attncli.interface.captioner import Captioner
     from attncli.interface.classifier import Classifier
+    from attncli.interface.transcriber import Transcriber
     from attncli.interface.translator import Translator
 
 
-def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier:
+def load(
+    model: str | Path, *, device: str = "cpu"
+) -> Translator | Captioner | Classifier | Transcriber:
     """Open a trained model, given by its folder or its name (`attn models` lists the names).
 
-    Return a Translator, Captioner or Classifier, as the model requires; for rows of several inputs,
-    and for a task whose row in attncli.tasks.table names no class, the model that `models.load`
-    returns. device: cpu, cuda, mps or auto. Raises NotFoundError if there is no such model, and
-    DamagedError if it cannot be read.
+    Return a Translator, Captioner, Classifier or Transcriber, as the model requires; for rows of
+    several inputs, and for a task whose row in attncli.tasks.table names no class, the model that
+    `models.load` returns. device: cpu, cuda, mps or auto. Raises NotFoundError if there is no such
+    model, and DamagedError if it cannot be read.
     """
     if not isinstance(model, (str, Path)):
         raise InputError(f"a model of type {type(model).__name__}", "its name or its folder")

@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attncli.terminal.messages import Messages, Silent
-from models import load_captioner, load_classifier, load_ensemble, load_translator
+from models import (
+    load_captioner,
+    load_classifier,
+    load_ensemble,
+    load_transcriber,
+    load_translator,
+)
 from models.base.errors import ConfigurationError, ModelError
 from models.base.process import retain_freed_memory
 from models.base.settings import merged
@@ -31,10 +37,19 @@ if TYPE_CHECKING:
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.ctranslate2.translator import CTranslate2Translator
+    from models.inference.transcriber import Transcriber
     from models.inference.translator import EnsembleTranslator, Translator
 
     T = TypeVar("T", Translator, CTranslate2Translator, EnsembleTranslator)
-    M = TypeVar("M", Translator, CTranslate2Translator, EnsembleTranslator, Captioner, Classifier)
+    M = TypeVar(
+        "M",
+        Translator,
+        CTranslate2Translator,
+        EnsembleTranslator,
+        Captioner,
+        Classifier,
+        Transcriber,
+    )
 
 SEED = re.compile(r"seed-\d+")  # folder of a run of a comparison
 
@@ -79,6 +94,11 @@ def open_captioner(model: Path | None, options: OpenOptions) -> Captioner:
 def open_classifier(model: Path | None, options: OpenOptions) -> Classifier:
     """Open a classifier; see `open_translator`."""
     return _configured(_open(model, "classify", load_classifier, options), options)
+
+
+def open_transcriber(model: Path | None, options: OpenOptions) -> Transcriber:
+    """Open a model of speech; see `open_translator`."""
+    return _configured(_open(model, "transcribe", load_transcriber, options), options)
 
 
 def _open(model: Path | None, task: str, load: Callable[..., Any], options: OpenOptions) -> Any:

@@ -18,13 +18,16 @@ from attncli.terminal.messages import counted
 
 # 97.5 %, df 1 to 10
 T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
-QUALITY = {  # metrics of outputs: name, digits after the point; higher is better
+QUALITY = {  # metrics of outputs: name, digits after the point; higher is better but for LOWER
     "bleu": ("BLEU", 2),
     "accuracy": ("accuracy", 2),  # percent
     "cider": ("CIDEr-D", 3),  # as the COCO tools give it
     "bleu4": ("BLEU-4", 2),
     "rouge_l": ("ROUGE-L", 2),
+    "wer": ("WER", 2),  # percent
+    "cer": ("CER", 2),
 }
+LOWER = ("wer", "cer")  # metrics of which lower is better
 PARTS = ("dev", "test")
 LEAST_BLEU = 10  # below it, differences between variants say nothing
 
@@ -52,8 +55,13 @@ class RunScores(NamedTuple):
 
     @property
     def dev_score(self) -> float:
-        """Return the score of the dev set that ranks variants."""
-        return self.dev[0].value
+        """Return the score of the dev set that ranks variants; negated if lower is better."""
+        return self.sign * self.dev[0].value
+
+    @property
+    def sign(self) -> int:
+        """Return 1 if a higher score is better, -1 if a lower one is."""
+        return -1 if self.metric in LOWER else 1
 
     @property
     def score(self) -> float:
@@ -160,7 +168,7 @@ def _significance(rows: Sequence[RunScores]) -> str:
     close = [
         name
         for name in others
-        if fmean(scores[best]) - fmean(scores[name])
+        if rows[0].sign * (fmean(scores[best]) - fmean(scores[name]))
         <= found.margin(len(scores[best]), len(scores[name]))
     ]
     worse = " Significantly worse: all others." if others else ""

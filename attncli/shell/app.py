@@ -53,7 +53,9 @@ COMMANDS = {
     "models verify": "attncli.commands.models:verify",
 }
 GROUPS = {  # commands in `attn --help`, which names the others in one line
-    "Use": ["translate", "classify", "caption", "align", "explain", "serve", "bulk"],
+    "Use": [
+        *("translate", "classify", "caption", "transcribe", "align", "explain", "serve", "bulk")
+    ],
     "Train and score": ["train", "align train", "evaluate", "models compare", "runs"],
     "Models": [
         "models",
@@ -281,7 +283,7 @@ def attn(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version)
     ] = False,
 ) -> None:
-    """Train attention models; translate, classify, caption, align, evaluate.
+    """Train attention models; translate, classify, caption, transcribe, evaluate.
 
     Example:
       echo "The old dog sees a small house." | attn translate -m runs/demo

@@ -51,8 +51,13 @@ TASKS: dict[str, Task] = {
         loaded="attncli.interface.captioner:Captioner",
     ),
     "transcribe": Task(
-        {},
+        {
+            "transcribe": "attncli.tasks.transcribe.command:transcribe",
+            "evaluate transcripts": "attncli.tasks.transcribe.evaluate_command:transcripts",
+        },
         training={"audio": "attncli.tasks.transcribe.training:AudioTraining"},
+        bulk="attncli.tasks.transcribe.bulk:TranscribeTask",
+        loaded="attncli.interface.transcriber:Transcriber",
     ),
     "align": Task(
         {

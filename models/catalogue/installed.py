@@ -25,7 +25,10 @@ RUNS = Path("runs")
 MODELS_VARIABLE = "ATTN_MODELS"
 LISTED = 8  # models named in a message
 # used where no model is given
-DEFAULTS = {"translate": "everyday", "caption": "photos", "classify": "languages"}
+DEFAULTS = {
+    **{"translate": "everyday", "caption": "photos", "classify": "languages"},
+    "transcribe": "digits",
+}
 
 
 class Place(NamedTuple):

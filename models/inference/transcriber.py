@@ -142,10 +142,13 @@ class Transcriber(TorchModel):
         attention: bool = False,
     ) -> Iterator[Segment]:
         """Yield the segments of a recording, in order, while it is read; see `transcribe`."""
-        rate = self.config.audio.rate
-        pieces = divided(read_blocks(recording, rate, name), rate, PIECE)
-        for group in windows(pieces, BATCH_PIECES):
+        for group in windows(self.pieces(recording, name), BATCH_PIECES):
             yield from self.heard(group, search=search, times=times, attention=attention)
+
+    def pieces(self, recording: Recording, name: str = "") -> Iterator[Piece]:
+        """Yield the pieces of a recording, for `heard`, while it is read."""
+        rate = self.config.audio.rate
+        return divided(read_blocks(recording, rate, name), rate, PIECE)
 
     @torch.inference_mode()
     def heard(

@@ -147,6 +147,19 @@ STDIN = "-"
 GROUP = 256  # images of one group
 
 
+class FileKind(NamedTuple):
+    """Files that are found in folders and archives by the ends of their names."""
+
+    noun: str
+    suffixes: tuple[str, ...]
+
+
+IMAGES = FileKind("an image", SUFFIXES)
+RECORDINGS = FileKind(
+    "a recording", (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".au")
+)
+
+
 class ImageFile(NamedTuple):
     """A requested image."""
 
@@ -201,9 +214,14 @@ def check_image(arguments: Sequence[str], *, recursive: bool) -> None:
         raise NotFoundError(f"no file {image.name}", "an image")
 
 
-def named_images(arguments: Sequence[str], *, recursive: bool = False) -> Iterator[list[ImageFile]]:
-    """Yield the images of the arguments in order; images of a folder are sorted by name."""
-    files = chain.from_iterable(_expanded(argument, recursive) for argument in arguments)
+def named_images(
+    arguments: Sequence[str], *, recursive: bool = False, kind: FileKind = IMAGES
+) -> Iterator[list[ImageFile]]:
+    """Yield the images of the arguments in order; images of a folder are sorted by name.
+
+    kind: of other files than images.
+    """
+    files = chain.from_iterable(_expanded(argument, recursive, kind) for argument in arguments)
     while group := list(islice(files, GROUP)):
         yield group
 
@@ -235,15 +253,15 @@ def listed_images(stream: BinaryIO) -> Iterator[list[ImageFile]]:
         yield files
 
 
-def _expanded(argument: str, recursive: bool) -> Iterator[ImageFile]:
+def _expanded(argument: str, recursive: bool, kind: FileKind) -> Iterator[ImageFile]:
     if argument == STDIN:
         content = sys.stdin.buffer.read(IMAGE_BYTES + 1)
         fault = f"standard input has more than {IMAGE_BYTES:,} bytes"
         yield ImageFile(STDIN, content, fault if len(content) > IMAGE_BYTES else "")
     elif os.path.isdir(argument):
-        yield from _folder(argument) if recursive else [_file(argument)]
+        yield from _folder(argument, kind) if recursive else [_file(argument)]
     elif is_archive(argument):
-        yield from _archive(argument)
+        yield from _archive(argument, kind)
     elif glob.has_magic(argument) and not os.path.exists(argument):
         yield from _matching(argument)
     else:
@@ -264,17 +282,17 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(TAR) and os.path.isfile(name)
 
 
-def _archive(name: str) -> Iterator[ImageFile]:
+def _archive(name: str, kind: FileKind) -> Iterator[ImageFile]:
     """Return the images (by suffix) in a TAR file, in its order; nothing is unpacked."""
     try:
         places = open_images(name).places
     except ModelError as error:
         yield ImageFile(name, fault=str(error))
         return
-    found = [member for member in places if member.lower().endswith(SUFFIXES)]
+    found = [member for member in places if member.lower().endswith(kind.suffixes)]
     yield from (ImageFile(f"{name}/{member}", places[member]) for member in found)
     if not found:
-        yield ImageFile(name, fault=f"{name} has no file named like an image")
+        yield ImageFile(name, fault=f"{name} has no file named like {kind.noun}")
 
 
 def _member(archive: str, member: str) -> ImageFile:
@@ -287,17 +305,17 @@ def _member(archive: str, member: str) -> ImageFile:
     return ImageFile(name, place) if place else ImageFile(name, fault=f"no file {name}")
 
 
-def _folder(folder: str) -> Iterator[ImageFile]:
+def _folder(folder: str, kind: FileKind) -> Iterator[ImageFile]:
     """Return the images (by suffix) in a folder and its subfolders, except hidden files."""
     count = 0
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+            if name.lower().endswith(kind.suffixes) and not name.startswith("."):
                 count += 1
                 yield _file(os.path.join(place, name))
     if not count:
-        yield ImageFile(folder, fault=f"{folder} has no file named like an image")
+        yield ImageFile(folder, fault=f"{folder} has no file named like {kind.noun}")
 
 
 def _matching(pattern: str) -> Iterator[ImageFile]:

@@ -54,9 +54,10 @@ class DevTranscripts(DevSet):
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batches for the loss, on the model's device."""
         device = next(model.parameters()).device
-        slots = self.examples.lengths[0][self.numbers].tolist()
+        examples = replace(self.examples, tokenizer=tokenizer)
+        slots = examples.lengths[0][self.numbers].tolist()
         for batch in length_batches(slots, max_count=BATCH):
-            yield self.examples.batch(self.numbers[batch]).map(lambda part: part.to(device))
+            yield examples.batch(self.numbers[batch]).map(lambda part: part.to(device))
 
     def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
         """Return the text of each recording."""

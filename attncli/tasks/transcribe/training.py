@@ -6,6 +6,7 @@ import io
 import json
 import math
 import tarfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncli.data.dev_split import described, held_out
-from attncli.data.images.named import open_images
+from attncli.data.images.named import find_images, open_images
 from attncli.data.recordings import (
     AugmentConfig,
+    HeldSamples,
     SampleTable,
     SampleWriter,
     SoundExamples,
@@ -27,11 +29,12 @@ from attncli.data.recordings import (
 from attncli.data.text.tokens import Dropped
 from attncli.embedded import tones
 from attncli.terminal.messages import counted
-from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.interfaces import Data, DevSet, Prepared, Progress
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import (
     MARGIN,
     SHARE,
+    Comparison,
     TrainingSource,
     learn_side,
     preparation,
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from attncli.data.batching import Examples
     from attncli.training.settings.config import TrainConfig
 
+TOKENS = 10  # any vocabulary: the frames of a slot do not depend on it
 DEMO = (1000, 100, 100)  # embedded recordings for training, dev and test
 
 
@@ -83,6 +87,15 @@ class AudioTraining(TrainingSource):
     example_input = "attn transcribe FILE"
     data = AudioData
     metrics = ("wer", "cer", "exact")
+    comparison = Comparison(
+        outputs="transcripts",
+        presets="presets of models of speech",
+        preset="listen-attend-spell-small",
+        demo_preset="listen-attend-spell-nano",
+        variants=("additive", "location_aware", "location_aware,local_p", "monotonic", "mocha"),
+        metrics={"wer": "wer", "cer": "cer"},
+        budget=("train.steps=300", "train.evaluate_every=100", "train.patience=0"),
+    )
 
     def count(self, data: Any, most: int) -> int:
         """Return the number of recordings."""
@@ -107,11 +120,38 @@ class AudioTraining(TrainingSource):
         ratio = float(np.quantile(tokens / np.maximum(slots, 1), SHARE)) * MARGIN
         return replace(search, max_ratio=math.ceil(100 * ratio) / 100, max_extra=5)
 
+    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
+        """Write embedded tones and their words; return their settings."""
+        return demonstration(data, seed, folder)
+
+    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+        """Return the table of a test set; raise ModelError for a missing recording."""
+        for path in files:
+            find_images([row.audio for row in read_transcripts(path)], open_images(data.audio), "")
+        return files
+
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+        """Return recordings of a test set, each alone."""
+        from attncli.tasks.transcribe.dev import DevTranscripts
+        from models.sound.reading import read_sound
+
+        rows, index = read_transcripts(files[0]), open_images(config.data.audio)
+        found = find_images([row.audio for row in rows], index, str(files[0]))
+        rate, table = config.model.audio.rate, HeldSamples()
+        for number, file in enumerate(found):
+            progress("reading recordings", number, len(found))
+            table.append(read_sound(file.content(), rate, file.name).numpy())
+        frames, seed = slot_frames(config), config.train.seed
+        test = SoundExamples(table, rows, None, config.model.audio, AugmentConfig(), frames, seed)
+        return DevTranscripts(test, np.arange(test.count))
+
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return recordings with their texts, and the dev set."""
         from attncli.tasks.transcribe.dev import DevTranscripts
 
-        data = config.data if config.data.transcripts else demonstration(config, folder)
+        data, seed = config.data, config.train.seed
+        if not data.transcripts:
+            data = demonstration(data, seed, folder)
         place, remarks = folder / "data", list[str]()
         prepare_folder(place, lambda part: prepare(replace(config, data=data), part, progress))
         with reading(f"the prepared recordings in {place} are"):
@@ -193,20 +233,21 @@ def examples_of(
         tokenizer,
         config.model.audio,
         augment,
-        slot_frames(config, tokenizer),
+        slot_frames(config),
         config.train.seed,
         fill,
     )
 
 
-def slot_frames(config: RunConfig, tokenizer: Tokenizer) -> int:
+def slot_frames(config: RunConfig) -> int:
     """Return the frames of a slot of the model that is trained."""
     import torch
 
-    from models.bundle import build, sizes_of
+    from models.base.types import VocabularySizes
+    from models.bundle import build
 
     with torch.device("meta"):
-        encoder = build(config.model, sizes_of(tokenizer, config.model.family)).encoder
+        encoder = build(config.model, VocabularySizes(0, TOKENS, False)).encoder
     return int(encoder.slot_frames)  # type: ignore[arg-type]
 
 
@@ -225,11 +266,11 @@ def notes(faults: list[str]) -> tuple[str, ...]:
     return (f"{counted(len(faults), 'recording')} left out: {'; '.join(faults[:2])}{more}",)
 
 
-def demonstration(config: RunConfig, folder: Path) -> AudioData:
+def demonstration(data: AudioData, seed: int, folder: Path) -> AudioData:
     """Write tones and their words to the run folder; return settings that name the files."""
-    sizes = (config.data.demo_size or DEMO[0], *DEMO[1:])
+    sizes = (data.demo_size or DEMO[0], *DEMO[1:])
     if not (folder / "data").exists():  # data/ is written after these files
-        parts = tones.split(*sizes, seed=config.train.seed)
+        parts = tones.split(*sizes, seed=seed)
         stream = io.BytesIO()
         with tarfile.open(fileobj=stream, mode="w") as archive:
             for part, found in zip(parts._fields, parts, strict=True):
@@ -243,7 +284,7 @@ def demonstration(config: RunConfig, folder: Path) -> AudioData:
                 write_text(folder / f"{part}.tsv", "".join(rows))
         write_bytes(folder / "audio.tar", stream.getvalue())
     return replace(
-        config.data,
+        data,
         audio=str(folder / "audio.tar"),
         transcripts=str(folder / "train.tsv"),
         dev_transcripts=str(folder / "dev.tsv"),

@@ -1,0 +1,106 @@
+"""``attn transcribe``: parse the options, run the job, write the transcripts."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, ClassVar, Literal
+
+import typer
+
+from attncli.data.images.named import RECORDINGS, is_alone, listed_images, named_images
+from attncli.data.streams import check_output, open_output
+from attncli.jobs.loading import OpenOptions
+from attncli.options.line_streams import Output, is_away
+from attncli.options.settings import GivenSettings, SetOption
+from attncli.options.shared import Beam, Device, HardAttention, OneModel, Threads, search_settings
+from attncli.terminal import console
+from attncli.terminal.messages import counted
+from models.base.settings import option
+from models.use_config import SearchConfig
+
+
+@dataclass(frozen=True)
+class TranscribeTables:
+    """Tables of `attn transcribe`."""
+
+    UNUSED: ClassVar = ("search.max_caption", "search.split_above", "search.nbest")
+
+    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
+    attention: HardAttention = option(HardAttention, "attention")
+
+
+Recordings = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE",
+        help="Recordings, folders or TAR files of them, or patterns; - reads one from standard "
+        "input. Default: paths on standard input, one per line.",
+    ),
+]
+Format = Annotated[
+    Literal["text", "tsv", "jsonl", "srt", "vtt", "ctm"],
+    typer.Option(help="How to write the transcripts: text, data, subtitles or times of words."),
+]
+Align = Annotated[bool, typer.Option("--align", help="Add the times of the words.")]
+Set = Annotated[list[str] | None, SetOption(TranscribeTables, example="search.max_ratio=1")]
+
+
+def transcribe(
+    files: Recordings = None,
+    *,
+    model: OneModel = None,
+    output: Output = None,
+    format: Format = "text",
+    align: Align = False,
+    beam: Beam = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+    set: Set = None,
+) -> None:
+    """Write what is said in recordings.
+
+    The output for one recording is its text; for several, "file <TAB> text", in order. A recording
+    that cannot be read is reported on stderr; its row has no text, and the exit status is 1. Long
+    recordings are divided at silences. See docs/transcribe.md.
+
+    Example:
+      attn transcribe -m runs/speech memo.wav
+      attn transcribe -m runs/speech talk.flac --format srt -o talk.srt
+      arecord -f S16_LE -r 16000 | attn transcribe -m runs/speech -
+    """
+    given, names = search_settings(TranscribeTables, set, beam), files or []
+    if not names and (sys.stdin is None or sys.stdin.isatty()):
+        raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
+    check_output(output)
+    from attncli.render.transcripts import TIMED, rendered  # import torch
+    from attncli.tasks.transcribe.runner import TranscribeRunner
+
+    runner = TranscribeRunner.open(model, transcribe_options(given, device, threads))
+    groups = named_images(names, recursive=True, kind=RECORDINGS)
+    if not names:
+        groups = listed_images(sys.stdin.buffer)
+    results = runner.run(chain.from_iterable(groups), times=align or format in TIMED)
+    failed, alone = 0, is_alone(names)
+    shown = not alone and is_away(output)
+    with (
+        open_output(output) as write,
+        console.progress("transcribing", shown=shown) as advance,
+    ):
+        for count, result in enumerate(results, 1):
+            write(rendered(result, format, alone=alone, align=align))
+            if result.note:
+                failed += 1
+                console.warn(result.note)
+            advance(count, counted(count, "recording"))
+    if failed:
+        raise typer.Exit(1)
+
+
+def transcribe_options(
+    given: GivenSettings[TranscribeTables], device: str, threads: int
+) -> OpenOptions:
+    """Return how the model is opened."""
+    read_mode = given.tables.attention.read_decode
+    return OpenOptions(device, threads, read_mode, given.of("search"), messages=console)

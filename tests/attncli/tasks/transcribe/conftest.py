@@ -1,0 +1,55 @@
+"""A folder of recordings, and a model of speech with random weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncli.embedded import tones
+from models.base.types import VocabularySizes
+from models.bundle import Bundle, build, save
+from models.catalogue.presets import model_config
+from models.text.tokenizer import Tokenizer
+from models.text.tokenizer import train as learn
+from models.use_config import SearchConfig, TokenizerConfig
+
+pytest.importorskip("soundfile")
+
+
+@pytest.fixture(scope="session")
+def wavs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of recordings with train.tsv and dev.tsv."""
+    folder = tmp_path_factory.mktemp("wavs")
+    for part, melodies in tones.split(12, 4, 0, seed=1)._asdict().items():
+        rows = []
+        for number, each in enumerate(melodies):
+            (folder / f"{part}{number}.wav").write_bytes(each.wav)
+            rows.append(f"{part}{number}.wav\t{each.text}\n")
+        (folder / f"{part}.tsv").write_text("".join(rows))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tone_tokenizer() -> Tokenizer:
+    return learn([" ".join(tones.WORDS)] * 20, [], 300, TokenizerConfig(kind="word"))
+
+
+@pytest.fixture(scope="session", params=["listen-attend-spell-nano", "speech-transformer-nano"])
+def speech_model(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    tone_tokenizer: Tokenizer,
+) -> Path:
+    """Return the bundle of a model with random weights, which says some words."""
+    folder = tmp_path_factory.mktemp("speech")
+    torch.manual_seed(3)
+    sizes = VocabularySizes(0, len(tone_tokenizer.target), False)
+    model = build(model_config(request.param), sizes)
+    with torch.no_grad():
+        model.output.bias.add_(torch.randn(sizes.target) * 2)
+        model.output.bias[3] -= 1  # outputs of a few words
+    config = SearchConfig(max_ratio=0.2, max_extra=3)
+    save(Bundle(model, tone_tokenizer, TokenizerConfig(kind="word"), config), folder)
+    return folder

@@ -1,0 +1,175 @@
+"""`attn transcribe`: the same text alone, in a batch, from a pipe, and from Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+import torch
+
+import attncli
+from attncli.shell import app
+from attncli.tasks.transcribe import runner as runner_of
+from models.inference.transcriber import Transcriber, word_spans
+from models.sound.features import log_mel
+from models.sound.reading import Samples, read_sound
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str, int]:
+    status = app.run(list(words))
+    found = capsys.readouterr()
+    return found.out, found.err, status
+
+
+def test_a_recording_alone_has_the_text_that_it_has_in_a_batch(
+    speech_model: Path, wavs: Path
+) -> None:
+    transcriber = Transcriber.read(speech_model)
+    files = sorted(wavs.glob("dev*.wav"))
+    features = [log_mel(read_sound(path, 8000), transcriber.config.audio) for path in files]
+    together = transcriber.outputs(features)
+    assert any(len(best[0].ids) > 1 for best in together)
+    for each, best in zip(features, together, strict=True):
+        [alone] = transcriber.outputs([each])
+        assert [one.ids for one in alone] == [one.ids for one in best]
+        assert alone[0].score == pytest.approx(best[0].score, abs=1e-4)
+
+
+def test_files_folders_and_python_give_one_text(
+    speech_model: Path, wavs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(wavs / f"dev{number}.wav") for number in range(3)]
+    out, err, status = run(capsys, "transcribe", "-m", str(speech_model), *files)
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert status == 0 and [name for name, _ in rows] == files
+    alone, _, _ = run(capsys, "transcribe", "-m", str(speech_model), files[0])
+    assert alone == rows[0][1] + "\n"
+    everything, _, _ = run(capsys, "transcribe", "-m", str(speech_model), str(wavs))
+    assert set(out.splitlines()) <= set(everything.splitlines())
+    model = attncli.load(speech_model)
+    samples, rate = soundfile.read(files[0], dtype="float32")
+    assert model.transcribe(files[0]).text == rows[0][1]  # type: ignore[union-attr]
+    assert model.transcribe(samples, rate=rate).text == rows[0][1]  # type: ignore[union-attr]
+    several = model.transcribe(files)  # type: ignore[union-attr]
+    assert [each.text for each in several] == [text for _, text in rows]
+
+
+def test_a_pipe_gives_the_text_of_its_file(
+    speech_model: Path,
+    wavs: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = wavs / "dev0.wav"
+    expected, _, _ = run(capsys, "transcribe", "-m", str(speech_model), str(path))
+    with path.open("rb") as stream:
+        monkeypatch.setattr("sys.stdin", type("Stream", (), {"buffer": stream}))
+        out, _, status = run(capsys, "transcribe", "-m", str(speech_model), "-")
+    assert (out, status) == (expected, 0)
+
+
+def test_a_bad_file_costs_one_line_and_the_others_go_on(
+    speech_model: Path, wavs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = str(wavs / "dev0.wav"), tmp_path / "bad.wav"
+    bad.write_bytes(b"no recording at all")
+    soundfile.write(tmp_path / "quiet.wav", np.zeros(8000), 8000)
+    names = [str(bad), good, str(tmp_path / "none.wav"), str(tmp_path / "quiet.wav"), good]
+    out, err, status = run(capsys, "transcribe", "-m", str(speech_model), *names)
+    texts = [line.split("\t")[1] for line in out.splitlines()]
+    assert status == 1 and [bool(text) for text in texts] == [False, True, False, False, True]
+    assert texts[1] == texts[4]
+    faults = err.splitlines()
+    assert len(faults) == 3 and all(line.startswith("attn: ") for line in faults)
+    assert "bad.wav cannot be read" in faults[0] and "quiet.wav is silent" in faults[2]
+
+
+def test_formats_have_the_words_with_their_times(
+    speech_model: Path, wavs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def written(*options: str) -> str:
+        return run(capsys, "transcribe", "-m", str(speech_model), *options)[0]
+
+    path = str(wavs / "dev0.wav")
+    seconds = len(read_sound(Path(path), 8000)) / 8000
+    words = written(path).split()
+    ctm = [line.split() for line in written(path, "--format", "ctm").splitlines()]
+    assert [row[4] for row in ctm] == words
+    starts, ends = zip(*((float(r[2]), float(r[2]) + float(r[3])) for r in ctm), strict=True)
+    assert list(starts) == sorted(starts) and max(ends) <= seconds + 0.01
+    text, times = written(path, "--align").rstrip("\n").split("\t")
+    assert text.split() == words and len(times.split()) == len(words)
+    record = json.loads(written(path, "--format", "jsonl", "--align"))
+    assert [word["text"] for word in record["segments"][0]["words"]] == words
+    srt, vtt = written(path, "--format", "srt"), written(path, "--format", "vtt")
+    assert re.fullmatch(r"1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n[^\n]+\n\n", srt, re.DOTALL)
+    assert vtt.startswith("WEBVTT\n\n00:00:0")
+    asked = written(path, "--format", "jsonl")
+    assert json.loads(asked)["text"] == record["text"]  # asking for more changes nothing
+
+
+def test_a_long_recording_is_the_sum_of_its_pieces(
+    speech_model: Path, wavs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.inference.transcriber.PIECE", 1.0)
+    monkeypatch.setattr(runner_of, "BATCH_PIECES", 2)
+    transcriber = Transcriber.read(speech_model)
+    sound = torch.cat([read_sound(wavs / f"dev{n}.wav", 8000) for n in range(3)])
+    found = transcriber.transcribe(Samples(sound, 8000), times=True)
+    assert len(found.segments) > 2 and found.seconds == pytest.approx(len(sound) / 8000)
+    assert found.text == " ".join(each.text for each in found.segments if each.text)
+    for one, other in zip(found.segments, found.segments[1:], strict=False):
+        assert one.end == pytest.approx(other.start)
+        assert all(one.start <= word.start <= word.end <= one.end for word in one.words)
+
+
+def test_attention_of_a_segment_belongs_to_its_tokens(speech_model: Path, wavs: Path) -> None:
+    transcriber = Transcriber.read(speech_model)
+    [segment] = transcriber.transcribe(wavs / "dev0.wav", attention=True).segments
+    attention = segment.attention
+    assert attention is not None and attention.tokens == segment.hypotheses[0].tokens
+    tokens, slots = attention.weights.shape
+    assert tokens == len(attention.tokens)
+    assert torch.allclose(attention.weights.sum(1), torch.ones(tokens), atol=1e-4)
+    seconds = segment.end - segment.start
+    assert seconds <= slots * attention.slot_seconds + 0.02
+    assert len(attention.spectrogram) * attention.frame_seconds == pytest.approx(seconds, abs=0.02)
+
+
+def test_spans_of_words_are_in_order_and_do_not_overlap() -> None:
+    weights = torch.tensor([[0.1, 0.8, 0.1, 0, 0], [0, 0.5, 0.5, 0, 0], [0, 0, 0, 0.1, 0.9]])
+    spans = word_spans(weights, [(0, 1), (1, 2), (2, 3)], 0.1, 0.45)
+    assert spans[0][0] == pytest.approx(0.1) and spans[2] == pytest.approx((0.4, 0.45))
+    assert all(one[1] <= other[0] for one, other in zip(spans, spans[1:], strict=False))
+
+
+def test_scores_are_those_of_jiwer(
+    speech_model: Path, wavs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jiwer = pytest.importorskip("jiwer")
+    save = tmp_path / "found.txt"
+    out, _, status = run(
+        *(capsys, "evaluate", "transcripts", str(wavs / "dev.tsv"), "-m", str(speech_model)),
+        *("--audio", str(wavs), "--save", str(save), "--json"),
+    )
+    references = [line.split("\t")[1] for line in (wavs / "dev.tsv").read_text().splitlines()]
+    found = save.read_text().splitlines()
+    [system] = json.loads(out)["systems"]
+    assert status == 0 and len(found) == len(references)
+    scores = {name: score["score"] for name, score in system["scores"].items()}
+    assert scores["WER"] == pytest.approx(100 * jiwer.wer(references, found))
+    assert scores["CER"] == pytest.approx(100 * jiwer.cer(references, found))
+
+
+def test_bulk_writes_what_the_command_writes(
+    speech_model: Path, wavs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected, _, _ = run(capsys, "transcribe", "-m", str(speech_model), str(wavs))
+    out = tmp_path / "out.tsv"
+    words = ["--processes", "1", str(wavs), str(out), "--", "transcribe", "-m", str(speech_model)]
+    assert app.run(["bulk", *words]) == 0
+    assert out.read_text() == expected
