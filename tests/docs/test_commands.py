@@ -35,6 +35,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models show opus", "--help"),
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
     (r"^attn train --images |^attn train .*:image", f"{LIGHT} {NETWORK}"),
+    (r"^attn train -p listen", f"{LIGHT} -s data.demo_size=12"),
     (r"^attn train ", LIGHT),
     (r"^attn align train ", "--dry-run"),
     (
@@ -45,6 +46,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare flat ", f"--seeds 1 -p multi-source-nano {SMALL}"),
     (r"^attn models compare .*--train", f"--seeds 1 -p rnnsearch-nano {SMALL}"),
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
+    (r"^attn models compare .*--audio", f"--seeds 1 -p listen-attend-spell-nano {SMALL}"),
     (r"^attn models compare ", "--help"),
     (r"^attn serve", "--help"),  # tests/attncli/serve runs them
     (r"^python ", "--help"),

@@ -11,6 +11,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+from attncli.embedded import tones
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.installed import BOX
 from models.text.tokenizer import Tokenizer
@@ -20,7 +21,7 @@ from tests.docs.pages import MISSING
 from tests.fixtures.small import FILES
 from tests.models.small import small_config
 
-ROW_PRESET = "multi-source-nano"
+ROW_PRESET, SPEECH_PRESET = "multi-source-nano", "listen-attend-spell-nano"
 TINY = (
     *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1", "model.decoder_layers=1"),
     *("train.steps=2", "train.batch_tokens=200", "tokenizer.size=330", "search.method=greedy"),
@@ -57,6 +58,7 @@ def write_workplace(folder: Path, classifier: Path) -> None:
     write_images(folder)
     write_runs(folder / "runs")
     write_rows(folder)
+    write_speech(folder)
     shutil.copytree(classifier, folder / "runs" / "intents")
     for name in ("intents", "dev-intents", "test-intents"):
         write_toy(folder / f"{name}.tsv", 60, seed=len(name))
@@ -118,6 +120,30 @@ def write_rows(folder: Path) -> None:
     search = SearchConfig(method="greedy", max_ratio=0.2, max_extra=2)
     (folder / "runs/edits").mkdir()
     save(Bundle(model, tokenizer, TokenizerConfig(), search), folder / "runs/edits")
+
+
+def write_speech(folder: Path) -> None:
+    """Write wavs/, memo.wav, talk.flac, tables of transcripts, and the model runs/speech."""
+    import soundfile
+
+    (folder / "wavs").mkdir()
+    for name, melodies in zip(
+        ("spoken", "dev-spoken"), tones.split(12, 2, 0, seed=1), strict=False
+    ):
+        rows = []
+        for number, each in enumerate(melodies):
+            (folder / "wavs" / f"{name}{number}.wav").write_bytes(each.wav)
+            rows.append(f"{name}{number}.wav\t{each.text}\n")
+        (folder / f"{name}.tsv").write_text("".join(rows))
+    shutil.copy(folder / "wavs" / "spoken0.wav", folder / "memo.wav")
+    soundfile.write(folder / "talk.flac", *soundfile.read(folder / "memo.wav"))
+    tokenizer, config = Tokenizer.read(FILES / "bundles/rnnsearch"), small_config(SPEECH_PRESET)
+    model = build(config, sizes_of(tokenizer, config.family))
+    (folder / "runs/speech").mkdir()
+    save(
+        Bundle(model, tokenizer, TokenizerConfig(), SearchConfig(max_ratio=0.2)),
+        folder / "runs/speech",
+    )
 
 
 def write_runs(folder: Path) -> None:
