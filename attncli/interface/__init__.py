@@ -20,8 +20,8 @@ from models.storage.settings import family_of, read_settings
 if TYPE_CHECKING:
     from attncli.interface.captioner import Captioner
     from attncli.interface.classifier import Classifier
-    from attncli.interface.transcriber import Transcriber
     from attncli.interface.translator import Translator
+    from models.inference.transcriber import Transcriber
 
 
 def load(

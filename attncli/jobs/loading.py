@@ -97,8 +97,9 @@ def open_classifier(model: Path | None, options: OpenOptions) -> Classifier:
 
 
 def open_transcriber(model: Path | None, options: OpenOptions) -> Transcriber:
-    """Open a model of speech; see `open_translator`."""
-    return _configured(_open(model, "transcribe", load_transcriber, options), options)
+    """Open a model of speech; see `open_translator`. Languages: of a model that chooses them."""
+    opened = _open(model, "transcribe", load_transcriber, options)
+    return _configured(opened.languages(options.source, options.to), options)
 
 
 def _open(model: Path | None, task: str, load: Callable[..., Any], options: OpenOptions) -> Any:

@@ -57,7 +57,6 @@ TASKS: dict[str, Task] = {
         },
         training={"audio": "attncli.tasks.transcribe.training:AudioTraining"},
         bulk="attncli.tasks.transcribe.bulk:TranscribeTask",
-        loaded="attncli.interface.transcriber:Transcriber",
     ),
     "align": Task(
         {

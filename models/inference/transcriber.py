@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
 
+from models.base.errors import ConfigurationError, ModelError
 from models.base.types import Hypothesis, Memory
 from models.encoders.sound import SoundEncoder
 from models.inference.captioner import words as word_ranges
@@ -20,7 +21,7 @@ from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.trained import TorchModel
 from models.sound.features import log_mel, padded_frames
-from models.sound.reading import Recording, read_blocks
+from models.sound.reading import Recording, read_blocks, recording_of
 from models.sound.silences import Piece, divided
 from models.storage.settings import read_settings
 from models.text.tokenizer import END
@@ -90,6 +91,14 @@ class Transcript(NamedTuple):
         return tuple(itertools.chain.from_iterable(each.words for each in self.segments))
 
 
+def joined(segments: Sequence[Segment]) -> Transcript:
+    """Return the transcript of consecutive segments."""
+    return Transcript(tuple(segments), segments[-1].end if segments else 0.0)
+
+
+NamedRecording = tuple[str, Callable[[], Recording]]  # for messages; opens the recording
+
+
 class Transcriber(TorchModel):
     """A model of speech on a device. Its output for a recording does not depend on the batch."""
 
@@ -114,23 +123,24 @@ class Transcriber(TorchModel):
 
     def transcribe(
         self,
-        recording: Recording,
+        recording: Any,
         *,
+        rate: int = 0,
         name: str = "",
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
     ) -> Transcript:
-        """Return the text of a recording: a file, its bytes, a stream or samples.
+        """Return the text of a recording: a path, a file or its bytes, or an array of samples.
 
-        name: for messages. search: settings; the default is `self.search`. times: True adds the
-        times of words. attention: True adds times and attention. Raises ModelError for a recording
-        that cannot be used; see models.sound.reading.
+        rate: samples a second of an array, (N,), (N, channels) or (channels, N). name: for
+        messages. search: settings; the default is `self.search`. times: True adds the times of
+        words. attention: True adds times and attention. Raises ModelError for a recording that
+        cannot be used; see models.sound.reading.
         """
-        segments = tuple(
-            self.segments(recording, name=name, search=search, times=times, attention=attention)
-        )
-        return Transcript(segments, segments[-1].end if segments else 0.0)
+        opened = recording_of(recording, rate)
+        found = self.segments(opened, name=name, search=search, times=times, attention=attention)
+        return joined(list(found))
 
     def segments(
         self,
@@ -149,6 +159,42 @@ class Transcriber(TorchModel):
         """Yield the pieces of a recording, for `heard`, while it is read."""
         rate = self.config.audio.rate
         return divided(read_blocks(recording, rate, name), rate, PIECE)
+
+    def stream(
+        self, recordings: Iterable[NamedRecording], *, times: bool = False, attention: bool = False
+    ) -> Iterator[Transcript | ModelError]:
+        """Yield the transcript of each recording, or why there is none, in order.
+
+        Pieces of consecutive recordings are computed together; few are in memory at a time.
+        """
+
+        def parts() -> Iterator[Piece | ModelError | None]:
+            for name, open_recording in recordings:
+                try:
+                    yield from self.pieces(open_recording(), name)
+                    yield None  # its end
+                except ModelError as error:
+                    yield error
+
+        segments: list[Segment] = []
+        for group in windows(parts(), BATCH_PIECES):
+            pieces = [each for each in group if isinstance(each, Piece)]
+            heard = iter(self.heard(pieces, times=times, attention=attention))
+            for each in group:
+                if isinstance(each, Piece):
+                    segments.append(next(heard))
+                else:
+                    yield each or joined(segments)
+                    segments = []
+
+    def languages(self, language: str = "", to: str = "") -> Self:
+        """Return this model for recordings in a language and texts in another.
+
+        Raises ConfigurationError if one is given for a model that does not choose languages.
+        """
+        if language or to:
+            raise ConfigurationError(f"a language ({language or to}) for this model", "none")
+        return self
 
     @torch.inference_mode()
     def heard(

@@ -42,6 +42,22 @@ class Samples(NamedTuple):
 Recording = Path | bytes | BinaryIO | Samples
 
 
+def recording_of(given: Any, rate: int = 0) -> Recording:
+    """Return a recording of a path, of a file or its bytes, or of an array of samples.
+
+    rate: samples a second of an array; InputError without it.
+    """
+    if isinstance(given, Samples) or hasattr(given, "read"):
+        return given
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    if isinstance(given, (bytes, bytearray)):
+        return bytes(given)
+    if not rate:
+        raise InputError("an array of samples without its rate", "transcribe(samples, rate=16000)")
+    return Samples(given, rate)
+
+
 def read_sound(
     source: Recording, rate: int, name: str = "", seconds: float = AUDIO_SECONDS
 ) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ class TranscribeTask(BulkTask):
     unused_tables = ()
 
     def __init__(self, job: BulkJob) -> None:
-        options = transcribe_options(self.given(job.settings), job.device, job.threads)
+        settings = job.settings
+        options = transcribe_options(self.given(settings), job.device, job.threads)
+        options = replace(options, source=settings["source"], to=settings["to"])
         self.runner = TranscribeRunner.open(Path(job.models[0]), options)
         self.format = job.settings["format"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated, ClassVar, Literal
 
@@ -43,6 +43,15 @@ Format = Annotated[
     Literal["text", "tsv", "jsonl", "srt", "vtt", "ctm"],
     typer.Option(help="How to write the transcripts: text, data, subtitles or times of words."),
 ]
+SpeechFrom = Annotated[
+    str,
+    typer.Option(
+        "--from", metavar="LANGUAGE", help="Whisper: language of the recordings (else detected)."
+    ),
+]
+SpeechTo = Annotated[
+    str, typer.Option(metavar="LANGUAGE", help="Whisper: en translates into English.")
+]
 Align = Annotated[bool, typer.Option("--align", help="Add the times of the words.")]
 Set = Annotated[list[str] | None, SetOption(TranscribeTables, example="search.max_ratio=1")]
 
@@ -51,6 +60,8 @@ def transcribe(
     files: Recordings = None,
     *,
     model: OneModel = None,
+    source: SpeechFrom = "",
+    to: SpeechTo = "",
     output: Output = None,
     format: Format = "text",
     align: Align = False,
@@ -77,7 +88,8 @@ def transcribe(
     from attncli.render.transcripts import TIMED, rendered  # import torch
     from attncli.tasks.transcribe.runner import TranscribeRunner
 
-    runner = TranscribeRunner.open(model, transcribe_options(given, device, threads))
+    options = replace(transcribe_options(given, device, threads), source=source, to=to)
+    runner = TranscribeRunner.open(model, options)
     groups = named_images(names, recursive=True, kind=RECORDINGS)
     if not names:
         groups = listed_images(sys.stdin.buffer)

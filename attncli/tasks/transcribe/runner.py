@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from attncli.data.images.named import ImageFile
@@ -10,9 +11,7 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
 from attncli.render.transcripts import TranscribedFile
 from models.base.errors import InputError, ModelError
-from models.inference.search.batching import windows
-from models.inference.transcriber import BATCH_PIECES, Segment, Transcriber, Transcript
-from models.sound.silences import Piece
+from models.inference.transcriber import NamedRecording, Transcriber
 
 
 class TranscribeRunner:
@@ -31,29 +30,25 @@ class TranscribeRunner:
     ) -> Iterator[TranscribedFile]:
         """Transcribe recordings; yield the results in order.
 
-        Pieces of consecutive recordings are computed together; few are in memory at a time. times:
-        True adds the times of words; weights: True adds times and attention.
+        times: True adds the times of words; weights: True adds times and attention.
         """
-        segments: list[Segment] = []
-        for group in windows(self._pieces(files), BATCH_PIECES):
-            pieces = [each for each in group if isinstance(each, Piece)]
-            heard = iter(self.transcriber.heard(pieces, times=times, attention=weights))
-            for each in group:
-                if isinstance(each, Piece):
-                    segments.append(next(heard))
-                    continue
-                found = Transcript(tuple(segments), segments[-1].end if segments else 0.0)
-                yield each if each.note else each._replace(transcript=found)
-                segments = []
+        names: list[str] = []  # of recordings that are read but have no result yet
 
-    def _pieces(self, files: Iterable[ImageFile]) -> Iterator[Piece | TranscribedFile]:
-        """Yield the pieces of each recording, and behind them its result without a transcript."""
-        for file in files:
-            note = ""
-            try:
-                if file.fault:
-                    raise InputError(file.fault)
-                yield from self.transcriber.pieces(file.content(), file.name)
-            except ModelError as error:
-                note = str(error)
-            yield TranscribedFile(file.name, None, note)
+        def named() -> Iterator[NamedRecording]:
+            for file in files:
+                names.append(file.name)
+                yield file.name, partial(_content, file)
+
+        for found in self.transcriber.stream(named(), times=times, attention=weights):
+            name = names.pop(0)
+            if isinstance(found, ModelError):
+                yield TranscribedFile(name, None, str(found))
+            else:
+                yield TranscribedFile(name, found)
+
+
+def _content(file: ImageFile) -> Path | bytes:
+    """Return a recording's path or bytes; raise ModelError if it cannot be read."""
+    if file.fault:
+        raise InputError(file.fault)
+    return file.content()

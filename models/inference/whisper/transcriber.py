@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from models.base.errors import ModelError
 from models.base.types import Hypothesis
 from models.bundle import Bundle, read
 from models.inference.captioner import words as word_ranges
-from models.inference.transcriber import Segment, SoundAttention, Transcriber, Word
+from models.inference.transcriber import (
+    NamedRecording,
+    Segment,
+    SoundAttention,
+    Transcriber,
+    Transcript,
+    Word,
+)
 from models.inference.whisper.engine import TorchWhisper, token_starts
 from models.inference.whisper.windows import (
     PER_SECOND,
@@ -74,6 +82,16 @@ class WhisperTranscriber(Transcriber):
         other.language = self.tokens.language(language) if language else ""
         other.to = self.tokens.target(other.language, to)
         return other
+
+    def stream(
+        self, recordings: Iterable[NamedRecording], *, times: bool = False, attention: bool = False
+    ) -> Iterator[Transcript | ModelError]:
+        """Yield the transcript of each recording, or why there is none, in order."""
+        for name, open_recording in recordings:
+            try:
+                yield self.transcribe(open_recording(), name=name, times=times, attention=attention)
+            except ModelError as error:
+                yield error
 
     def segments(
         self,
