@@ -220,7 +220,7 @@ def captioner(preset: str, tokenizer: Tokenizer, folder: Path) -> Path:
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
         model.output.bias[END] -= 2.0
-    save(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()), folder)
+    save(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig(max_caption=12)), folder)
     return folder
 
 

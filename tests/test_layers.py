@@ -51,7 +51,6 @@ ROOMS = [  # each may import those above it in this list
     "attncli.data.recordings",
     "attncli.scoring",
     "attncli.render",
-    "attncli.training.loggers",
     "attncli.training.settings",
     "attncli.training",
     "attncli.training.optimisers",

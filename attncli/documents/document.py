@@ -280,7 +280,7 @@ FORMATS = {
     "jsonl": FormatRow("attncli.documents.json_values:read_lines", (".jsonl", ".ndjson")),
     "arb": FormatRow("attncli.documents.json_values:read_arb", (".arb",)),
     "po": FormatRow("attncli.documents.po:read", (".po", ".pot"), r"(?m)^\s*msgid\b"),
-    "yaml": FormatRow("attncli.documents.strings.yaml_values:read", (".yaml", ".yml")),
+    "yaml": FormatRow("attncli.documents.yaml_values:read", (".yaml", ".yml")),
     "properties": FormatRow("attncli.documents.strings.properties:read", (".properties",)),
     "strings": FormatRow("attncli.documents.strings.apple:read", (".strings",), r"=\s*\""),
     "xml": FormatRow(

@@ -19,8 +19,8 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import LineLayout, Piece, PieceKind, on_one_line, text_piece
 from attncli.documents.markdown_blocks import as_common_mark
-from attncli.documents.strings.yaml_values import segments_of
 from attncli.documents.subtitles import TextLine, lines_of
+from attncli.documents.yaml_values import segments_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

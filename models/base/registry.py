@@ -110,6 +110,14 @@ TABLES: dict[str, dict[str, str]] = {
         "labelled_text": "models.sources:LabelledTextSource",
     },
 }
+SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a name for `settings`
+    "blocks": (
+        *("encoder_layers", "heads", "attention_dropout", "position", "position_offset"),
+        *("norm", "norm_epsilon", "embedding_norm", "embedding_scale", "activation", "mixing"),
+        "self_attention",
+    ),
+    "recurrence": ("encoder_layers", "cell", "bidirectional", "encoder_attention", "max_source"),
+}
 DEFAULT_SOURCE = "text"
 PACKAGES = "ATTN_PACKAGES"  # environment variable: packages that may add names, comma-separated
 
@@ -212,9 +220,11 @@ def source_name(family: str) -> str:
 def settings_of(family: str) -> tuple[str, ...]:
     """Return the fields of ModelConfig that a family states in its class body: `settings = (...)`.
 
-    They come in addition to those that every family reads. Empty if the family states none.
+    They come in addition to those that every family reads. A name of SETTING_GROUPS stands for its
+    fields. Empty if the family states none.
     """
-    return tuple(_class_value(*location("family", family), "settings", ()))
+    stated: tuple[str, ...] = _class_value(*location("family", family), "settings", ())
+    return tuple(field for name in stated for field in SETTING_GROUPS.get(name, (name,)))
 
 
 @cache
@@ -224,6 +234,12 @@ def _class_value(module: str, class_name: str, attribute: str, default: Any) -> 
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == attribute:
             return ast.literal_eval(node.value)
     return default
+
+
+@cache
+def _parsed(source: str) -> list[ast.stmt]:
+    """Return the statements of a module; `attn models show` asks for each of its classes."""
+    return ast.parse(source).body
 
 
 def _class_tree(module: str, class_name: str) -> ast.ClassDef:
@@ -236,7 +252,7 @@ def _class_tree(module: str, class_name: str) -> ast.ClassDef:
     except ModuleNotFoundError:  # a package above it
         spec = None
     source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
-    for node in ast.parse(source).body:
+    for node in _parsed(source):
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             return node
     raise ConfigurationError(

@@ -76,23 +76,7 @@ class CaptionerTransformer(EncoderDecoder):
     """
 
     source = "image"
-    settings = (
-        "encoder_layers",
-        "heads",
-        "attention_dropout",
-        "position",
-        "position_offset",
-        "norm",
-        "norm_epsilon",
-        "embedding_norm",
-        "embedding_scale",
-        "activation",
-        "output_transform",
-        "mixing",
-        "attention",
-        "self_attention",
-        "image",
-    )
+    settings = ("blocks", "output_transform", "attention", "image")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))

@@ -21,15 +21,7 @@ class RecurrentClassifier(EncoderDecoder):
     """
 
     source = "labelled_text"
-    settings = (
-        "encoder_layers",
-        "cell",
-        "bidirectional",
-        "encoder_attention",
-        "pooling",
-        "attention",
-        "max_source",
-    )
+    settings = ("recurrence", "pooling", "attention")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         embedding = source_embedding(config, sizes)
@@ -47,23 +39,7 @@ class TransformerClassifier(EncoderDecoder):
     """
 
     source = "labelled_text"
-    settings = (
-        "encoder_layers",
-        "heads",
-        "attention_dropout",
-        "position",
-        "position_offset",
-        "norm",
-        "norm_epsilon",
-        "embedding_norm",
-        "embedding_scale",
-        "activation",
-        "mixing",
-        "self_attention",
-        "pooling",
-        "attention",
-        "max_source",
-    )
+    settings = ("blocks", "pooling", "attention", "max_source")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         if find("mixing", config.mixing).decodes_only:

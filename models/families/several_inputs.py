@@ -103,18 +103,7 @@ class MultiSource(EncoderDecoder):
     """
 
     source = "rows"
-    settings = (
-        "encoder_layers",
-        "cell",
-        "readout",
-        "bidirectional",
-        "encoder_attention",
-        "max_source",
-        "inputs",
-        "combination",
-        "attention",
-        "image",
-    )
+    settings = ("recurrence", "readout", "inputs", "combination", "attention", "image")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         columns = columns_of(config.inputs)
@@ -146,20 +135,9 @@ class MultiSourceTransformer(EncoderDecoder):
 
     source = "rows"
     settings = (
-        "encoder_layers",
-        "heads",
-        "attention_dropout",
-        "position",
-        "position_offset",
-        "norm",
-        "norm_epsilon",
-        "embedding_norm",
-        "embedding_scale",
-        "activation",
+        "blocks",
         "output_transform",
-        "mixing",
         "attention",
-        "self_attention",
         "max_source",
         "inputs",
         "combination",

@@ -50,23 +50,7 @@ class SpeechTransformer(EncoderDecoder):
     """
 
     source = "audio"
-    settings = (
-        "encoder_layers",
-        "heads",
-        "attention_dropout",
-        "position",
-        "position_offset",
-        "norm",
-        "norm_epsilon",
-        "embedding_norm",
-        "embedding_scale",
-        "activation",
-        "output_transform",
-        "mixing",
-        "attention",
-        "self_attention",
-        "audio",
-    )
+    settings = ("blocks", "output_transform", "attention", "audio")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))

@@ -23,14 +23,7 @@ class Seq2Seq(EncoderDecoder):
     Source: Cho et al. 2014; Sutskever, Vinyals, Le 2014.
     """
 
-    settings = (
-        "encoder_layers",
-        "cell",
-        "readout",
-        "bidirectional",
-        "encoder_attention",
-        "max_source",
-    )
+    settings = ("recurrence", "readout")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
@@ -52,16 +45,7 @@ class RnnSearch(EncoderDecoder):
     The output depends on s_t, as in eq. 4; appendix A.2.2 writes s_{t-1}.
     """
 
-    settings = (
-        "encoder_layers",
-        "cell",
-        "readout",
-        "bidirectional",
-        "encoder_attention",
-        "max_source",
-        "copy",
-        "attention",
-    )
+    settings = ("recurrence", "readout", "copy", "attention")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
@@ -87,17 +71,7 @@ class Luong(EncoderDecoder):
     Source: Luong, Pham, Manning 2015.
     """
 
-    settings = (
-        "encoder_layers",
-        "cell",
-        "readout",
-        "bidirectional",
-        "encoder_attention",
-        "input_feeding",
-        "max_source",
-        "copy",
-        "attention",
-    )
+    settings = ("recurrence", "readout", "input_feeding", "copy", "attention")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
@@ -120,25 +94,7 @@ class Transformer(EncoderDecoder):
     Source: Vaswani et al. 2017.
     """
 
-    settings = (
-        "encoder_layers",
-        "heads",
-        "attention_dropout",
-        "position",
-        "position_offset",
-        "norm",
-        "norm_epsilon",
-        "embedding_norm",
-        "embedding_scale",
-        "activation",
-        "output_transform",
-        "mixing",
-        "attention",
-        "self_attention",
-        "max_source",
-        "copy",
-        "alignment_layer",
-    )
+    settings = ("blocks", "output_transform", "attention", "max_source", "copy", "alignment_layer")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes, scale=embedding_scale(config))

@@ -53,7 +53,7 @@ def ended(process: Program, status: int) -> str:
 
 
 def test_killed_at_any_moment_it_ends_as_an_unbroken_run(texts: Texts, tmp_path: Path) -> None:
-    more = ["train.steps=60", "train.checkpoint_minutes=0", "train.ema=0.9", "train.average=2"]
+    more = ["train.steps=30", "train.checkpoint_minutes=0", "train.ema=0.9", "train.average=2"]
     config = settings([texts.train], [texts.dev], "transformer-nano", [*SMALL, *more])
     run(config, tmp_path / "unbroken")
     seed = time.time_ns()

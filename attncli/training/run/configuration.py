@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncli.terminal import console
-from attncli.training.loggers import check_loggers
 from attncli.training.settings.config import RunConfig
+from attncli.training.settings.loggers import check_loggers
 from attncli.training.sources import not_for, training_source, training_sources
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import check_limits, fields_of, from_dict, merged, overridden

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import torch
 
 from attncli.training.interfaces import Data, Prepared, Started
-from attncli.training.loggers import LOGGERS, LoggedRun
 from attncli.training.run.configuration import load_initial_weights, load_vectors
 from attncli.training.run.fit import reopen, short_run
 from attncli.training.settings.config import RunConfig
+from attncli.training.settings.loggers import LOGGERS, LoggedRun
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import Log
 from attncli.training.storage.state import State, restore
-from attncli.training.updates.precision import DTYPES
+from attncli.training.updates.stepper import DTYPES
 from attncli.version import __version__
 from models.base.errors import InputError
 from models.base.settings import from_dict, to_dict

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from attncli.scoring.translations import BleuTokenizer
 from attncli.tasks.table import TRAINING
-from attncli.training.loggers import LOGGERS
+from attncli.training.settings.loggers import LOGGERS
 from models.base.registry import DEFAULT_SOURCE, source_name
 from models.base.settings import Limits, fields_of, merged, option
 from models.config import MAX_SEED, AttentionLossConfig, ModelConfig

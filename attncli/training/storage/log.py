@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attncli.training.interfaces import Stepped
-from attncli.training.loggers import Logger
+from attncli.training.settings.loggers import Logger
 from models.base.files import open_append, write_errors
 
 PER_TOKEN = ("loss", "nll")  # weighted by target tokens; the others by updates

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -96,6 +99,23 @@ def taught(model: Any, inputs: Any, labels: list[list[int]], steps: int = 120) -
     return model.eval()
 
 
+def once(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Write a model once in a process, copy its files afterwards. Do not change it."""
+    made: dict[str, tuple[tempfile.TemporaryDirectory[str], Any]] = {}
+
+    @wraps(write)
+    def copied(folder: Path, *words: Any, **options: Any) -> Any:
+        key = repr((words, sorted(options.items())))
+        if key not in made:
+            place = tempfile.TemporaryDirectory()
+            made[key] = place, write(Path(place.name), *words, **options)
+        shutil.copytree(made[key][0].name, folder, dirs_exist_ok=True)
+        return made[key][1]
+
+    return copied
+
+
+@once
 def marian(
     folder: Path,
     *,
@@ -172,6 +192,7 @@ def marian(
     return model
 
 
+@once
 def m2m100(folder: Path, kind: str = "m2m100") -> Any:
     """Write a model of the kind m2m100, nllb or small100 into a folder; return it."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -241,6 +262,7 @@ VISION = {
 }
 
 
+@once
 def blip(folder: Path) -> Any:
     """Write a BLIP captioner into a folder; return it."""
     folder.mkdir(parents=True, exist_ok=True)

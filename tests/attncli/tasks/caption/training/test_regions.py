@@ -15,13 +15,14 @@ from tests.attncli.training.small_captions import Files, small_config
 
 CELL = 5  # of 4 x 4
 WORDS = 7  # of each caption, the stop included
+SHORT = ("train.steps=30", "train.metric=loss")
 
 
 def with_regions(files: Files, lines: list[str], *more: str) -> RunConfig:
     """Return the settings of a minute run whose file of regions has the given lines."""
     path = files.train.with_suffix(".regions")
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    changes = [f"data.regions={path}", "train.attention.regions=4", "train.steps=30", *more]
+    changes = [f"data.regions={path}", "train.attention.regions=4", *SHORT, *more]
     return small_config(files, *changes)
 
 
@@ -37,7 +38,7 @@ def test_attention_is_where_the_regions_are(files: Files, tmp_path: Path) -> Non
     captions = len(files.train.read_text("utf-8").splitlines())
     line = " ".join(f"{CELL}-{word}" for word in range(WORDS - 1))
     run(with_regions(files, [line] * captions), tmp_path / "drawn")
-    run(small_config(files, "train.steps=30"), tmp_path / "free")
+    run(small_config(files, *SHORT), tmp_path / "free")
     assert attention_on_the_cell(tmp_path / "drawn", files) > 0.5
     assert attention_on_the_cell(tmp_path / "free", files) < 0.2
 

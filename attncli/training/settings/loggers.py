@@ -15,9 +15,9 @@ from models.base.extras import install_command
 from models.base.settings import flat
 
 LOGGERS = {  # module:Class by value of train.loggers, which is the name of package and extra too
-    "tensorboard": "attncli.training.loggers:TensorBoardLogger",
-    "wandb": "attncli.training.loggers:WandbLogger",
-    "mlflow": "attncli.training.loggers:MlflowLogger",
+    "tensorboard": "attncli.training.settings.loggers:TensorBoardLogger",
+    "wandb": "attncli.training.settings.loggers:WandbLogger",
+    "mlflow": "attncli.training.settings.loggers:MlflowLogger",
 }
 NOT_SHOWN = ("step", "epoch", "progress", "seconds", "elapsed", "tokens")
 
