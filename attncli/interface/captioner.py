@@ -114,7 +114,10 @@ class Captioner(ImageModel):
     def _opened(self, image: Any) -> ImageInput:
         """Return an image as the model takes it. Raises ModelError if it cannot be read."""
         if isinstance(image, Image.Image):
-            return image
+            place = getattr(image, "filename", "")
+            if not (getattr(image, "tile", None) and place and Path(place).is_file()):
+                return image
+            image = place  # opened but not decoded: read as by its path, which is faster
         if isinstance(image, (str, Path)):
             return open_image(Path(image), least=self.config.image.size)
         if hasattr(image, "read"):

@@ -14,7 +14,6 @@ from starlette.responses import JSONResponse, Response
 
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
-from attncli.data.split import sentences
 from attncli.documents.document import LINE_END
 from attncli.serve.catalogue import ServedDirection
 from attncli.serve.http.captions_labels import AUTO, Detected, recognised
@@ -27,7 +26,6 @@ from models.text.languages import Term
 
 MOST_ALTERNATIVES = 20
 FORMATS = ("text", "html")
-LONG = 10_000  # characters of a line from which on its sentences are separate inputs
 
 
 class Wanted(NamedTuple):
@@ -132,7 +130,7 @@ async def _of_html(
 async def _of_lines(
     call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
 ) -> list[Translated]:
-    """Translate texts line by line; the sentences of a long line are separate inputs."""
+    """Translate texts line by line."""
     job = TranslateJob(
         direction.languages,
         1 + wanted.alternatives,
@@ -141,36 +139,23 @@ async def _of_lines(
         terms=wanted.terms,
     )
     ends = [LINE_END.findall(text) for text in texts]
-    lines = [
-        [list(sentences(line)) if len(line) > LONG else [line] for line in LINE_END.split(text)]
-        for text in texts
-    ]
-    parts = [part for text in lines for line in text for part in line]
-    results = iter(await call.run(direction.model, job, parts))
-    found = [[[next(results) for _ in line] for line in text] for text in lines]
+    lines = [line for text in texts for line in LINE_END.split(text)]
+    results = iter(await call.run(direction.model, job, lines))
+    found = [[next(results) for _ in range(len(each) + 1)] for each in ends]
     return [_joined(text, each, job.nbest) for text, each in zip(found, ends, strict=True)]
 
 
-def _joined(
-    lines: Sequence[Sequence[TranslatedLine]], ends: Sequence[str], nbest: int
-) -> Translated:
-    """Return the answer for a text from the outcomes of the parts of its lines."""
+def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int) -> Translated:
+    """Return the answer for a text from the outcomes of its lines."""
     outputs = [
-        "".join(_ranked(line, rank) + end for line, end in zip(lines, [*ends, ""], strict=True))
+        "".join(output(one, rank) + end for one, end in zip(outcomes, [*ends, ""], strict=True))
         for rank in range(nbest)
     ]
-    outcomes = [outcome for line in lines for outcome in line]
     pairs = [pair for outcome in outcomes for pair in outcome.alignments[:1]]
     notes = list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome)))
     others = list(dict.fromkeys(output for output in outputs[1:] if output != outputs[0]))
     checks = [check._asdict() for outcome in outcomes for check in outcome.checks]
     return Translated(outputs[0], others, [*map(alignment, pairs)], notes, checks)
-
-
-def _ranked(line: Sequence[TranslatedLine], rank: int) -> str:
-    """Return an output of a line; the last one where it has fewer."""
-    texts = [output(outcome, rank) for outcome in line]
-    return " ".join(text for text in texts if text) if len(texts) > 1 else texts[0]
 
 
 def _notes(outcome: TranslatedLine) -> Iterator[str]:

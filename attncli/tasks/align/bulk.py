@@ -14,8 +14,8 @@ from attncli.data.text.corpus import pair_of
 from attncli.options.settings import GivenSettings
 from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, Style, written
-from attncli.tasks.align.command import AlignTables, ChosenModels, align_options, align_settings
-from attncli.tasks.align.pairs import align_pairs, empty
+from attncli.tasks.align.command import AlignTables, align_options, align_settings
+from attncli.tasks.align.pairs import AlignRunner, empty
 from models.base.errors import ConfigurationError
 
 LINKS = "pharaoh"  # format without --format
@@ -36,11 +36,15 @@ class AlignTask(BulkTask):
         tables = given.tables
         self.format, self.style = settings["format"] or LINKS, Style(tables.links.probabilities)
         options = align_options(
-            tables, settings["source"], to=settings["to"], device=job.device, threads=job.threads
+            given,
+            reverse=next(iter(reverse), None),
+            scored=FORMATS[self.format].scores,
+            to=settings["to"],
+            source=settings["source"],
+            device=job.device,
+            threads=job.threads,
         )
-        size = tables.compute.batch_tokens
-        chosen = ChosenModels([model], next(iter(reverse), None), given.of("align"), size, options)
-        [self.aligner] = chosen._replace(scored=FORMATS[self.format].scores).load()
+        self.runner = AlignRunner.open([model], options)
 
     @staticmethod
     def given(settings: Mapping[str, Any], *, reverse: bool = True) -> GivenSettings[AlignTables]:
@@ -53,7 +57,7 @@ class AlignTask(BulkTask):
 
     def run(self, records: Sequence[Line]) -> list[RecordResult]:
         """Return the rows and links of each pair."""
-        pairs = align_pairs([pair_of(line) for line in records], self.aligner)
+        [pairs] = self.runner.run([[pair_of(line) for line in records]])
         return [self._result(pair) for pair in pairs]
 
     def failed(self, record: Line, error: str) -> RecordResult:

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -18,8 +18,6 @@ from attncli.data.lines import input_chunks
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
 from attncli.data.text.corpus import PairLine, pairs_of_files, pairs_of_lines
-from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.line_streams import Output
 from attncli.options.pictures import Drawing, Picture, check_drawing
 from attncli.options.settings import GivenSettings, SetOption, read_settings
@@ -34,49 +32,15 @@ from attncli.options.shared import (
     To,
 )
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
-from attncli.tasks.align.pairs import Aligner, align_side_by_side, aligner_of, empty
+from attncli.tasks.align.pairs import AlignOptions, AlignRunner, empty
 from attncli.terminal import console
 from attncli.terminal.messages import Messages, counted
 from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
-from models.catalogue.installed import chosen_model
 from models.use_config import AlignConfig
 
 # A run of ``attn align``: align pairs or read alignments, write and draw them.
-
-
-class ChosenModels(NamedTuple):
-    """The models chosen on the command line, before they are loaded."""
-
-    models: list[Path]
-    reverse: Path | None
-    overrides: Mapping[str, Any]
-    max_batch_tokens: int
-    options: OpenOptions
-    heads: bool = False  # True adds the weights of every head
-    scored: bool = True  # False leaves out the scores of pairs
-
-    def load(self, *, named: bool = False) -> list[Aligner]:
-        """Load the models. This imports torch, so all cheaper checks come before it."""
-        given: list[Path | None] = [*self.models] or [None]
-        models = [chosen_model(model, "translate") for model in given]
-        options = replace(self.options, mixed=len(models) > 1)
-        titles = model_names(models)
-        names = titles if named or len(models) > 1 else [""]
-        return [
-            aligner_of(
-                loading.open_aligner(model, options),
-                self.overrides,
-                reverse=self.reverse and loading.open_reverse(self.reverse, self.options),
-                name=name,
-                heads=self.heads,
-                max_batch_tokens=self.max_batch_tokens,
-                scored=self.scored,
-                model=title,
-            )
-            for name, title, model in zip(names, titles, models, strict=True)
-        ]
 
 
 class Out(NamedTuple):
@@ -91,7 +55,10 @@ class Out(NamedTuple):
 
 
 def with_external_alignments(
-    chunks: Iterator[list[PairLine]], chosen: ChosenModels, paths: Sequence[Path]
+    chunks: Iterator[list[PairLine]],
+    models: Sequence[Path],
+    options: AlignOptions,
+    paths: Sequence[Path],
 ) -> Iterator[list[AlignedPair]]:
     """Yield external alignments, together with those of the models if some are given."""
     pairs = list(itertools.chain.from_iterable(chunks))
@@ -99,9 +66,9 @@ def with_external_alignments(
     external = [read_external_alignments(path, lengths) for path in paths]
     for path, alignments in zip(paths, external, strict=True):
         if alignments.note:
-            chosen.options.messages.say(f"{path.name}: {alignments.note}")
-    if chosen.models:
-        [aligned] = align_side_by_side([pairs], chosen.load(named=True))
+            options.messages.say(f"{path.name}: {alignments.note}")
+    if models:
+        [aligned] = AlignRunner.open(models, options, named=True).run([pairs])
     else:
         aligned = [empty(pair)._replace(panels=()) for pair in pairs]
     panels = zip(*(alignments.panels for alignments in external), strict=True)
@@ -248,20 +215,21 @@ def align(
     check_output(output, *(files or []))
     if len(models) > 1 and not (show or picture or FORMATS[name].picture):
         raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
-    chosen = ChosenModels(
-        models,
-        reverse_model,
-        given.of("align"),
-        tables.compute.batch_tokens,
-        align_options(tables, source, to=to, device=device, threads=threads),
+    options = align_options(
+        given,
+        reverse=reverse_model,
         heads=FORMATS[name].heads or drawing.heads,
         scored=FORMATS[name].scores or drawing.heads,
+        to=to,
+        source=source,
+        device=device,
+        threads=threads,
     )
     with pair_source(files or []) as chunks:
         if hypotheses:
-            aligned = with_external_alignments(chunks, chosen, hypotheses)
+            aligned = with_external_alignments(chunks, models, options, hypotheses)
         else:
-            aligned = align_side_by_side(chunks, chosen.load())
+            aligned = AlignRunner.open(models, options).run(chunks)
         style = Style(tables.links.probabilities, current_screen())
         out = Out(None if show and output is None else name, output, show, style, drawing, console)
         refused = write_all(aligned, out)
@@ -304,9 +272,13 @@ def align_settings(
     return given
 
 
-def align_options(
-    tables: AlignTables, source: str, *, to: str, device: str, threads: int
-) -> OpenOptions:
-    """Return how the models are opened. source, to: languages, or empty."""
-    read_mode = tables.attention.read_decode
-    return OpenOptions(device, threads, read_mode, to=to, source=source, messages=console)
+def align_options(given: GivenSettings[AlignTables], **options: Any) -> AlignOptions:
+    """Return the options of an alignment from the settings of a command and its own options."""
+    tables = given.tables
+    return AlignOptions(
+        align=given.of("align"),
+        read_mode=tables.attention.read_decode,
+        max_batch_tokens=tables.compute.batch_tokens,
+        messages=console,
+        **options,
+    )

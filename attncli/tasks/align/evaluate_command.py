@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -11,9 +10,8 @@ import typer
 
 from attncli.data.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.data.streams import write_stdout
-from attncli.data.text.corpus import read_pairs
-from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.data.text.corpus import PairLine, read_pairs
+from attncli.jobs.loading import model_names
 from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, ReadSettings, Threads, To
@@ -21,6 +19,7 @@ from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, ScoredSystem
 from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
+from attncli.tasks.align.pairs import AlignOptions, AlignRunner
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 
@@ -77,7 +76,7 @@ def alignments(
             "a model needs the texts that the gold links: source and target",
             param_hint="'FILES...'",
         )
-    options = OpenOptions(
+    options = AlignOptions(
         device,
         threads,
         tables.attention.read_decode,
@@ -85,6 +84,8 @@ def alignments(
         source=source_language,
         mixed=len(folders) > 1,
         messages=console,
+        align={"units": "word"},
+        scored=False,
     )
     known = read_gold(gold, files or [], gold_index)
     scores = evaluate_alignments(known, folders, hypotheses or [], options)
@@ -133,7 +134,7 @@ class Gold(NamedTuple):
 
 
 def evaluate_alignments(
-    known: Gold, models: Sequence[Path], hypotheses: Sequence[Path], options: OpenOptions
+    known: Gold, models: Sequence[Path], hypotheses: Sequence[Path], options: AlignOptions
 ) -> list[AlignmentScores]:
     """Score the links of models, and of other programs, against gold links."""
     files = [score_file(path, known) for path in hypotheses]
@@ -162,23 +163,21 @@ def score_file(path: Path, gold: Gold) -> AlignmentScores:
 
 
 def _scores_of_models(
-    folders: Sequence[Path], gold: Gold, options: OpenOptions
+    folders: Sequence[Path], gold: Gold, options: AlignOptions
 ) -> Iterator[AlignmentScores]:
     """Score the links of each model between the words of the texts.
 
     Opening a model imports torch, so files are read and checked before.
     """
+    lines = [PairLine(number, *pair) for number, pair in enumerate(gold.pairs, 1)]
     for name, folder in zip(model_names(folders), folders, strict=True):
-        from models.alignment import align
-
-        translator = loading.open_aligner(folder, options)
-        config = dataclasses.replace(translator.alignment, units="word")
-        found = align(translator, gold.pairs, config=config, scored=False)
-        for number, one in enumerate(found, 1):
+        runner = AlignRunner.open([folder], options)
+        [found] = runner.run([lines])
+        for one in found:
             if one.note:
-                options.messages.warn(f"{name}: pair {number}: {one.note}; no links")
-        links = [one.links for one in found]
-        yield score_alignments(name, links, gold.links.rows, how_aligned(config))
+                options.messages.warn(f"{name}: pair {one.number}: {one.note}; no links")
+        links = [one.panels[0].links for one in found]
+        yield score_alignments(name, links, gold.links.rows, how_aligned(runner.aligners[0].config))
 
 
 def how_aligned(config: AlignConfig) -> str:

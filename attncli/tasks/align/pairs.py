@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.data.text.corpus import PairLine
+from attncli.jobs import loading
+from attncli.jobs.loading import OpenOptions, model_names
 from models.base.errors import ModelError
 from models.base.settings import merged
+from models.catalogue.installed import chosen_model
 from models.config import MAX_BATCH_TOKENS
 
 if TYPE_CHECKING:
@@ -51,6 +56,59 @@ class Aligner(NamedTuple):
         return ", ".join(filter(None, parts))
 
 
+@dataclass(frozen=True)
+class AlignOptions(OpenOptions):
+    """Options of an alignment."""
+
+    reverse: Path | None = None  # model from target to source
+    align: Mapping[str, Any] = field(default_factory=dict)  # replace the saved settings
+    heads: bool = False  # True adds the weights of every head
+    scored: bool = True  # False leaves out the scores of pairs
+    max_batch_tokens: int = MAX_BATCH_TOKENS
+
+
+class AlignRunner:
+    """Models that align pairs. `run` is the only way to alignments of given pairs."""
+
+    def __init__(self, aligners: Sequence[Aligner]) -> None:
+        self.aligners = aligners
+
+    @classmethod
+    def open(
+        cls, models: Sequence[Path], options: AlignOptions, *, named: bool = False
+    ) -> AlignRunner:
+        """Open models, or that in the box without any. named: True titles also a single one."""
+        given: list[Path | None] = [*models] or [None]
+        folders = [chosen_model(model, "translate") for model in given]
+        opening = replace(options, mixed=options.mixed or len(folders) > 1)
+        titles, reverse = model_names(folders), options.reverse
+        names = titles if named or len(folders) > 1 else [""]
+        return cls(
+            [
+                aligner_of(
+                    loading.open_aligner(folder, opening),
+                    options.align,
+                    reverse=reverse and loading.open_reverse(reverse, options),
+                    name=name,
+                    heads=options.heads,
+                    max_batch_tokens=options.max_batch_tokens,
+                    scored=options.scored,
+                    model=title,
+                )
+                for name, title, folder in zip(names, titles, folders, strict=True)
+            ]
+        )
+
+    def run(self, chunks: Iterable[Sequence[PairLine]]) -> Iterator[list[AlignedPair]]:
+        """Yield the alignments of each chunk, with a panel for each model.
+
+        Raises ModelError if the models divide a text into different units.
+        """
+        for chunk in chunks:
+            found = [align_pairs(chunk, aligner) for aligner in self.aligners]
+            yield [side_by_side(of_models) for of_models in zip(*found, strict=True)]
+
+
 def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
     """Return an aligner with the settings saved in the model; overrides replace them."""
     return Aligner(translator, merged(translator.alignment, overrides), **options)
@@ -80,18 +138,6 @@ def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair
         for pair, alignment, weights in zip(whole, found, heads, strict=True)
     }
     return [known[pair.number] if pair.number in known else empty(pair) for pair in pairs]
-
-
-def align_side_by_side(
-    chunks: Iterable[Sequence[PairLine]], aligners: Sequence[Aligner]
-) -> Iterator[list[AlignedPair]]:
-    """Yield the alignments of each chunk, with a panel for each model.
-
-    Raises ModelError if the models divide a text into different units.
-    """
-    for chunk in chunks:
-        found = [align_pairs(chunk, aligner) for aligner in aligners]
-        yield [side_by_side(of_models) for of_models in zip(*found, strict=True)]
 
 
 def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:

@@ -102,9 +102,10 @@ Outputs = tuple[list[int], FinishedBatch]  # numbers of sentences, and their hyp
 def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finished]]:
     """Return the best `config.nbest` hypotheses of sentences 0, 1, ..., best first.
 
-    parts: of all sentences; they stay on the device until now.
+    The first sample stays the first, so that asking for more never changes it. parts: of all
+    sentences; they stay on the device until now.
     """
-    found = {}
+    found, given = {}, int(config.method == "sample")
     for sentences, finished in parts:
         lists = (part.tolist() for part in finished[1:])
         for sentence, *hypotheses in zip(sentences, *lists, strict=True):
@@ -118,7 +119,8 @@ def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finish
                 for log_prob, length, truncated, ids in zip(*hypotheses, strict=True)
                 if length
             ]
-            found[sentence] = sorted(each, key=lambda one: -one.score)[: config.nbest]
+            others = sorted(each[given:], key=lambda one: -one.score)
+            found[sentence] = [*each[:given], *others][: config.nbest]
     return [found[number] for number in range(len(found))]
 
 

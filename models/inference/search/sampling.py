@@ -67,7 +67,7 @@ class Samples:
 def sample(
     backend: Backend, memory: Any, limits: list[int], keys: list[str], config: SearchConfig
 ) -> list[list[Finished]]:
-    """Sample `config.nbest` independent outputs per sentence; return the most probable first.
+    """Sample `config.nbest` independent outputs per sentence; the first one stays first.
 
     A sentence whose outputs have all ended leaves the batch, so that the others decode faster.
     """

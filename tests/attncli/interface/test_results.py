@@ -104,6 +104,16 @@ def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Pat
     assert [one.text for one in many] == [expected, captioner.caption(photos / "b.jpg").text]
 
 
+def test_a_large_photo_is_read_alike_by_its_path_and_by_pillow(
+    soft_captioner: Path, tmp_path: Path
+) -> None:
+    pixels = numpy.random.default_rng(1).integers(0, 255, (900, 1200, 3), "uint8")
+    Image.fromarray(pixels).save(tmp_path / "a.jpg")
+    captioner: Any = load(soft_captioner)
+    path, opened = (captioner._opened(one(tmp_path / "a.jpg")) for one in (str, Image.open))
+    assert path.tobytes() == opened.tobytes() and path.width < 1200  # reduced while it is decoded
+
+
 def test_a_caption_shows_its_maps(soft_captioner: Path, photos: Path) -> None:
     one: Any = load(soft_captioner).caption(photos / "a.png")  # type: ignore[union-attr]
     assert one.alignment.maps.shape[0] == len(one.alignment.words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 
@@ -106,6 +107,16 @@ def test_a_stream_gives_the_same_in_order_and_reads_no_further_than_its_window(
     stream = tiny_translator.stream(endless(), window=4, on_batch=done.append)
     same(tiny_translator.translate(texts), list(itertools.islice(stream, len(texts))))
     assert len(read) == len(texts) and done[-1] <= len(texts)
+
+
+def test_more_samples_do_not_change_the_first(tiny_translator: Translator) -> None:
+    texts = [f"The old dog sees {number} small houses." for number in range(8)]
+    ones = tiny_translator.translate(texts, search=dataclasses.replace(SAMPLE, nbest=1))
+    several = tiny_translator.translate(texts, search=dataclasses.replace(SAMPLE, nbest=6))
+    assert [one.text for one in ones] == [each.text for each in several]
+    for each in several:
+        scores = [one.score for one in each.hypotheses[1:]]
+        assert scores == sorted(scores, reverse=True)
 
 
 def test_an_output_cut_at_its_limit_is_marked(tiny_translator: Translator) -> None:
