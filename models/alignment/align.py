@@ -53,10 +53,6 @@ class Alignment(NamedTuple):
     inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
     cells: Tensor | None = None  # (J, C): weight of each target unit on each cell of the image
 
-    def reweighted(self, weights: Tensor, config: AlignConfig) -> Alignment:
-        """Return the alignment by other weights (J, I)."""
-        return self._replace(weights=weights, links=extract(weights, self.null, config))
-
 
 def align(
     translator: Translator,
@@ -84,8 +80,8 @@ def align(
     if back and reverse is None:
         encoded = [encode(back[0], target, source) for source, target in pairs]
         others = align_encoded(back[0], encoded, settings, max_batch_tokens, False)
-        found = [mean_of(one, other, settings) for one, other in zip(found, others, strict=True)]
-    found = with_statistics(found, forward, settings)
+        found = [mean_of(one, other) for one, other in zip(found, others, strict=True)]
+    found = with_links(with_statistics(found, forward, settings), settings)
     if reverse is None:
         return found
     return bidirectional(found, pairs, reverse, settings, max_batch_tokens)
@@ -106,11 +102,19 @@ def directions(translator: Translator, config: AlignConfig) -> list[Translator]:
     return [translator.for_direction(target, source), translator.for_direction(source, target)]
 
 
-def mean_of(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Alignment:
-    """Return the forward alignment with the mean weights of both directions, and their links."""
+def mean_of(forward: Alignment, reverse: Alignment) -> Alignment:
+    """Return the forward alignment with the mean weights of both directions."""
     if note := forward.note or reverse.note:
-        return forward._replace(links=NO_LINKS, note=note)
-    return forward.reweighted((forward.weights + reverse.weights.T) / 2, config)
+        return forward._replace(note=note)
+    return forward._replace(weights=(forward.weights + reverse.weights.T) / 2)
+
+
+def with_links(found: Iterable[Alignment], config: AlignConfig) -> list[Alignment]:
+    """Return alignments with the links of their weights; there are none if there is a note."""
+    return [
+        one if one.note else one._replace(links=extract(one.weights, one.null, config))
+        for one in found
+    ]
 
 
 def with_statistics(
@@ -128,7 +132,7 @@ def with_statistics(
     return [
         one
         if one.note or table is None
-        else one.reweighted((1 - share) * one.weights + share * table, config)
+        else one._replace(weights=(1 - share) * one.weights + share * table)
         for one, table in zip(found, tables, strict=True)
     ]
 
@@ -169,7 +173,7 @@ def align_translations(
     encoded = [encoded_translation(translator, translation) for translation in translations]
     settings = config or translator.alignment
     found = align_encoded(translator, encoded, settings, max_batch_tokens, scored)
-    return with_statistics(found, translator, settings)
+    return with_links(with_statistics(found, translator, settings), settings)
 
 
 def align_encoded(
@@ -179,7 +183,10 @@ def align_encoded(
     max_batch_tokens: int,
     scored: bool = True,
 ) -> list[Alignment]:
-    """Align encoded pairs, in order. The result of a pair does not depend on its batch."""
+    """Return the weights of encoded pairs, in order, still without links.
+
+    The result of a pair does not depend on its batch.
+    """
     attention_shape(translator.model.decoder)
     found: list[Alignment | None] = [None] * len(pairs)
     for batch in batched(translator, pairs, max_batch_tokens):
@@ -188,7 +195,9 @@ def align_encoded(
         weights, scores = teacher_forced_weights(translator.model, padded, config, scored=scored)
         cut = [both_units(translator.tokenizer, pair, config) for pair in chosen]
         for n, sides, rows, score in zip(batch, cut, weights.cpu(), scores.tolist(), strict=True):
-            aligned = linked(rows, *sides, score, config)
+            source, target = sides
+            own, null = smoothed(pooled(rows, source, target), config.jump)
+            aligned = Alignment(source.texts, target.texts, own, NO_LINKS, score, null)
             if translator.inputs:
                 cells = rows[:, padded.source.shape[1] :]  # (T, C)
                 aligned = by_input(aligned, translator.inputs, pairs[n], sides, cells)
@@ -259,15 +268,6 @@ def both_ways(forward: Alignment, reverse: Alignment, config: AlignConfig) -> Al
         )
     turned = {(i, j) for j, i in reverse.links}
     return forward._replace(links=symmetrise(forward.links, turned, config.symmetrise))
-
-
-def linked(
-    rows: Tensor, source: Units, target: Units, score: float, config: AlignConfig
-) -> Alignment:
-    """Return the alignment of a pair from the weights (T, S) of its tokens."""
-    weights, null = smoothed(pooled(rows, source, target), config.jump)
-    links = extract(weights, null, config)
-    return Alignment(source.texts, target.texts, weights, links, score, null)
 
 
 def by_input(

@@ -152,7 +152,7 @@ def encode(translator: Translator, source: str, target: str) -> Encoded:
     source = composed(with_single_spaces(source), translator.source_length)
     target = composed(with_single_spaces(target), lambda text: len(tokenizer.encode_target(text)))
     source_ids = translator.encode(with_apostrophes(source, translator.prepare))
-    written = [target, with_straight_apostrophes(target)]
+    written = dict.fromkeys([target, with_straight_apostrophes(target)])
     target_ids = min((tokenizer.encode_target(t, translator.to) for t in written), key=len)
     return Encoded(source_ids, target_ids, source, target)
 
