@@ -45,13 +45,18 @@ def teacher_forced_weights(
     scores, which take about half of the time: they are NaN.
     """
     layer, head = chosen(model.decoder, config)
-    found = model.teacher_force(batch, want_heads=(layer,))
+    if scored:
+        found = model.teacher_force(batch, want_heads=(layer,))
+    else:
+        decoder = model.decoder.up_to(layer)
+        prepared = decoder.prepare(model.encode_batch(batch))
+        state = decoder.start(prepared)
+        found = decoder.advance(batch.target_in, state, prepared, want_heads=(layer,))
     assert found.heads is not None
     heads = found.heads[:, 0].float()  # (B, H, T, S)
     weights = heads.mean(1) if head is None else heads[:, head]
     unscored = torch.full((len(weights),), math.nan)
-    found_scores = scores(model, found, batch) if scored else unscored
-    return shifted(weights, config.shift), found_scores
+    return shifted(weights, config.shift), scores(model, found, batch) if scored else unscored
 
 
 @torch.inference_mode()

@@ -120,6 +120,13 @@ class Decoder(nn.Module, Generic[P, S]):
         """
         return None
 
+    def up_to(self, layer: int) -> Decoder[P, S]:
+        """Return a decoder that computes no layer above one, counted from 0, if that is possible.
+
+        It has the same weights, and its features are of no use.
+        """
+        return self
+
     @property
     def shown_layer(self) -> int:
         """The layer, counted from 0, whose weights are shown if none is chosen by number."""

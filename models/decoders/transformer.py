@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -99,6 +100,14 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     def shown_layer(self) -> int:
         """The layer whose weights are shown by default; never the alignment layer."""
         return default_layer(len(self.layers))
+
+    def up_to(self, layer: int) -> TransformerDecoder:
+        """Return the decoder whose last layer is the one of this number; see Decoder."""
+        if layer >= len(self.layers):  # the alignment layer
+            return self
+        other = copy.copy(self)
+        other._modules = {**self._modules, "layers": self.layers[: layer + 1], "aligner": None}
+        return other
 
     def read_values(self, memory: Memory) -> Tensor:
         """Return the values of the shown layer's heads, (B, H, S, D); see Decoder."""

@@ -96,6 +96,7 @@ def decoded_spans(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
     ]
 
 
+@lru_cache(maxsize=1 << 15)
 def _content(processor: Any, number: int) -> bytes:
     """Return the bytes of a token in the text; none for a control token."""
     if processor.is_control(number):
