@@ -65,6 +65,7 @@ class TranslatedLine(NamedTuple):
     checks: tuple[Check, ...] = ()  # that the best output fails
     marked: tuple[MarkedTranslation, ...] = ()  # `parts` with marks in place of stand-ins
     foreign: bool = False  # copied, because the model has no token for any of its letters
+    in_target: bool = False  # copied, because it is in the target language
 
     @property
     def text(self) -> str:

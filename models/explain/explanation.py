@@ -281,3 +281,31 @@ def mean_measures(given: Sequence[tuple[Measure, ...]]) -> tuple[Measure, ...]:
         curve = None if same[0].curve is None else torch.stack([m.curve for m in same]).mean(0)
         found.append(Measure(same[0].name, torch.stack([m.values for m in same]).mean(0), curve))
     return tuple(found)
+
+
+def joined(parts: Sequence[Explanation]) -> Explanation:
+    """Join the explanations of the parts of a text; no part depends on another."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = []
+    for same in zip(*(part.rows for part in parts), strict=True):
+        gaps = [row.gaps for row in same if row.gaps is not None]
+        values = torch.block_diag(*(row.values for row in same))
+        measures = _measures([row.measures for row in same])
+        rows.append(Relevances(same[0].method, values, measures, torch.cat(gaps) if gaps else None))
+    return Explanation(
+        tuple(word for part in parts for word in part.source),
+        tuple(word for part in parts for word in part.target),
+        torch.cat([part.log_probs for part in parts]),
+        tuple(rows),
+        _measures([part.control for part in parts]),
+        parts[0].unsupported,
+    )
+
+
+def _measures(parts: Sequence[tuple[Measure, ...]]) -> tuple[Measure, ...]:
+    """Return the measures of texts, each with the words of all parts."""
+    return tuple(
+        Measure(same[0].name, torch.cat([one.values for one in same]))
+        for same in zip(*parts, strict=True)
+    )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SURE = 40  # letters of a text that is long enough to be judged alone
 ALONE = 30.0  # letters that the expectation counts for
 USUAL, MORE = "en", 2.0  # a language that is expected more often than others, and how much
+FEW = 2  # words that say too little about their language
 ROUNDS = 12
 LEAST = 0.005  # probability of a language; a classifier is never so sure
 
@@ -70,6 +71,7 @@ class LineLanguages:
             )
         self.classifier, self.to = classifier, to
         self.copied = self.lines = 0
+        self.guessed = False  # True if a text was copied that has too few words to be sure
 
     def __call__(self, chunk: Sequence[Line]) -> list[str]:
         """Return the language of each line of a chunk; "" if it has no letters of a language."""
@@ -86,6 +88,9 @@ class LineLanguages:
         sizes = [sum(map(str.isalpha, texts[n].text)) for n in found]
         best = dict(zip(found, judged([*found.values()], sizes), strict=True))
         languages = [best.get(n, "") for n in range(len(chunk))]
+        if sum(len(text.text.split()) for text in texts) <= FEW:  # a guess; copying does no harm
+            languages = [one if one == self.to else "" for one in languages]
+            self.guessed = self.to in languages
         self.lines += len(chunk)
         self.copied += languages.count(self.to)
         return languages
@@ -95,4 +100,5 @@ class LineLanguages:
         """Return how many lines were copied, as a message; "" if there were none."""
         if not self.copied:
             return ""
-        return f"{self.copied:,} of {counted(self.lines, 'line')} copied, already in {self.to}"
+        told = f"{self.copied:,} of {counted(self.lines, 'line')} copied, already in {self.to}"
+        return f"{told}? --from LANGUAGE tells what so few words cannot" if self.guessed else told

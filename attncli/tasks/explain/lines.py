@@ -9,10 +9,11 @@ from typing import Any, BinaryIO, NamedTuple
 import torch
 
 from attncli.data.images.named import listed_images
-from attncli.data.lines import Line, input_chunks
+from attncli.data.lines import Line, TranslatedLine, input_chunks
 from attncli.data.text.corpus import pair_of
 from attncli.jobs import loading
 from attncli.render.image_attention import AttentionMaps
+from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from models.alignment.weights import encode, encoded_translation
@@ -20,13 +21,16 @@ from models.base.errors import InputError, ModelError, NotFoundError
 from models.explain import ExplainOptions
 from models.explain.explanation import (
     Explanation,
+    OutputWords,
     explain_caption,
     explain_label,
     explain_pair,
+    joined,
 )
 from models.images.opening import open_image, to_square
 from models.inference.captioner import Captioner
 from models.inference.classifier import Classifier
+from models.inference.translator import Translator
 from models.storage.settings import task_of
 
 
@@ -77,12 +81,48 @@ def of_pair(runner: TranslateRunner, line: Line, options: ExplainOptions) -> Exp
         return empty_output(line, "translation")
     if not found.parts:
         return ExplainedLine(line, found.text, remark=f"line {line.number} is copied")
-    if len(found.parts) == 1:
-        encoded = encoded_translation(translator, found.parts[0])
-    else:  # explained as a whole, although it was translated in parts
-        outputs = " ".join(part.text for part in found.parts)
-        encoded = encode(translator, " ".join(part.source for part in found.parts), outputs)
-    return ExplainedLine(line, found.text, explain_pair(translator, encoded, options))
+    return ExplainedLine(line, found.text, of_parts(translator, found, options))
+
+
+def of_parts(translator: Translator, found: TranslatedLine, options: ExplainOptions) -> Explanation:
+    """Explain a translation in the parts in which it was made.
+
+    The words are those of the line and its output, not what the model reads and writes for them.
+    """
+    pairs = [
+        (_restored(part.source, marked), _restored(part.text, marked, output=True))
+        for part, marked in zip(found.parts, found.marked, strict=True)
+    ]
+    source = _as_in([word for words, _ in pairs for word in words], found.line.text)
+    target = _as_in([word for _, words in pairs for word in words], found.text)
+    OutputWords(tuple(target), torch.zeros(len(target), 0)).chosen(options.word)
+    explained, at, start = [], 0, 0
+    for part, (words, written) in zip(found.parts, pairs, strict=True):
+        end, behind = at + len(written), start + len(words)
+        if written and (not options.word or at < options.word <= end):
+            own = options._replace(word=options.word and options.word - at)
+            one = explain_pair(translator, encoded_translation(translator, part), own)
+            shown = target[options.word - 1 : options.word] if options.word else target[at:end]
+            explained.append(one._replace(source=tuple(source[start:behind]), target=tuple(shown)))
+        at, start = end, behind
+    return joined(explained)
+
+
+def _restored(text: str, marked: MarkedTranslation, *, output: bool = False) -> list[str]:
+    """Return the words of a text as the model has it, with the protected parts in their places."""
+    words = text.split()
+    for stand_in, raw, shown in marked.stand_ins:
+        words = [word.replace(stand_in, shown if output else raw) for word in words]
+    return words
+
+
+def _as_in(words: list[str], text: str) -> list[str]:
+    """Return words as a text has them, in its case, if it has as many."""
+    known = text.split()
+    for same in (known, [word for word in known if any(map(str.isalnum, word))]):
+        if len(same) == len(words):
+            return same
+    return words
 
 
 def of_label(classifier: Classifier, line: Line, options: ExplainOptions) -> ExplainedLine:

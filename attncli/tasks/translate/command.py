@@ -208,7 +208,7 @@ def translate(
         failed: list[TranslatedLine] = []
         run = _with_failed(partial(runner.run, weights=aligned), failed)
         complete = write_translations(run, document or stream, output, writer, console)
-    if runner.summary:
+    if runner.summary and not document:
         console.say(runner.summary)
     raise typer.Exit(not complete or (strict and bool(failed)))
 

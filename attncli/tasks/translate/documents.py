@@ -64,6 +64,7 @@ Into = Annotated[
 ]
 KEYED = ("json", "arb", "yaml", "properties", "strings", "xml")  # formats with keys
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
+ALREADY = "texts that are in the target language"
 DOUBTFUL = "texts whose translation fails a check"
 STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
@@ -304,7 +305,8 @@ def untranslated(
     for (segment, found), texts in pairs:
         if texts is None or (texts and texts == segment.texts):
             kind = DOUBTFUL if document.strict and _is_doubtful(found) else UNTRANSLATED
-            kept.append(Kept(segment.start, kind if texts is None else UNCHANGED))
+            same = ALREADY if all(one.in_target for one in found) else UNCHANGED
+            kept.append(Kept(segment.start, kind if texts is None else same))
     kept.sort(key=lambda one: one.kind)
     for kind, group in groupby(kept, lambda one: one.kind):
         at = sorted({number_of(one.start) for one in group})

@@ -99,6 +99,7 @@ class LinePlan(NamedTuple):
     tagged: TaggedLine | None = None  # if tags are projected: the tags and the text between them
     copied: bool = False  # the line is its own output
     foreign: bool = False  # copied, because the model has no token for any of its letters
+    in_target: bool = False  # copied, because it is in the target language
     capitals: bool = False  # the output is written in capitals
     protected: tuple[Part, ...] = ()
     language: str = ""  # of the line; "" if it is unknown
@@ -120,7 +121,7 @@ def plan_line(
     """
     language = language or model.source_language
     if language and language == model.to:
-        return LinePlan(line, [], copied=True)
+        return LinePlan(line, [], copied=True, in_target=True)
     if line.fault:
         note = f"line {line.number} is {line.fault}; not translated"
         return LinePlan(line, [], note=note, refused=True)

@@ -12,6 +12,7 @@ from attncli.data.lines import TranslatedLine
 from attncli.tasks.translate.runner import TranslateRunner
 from models import load_translator
 from models.base.types import EMPTY, Translation
+from models.catalogue.installed import BOX, is_bundle
 from models.explain import METHODS
 from tests.attncli.command_line import Attn
 
@@ -52,6 +53,26 @@ def test_json_lines_have_the_numbers_of_each_line_alone(
 def test_one_word_is_explained(tiny_bundle: Path, attn: Attn) -> None:
     found = json.loads(attn(*TASK, tiny_bundle, PAIR, "--word", "2", "--format", "jsonl").out)
     assert found["target"] == ["Hund"]
+
+
+@pytest.mark.skipif(not is_bundle(BOX / "everyday"), reason="not in the box")
+def test_the_words_are_those_of_the_line_and_of_its_output(tmp_path: Path, attn: Attn) -> None:
+    texts = ["WHERE IS THE DOG?", "Read {x} now.", "The dog sleeps | We see it."]
+    (tmp_path / "in").write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    task = ("--device", "cpu", "--to", "de", "-i", tmp_path / "in")
+    outputs = attn("translate", *task).out.splitlines()
+    options = ("--method", "attention", "--format", "jsonl")
+    for text, output, row in zip(
+        texts, outputs, attn("explain", *task, *options).out.splitlines(), strict=True
+    ):
+        found = json.loads(row)
+        assert " ".join(found["source"]) == text.replace(" |", "")
+        assert " ".join(found["target"]) == output.replace(" |", "")
+        values = found["methods"]["attention"]["relevances"]
+        assert len(values) == len(found["target"]) == len(found["log_probs"])
+    last = len(found["target"])
+    one = json.loads(attn("explain", *task[:-2], *options, "--word", str(last), texts[-1]).out)
+    assert one["target"] == found["target"][-1:] and one["log_probs"] == found["log_probs"][-1:]
 
 
 def test_a_label_is_explained_and_a_method_that_is_left_out_is_named_once(

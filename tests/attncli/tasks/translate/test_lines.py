@@ -85,13 +85,20 @@ def test_a_target_that_cannot_be_recognised_is_refused(toy_classifier: Path) -> 
         LineLanguages(classifier, "")
 
 
-def test_the_shipped_models_work_together(attn: Attn) -> None:
+def test_the_shipped_models_work_together(attn: Attn, tmp_path: Path) -> None:
     lines = ["The dog is old.", "Der Hund ist alt.", "Le chien est vieux.", "das haus"]
     found = attn("translate", "--to", "de", "--from", "auto", "--threads", "1", *lines)
     output = found.out.splitlines()
     assert output[1] == lines[1] and output[3] == lines[3]
     assert output[0] != lines[0] and output[2] != lines[2]
     assert "2 of 4 lines copied, already in de" in found.err
+    found = attn("translate", "--to", "de", "--from", "auto", "--threads", "1", "Delete")
+    assert "already in de? --from LANGUAGE tells" in found.err or found.out != "Delete\n"
+    (tmp_path / "a.json").write_text('{"a": "Der Hund ist alt.", "b": "The dog is old."}')
+    found = attn("translate", "--to", "de", "--from", "auto", "-i", tmp_path / "a.json")
+    assert found.err.splitlines() == [
+        "attn: left as they are: texts that are in the target language, line 1"
+    ]
 
 
 def test_the_shipped_identifier_knows_words_in_any_case() -> None:
