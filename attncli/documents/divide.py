@@ -32,7 +32,7 @@ from attncli.documents.inline import (
 PLACEHOLDER = "\0"  # stands for one
 TAB, BAR = "tab", "bar"  # names of breaks that always end a text
 LINKS = ("a", "link", "button", "option", "label")
-BETWEEN = re.compile(r"(?<!\s)\s+\|\s+")  # the parts of a title
+BETWEEN = re.compile(r"(?<!\s)\s+\|\s+(?![^{}]{0,200}\}\})")  # the parts of a title
 BETWEEN_OR_TAB = re.compile(rf"{BETWEEN.pattern}|(?<! )[ ]*\t[ ]*")
 
 

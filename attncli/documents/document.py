@@ -211,7 +211,7 @@ def has_letters(text: str) -> bool:
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 PARTS = re.compile(
-    rf"({LINE_END.pattern}|(?<! )[ ]*\t[ ]*|(?<! )[ ]+\|[ ]+)"
+    rf"({LINE_END.pattern}|(?<! )[ ]*\t[ ]*|(?<! )[ ]+\|[ ]+(?![^{{}}]{{0,200}}\}}\}}))"
 )  # between the texts of a string
 WRAPPED = 40  # characters of a line that was probably divided for its width
 

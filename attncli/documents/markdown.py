@@ -40,7 +40,7 @@ KEPT_INLINE = (
         r"\$\$.{1,2000}?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.{1,2000}?\\\)"
         r"|\\\[.{1,2000}?\\\]"
         r"|\\begin\{(?P<name>\w+\*?)\}.{0,2000}?\\end\{(?P=name)\}"
-        r"|\{(?::|[ \t]*[#.])[^{}\n]*\}|\+\+[\w+-]+\+\+|==(?!=)(?<!===)"
+        r"|\{\{[^{}]{1,500}\}\}|\{(?::|[ \t]*[#.])[^{}\n]*\}|\+\+[\w+-]+\+\+|==(?!=)(?<!===)"
         r"|\[\^[^\[\]\s]{1,200}\]:?|\[!\w{1,20}\][+-]?|:[a-z0-9_+-]*[a-z][a-z0-9_+-]*:",
         re.DOTALL,
     )
@@ -148,7 +148,7 @@ class _Matching:
             self.in_mark = not self.in_mark
             self._add("open" if self.in_mark else "close", content, name=content)
         else:
-            is_void = content[:2] in ("[^", "[!") or content[0] == "{"
+            is_void = content[:2] in ("[^", "[!") or content[0] == "{" != content[1]
             self._add("void" if is_void else "placeholder", content)
 
     def _html_inline(self, token: Token) -> None:

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
 
 # between texts of one line: a tab, a bar, the stroke of {price}/month
-SEPARATOR = re.compile(r"(?<!\s)(\s*\t\s*|\s+\|\s+|(?<=[\d}])/(?=[a-z]{3,}[.!]?$))")
+SEPARATOR = re.compile(
+    r"(?<!\s)(\s*\t\s*|\s+\|\s+(?![^{}]{0,200}\}\})|(?<=[\d}])/(?=[a-z]{3,}[.!]?$))"
+)
 LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop that is divided
 # the key of a menu entry: &File, Save _As, E&xit, Pre_ferences
 ACCESS = re.compile(

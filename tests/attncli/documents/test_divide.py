@@ -38,6 +38,7 @@ def texts(name: str, content: str) -> list[str]:
         ("markdown", "Red wine  \nand white\nwine", 1),
         ("markdown", "[Edit](a) [Delete](b)", 2),
         ("markdown", "[edit](a)[delete](b)", 2),
+        ("markdown", "the {{ dog | big }} sleeps | the cat", 2),
         ("markdown", "> [!NOTE] Red wine\n> and white\n> wine", 2),
         ("jsonl", '{"text": "You have {n, plural, one {a dog}\\n other {# dogs}}."}', 4),
         ("srt", CUE.format("Chapter One\nThe Beginning"), 2),

@@ -81,7 +81,7 @@ CODES += [
     "AB12 CDE",
     "SW1A 1AA",
 ]
-QUOTED = ['\\"%s\\"', "'{x}'", '"%d"']
+QUOTED = ["{{ a | b('c') }}", '\\"%s\\"', "'{x}'", '"%d"']
 PLAIN = [
     "100% sure",
     "50%ig",
