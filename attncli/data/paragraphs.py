@@ -51,6 +51,7 @@ def _joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine])
     return TranslatedLine(line, Translation(line.text, hypotheses), notes)._replace(
         lost="".join(dict.fromkeys("".join(one.lost for one in outcomes))),
         foreign=all(one.foreign for one in outcomes if one.line.text.strip()),
+        in_target=all(one.in_target for one in outcomes if one.line.text.strip()),
         **joined,
     )
 

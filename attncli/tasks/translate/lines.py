@@ -112,8 +112,8 @@ def _outcome(
     if plan.copied:
         text = _in_form(plan, plan.fixed) if plan.fixed else plan.line.text
         copied = Translation(plan.line.text, (EMPTY._replace(text=text),))
-        why = {"foreign": plan.foreign, "in_target": plan.in_target}
-        return TranslatedLine(plan.line, copied, plan.note, **why)
+        found = TranslatedLine(plan.line, copied, plan.note)
+        return found._replace(foreign=plan.foreign, in_target=plan.in_target)
     marked = tuple(piece for result in results for piece in result.pieces)
     parts = tuple(piece.translation for piece in marked)
     gaps = [*_gaps(plan, results)]
