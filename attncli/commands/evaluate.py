@@ -22,7 +22,8 @@ from attncli.options.shared import (
     check_search,
 )
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
-from attncli.scoring.translations import BleuTokenizer, Evaluation, Scoring
+from attncli.scoring.score import System
+from attncli.scoring.translations import BleuTokenizer, Scoring, buckets_of
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.evaluation import check_texts, evaluate_texts, translation_scores
 from attncli.terminal import console
@@ -180,12 +181,12 @@ def evaluate(
     write_stdout(translation_scores(evaluations, len(test_set.references), json=json))
 
 
-def _curves(evaluations: list[Evaluation]) -> tuple[list[Curve], list[Bar]]:
+def _curves(systems: list[System]) -> tuple[list[Curve], list[Bar]]:
     """Return a curve of BLEU for each system, at the middle of each range, and bars of counts."""
-    buckets = evaluations[0].buckets
+    buckets = buckets_of(systems[0])
     middles = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
     curves = [
-        Curve(system.name, middles, [bucket.bleu for bucket in found])
-        for system, _, found in evaluations
+        Curve(system.name, middles, [bucket.bleu for bucket in buckets_of(system)])
+        for system in systems
     ]
     return curves, [Bar(b.shortest - 0.5, b.longest + 0.5, b.sentences) for b in buckets]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.scoring.sequences import LabelEvaluation
+from attncli.scoring.sequences import LabelScores
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 
@@ -98,7 +98,7 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     _save(figure, path)
 
 
-def confusion_matrices(path: Path, evaluations: Sequence[LabelEvaluation]) -> None:
+def confusion_matrices(path: Path, evaluations: Sequence[tuple[str, LabelScores]]) -> None:
     """Draw the confusion matrix of each system: the share of each gold label, and the counts."""
     most = max(len(scores.labels) for _, scores in evaluations)
     side = 2.0 + 0.45 * most

@@ -7,11 +7,11 @@ from typing import Any
 
 from attncli.data.json import as_json
 from attncli.render.rows import columns, read_modes, speed_cells
-from attncli.scoring.score import MetricScore, ScoredSystem
+from attncli.scoring.score import MetricScore, System
 
 
 def scores_as_text(
-    head: str, systems: Sequence[ScoredSystem], unit: str, tables: Sequence[str] = ()
+    head: str, systems: Sequence[System], unit: str, tables: Sequence[str] = ()
 ) -> str:
     """Return the scores of systems as a table, then further tables, and the signatures.
 
@@ -28,22 +28,22 @@ def scores_as_text(
     return "\n".join(part for part in parts if part)
 
 
-def scores_as_json(counts: Mapping[str, Any], systems: Sequence[ScoredSystem], unit: str) -> str:
+def scores_as_json(counts: Mapping[str, Any], systems: Sequence[System], unit: str) -> str:
     """Return an object with one entry for each system. counts: sizes of the test set."""
     return as_json({**counts, "systems": [_record(system, unit) for system in systems]})
 
 
-def _table(systems: Sequence[ScoredSystem], unit: str) -> str:
+def _table(systems: Sequence[System], unit: str) -> str:
     timed = any(system.seconds for system in systems)
     rows = [["", *(score.name for score in systems[0].scores)]]
     rows[0] += ["seconds", f"{unit}/s"] * timed
     for system in systems:
-        speed = speed_cells(system.outputs, system.seconds) * timed
+        speed = speed_cells(len(system.hypotheses), system.seconds) * timed
         rows.append([system.name, *map(str, system.scores), *speed])
     return columns(rows)
 
 
-def _record(system: ScoredSystem, unit: str) -> dict[str, Any]:
+def _record(system: System, unit: str) -> dict[str, Any]:
     record: dict[str, Any] = {
         "name": system.name,
         "scores": {score.name: _score_record(score) for score in system.scores},
@@ -52,7 +52,7 @@ def _record(system: ScoredSystem, unit: str) -> dict[str, Any]:
         record["read"] = system.read
     if system.seconds:
         record["seconds"] = round(system.seconds, 3)
-        record[f"{unit}_per_second"] = round(system.outputs / system.seconds, 3)
+        record[f"{unit}_per_second"] = round(len(system.hypotheses) / system.seconds, 3)
     return {**record, **system.facts}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -23,12 +23,13 @@ class MetricScore(NamedTuple):
         return f"{self.value:.{self.digits}f}{interval}{chance}"
 
 
-class ScoredSystem(NamedTuple):
-    """A model or another program, and its scores."""
+class System(NamedTuple):
+    """A model or another program: its outputs and their scores."""
 
     name: str
-    scores: tuple[MetricScore, ...]
-    outputs: int = 0
+    hypotheses: Sequence[str] = ()  # the output for each input
     seconds: float | None = None  # to make them, for a model
+    notes: tuple[str, ...] = ()  # messages about some inputs
     read: str = ""  # read mode of a model
+    scores: tuple[MetricScore, ...] = ()
     facts: Mapping[str, Any] = {}  # further ones, by name, for JSON

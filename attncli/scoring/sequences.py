@@ -144,13 +144,6 @@ class LabelScores(NamedTuple):
         return sum(label.f1 for label in self.labels) / max(1, len(self.labels))
 
 
-class LabelEvaluation(NamedTuple):
-    """A system and the scores of its labels."""
-
-    system: str
-    scores: LabelScores
-
-
 def score_labels(predicted: Sequence[str], gold: Sequence[str]) -> LabelScores:
     """Return the scores of predicted labels, one for each gold label.
 

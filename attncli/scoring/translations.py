@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attncli.scoring.caption_metrics import rouge_l, rouge_n
-from attncli.scoring.score import MetricScore
+from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
 from models.base.errors import ModelError
 
@@ -36,16 +36,6 @@ class EvaluationSet(NamedTuple):
     references: list[list[str]]  # a list of all sentences for each reference; None is missing
 
 
-class System(NamedTuple):
-    """Outputs of one model or program."""
-
-    name: str
-    hypotheses: list[str]
-    seconds: float | None = None  # to translate, for a model
-    notes: tuple[str, ...] = ()  # messages about some lines
-    read: str = ""  # read mode of a model
-
-
 class Scoring(NamedTuple):
     """Settings of the scores."""
 
@@ -64,28 +54,27 @@ class Bucket(NamedTuple):
     ratio: float  # output length over reference length
 
 
-class Evaluation(NamedTuple):
-    """A system and its scores."""
-
-    system: System
-    scores: tuple[MetricScore, ...]
-    buckets: tuple[Bucket, ...] = ()
-
-
 def evaluate_systems(
     systems: Sequence[System],
     test_set: EvaluationSet,
     scoring: Scoring,
     step: int = 0,
-) -> list[Evaluation]:
-    """Return the scores of each system.
+) -> list[System]:
+    """Return the systems with their scores.
 
-    step: also return BLEU by source length, in ranges of so many words; 0: do not.
+    step: also add BLEU by source length, in ranges of so many words; 0: do not.
     """
-    return [
-        Evaluation(system, scores, score_by_length(system, test_set, scoring, step) if step else ())
-        for system, scores in zip(systems, score(systems, test_set, scoring), strict=True)
-    ]
+    found = []
+    for system, scores in zip(systems, score(systems, test_set, scoring), strict=True):
+        buckets = score_by_length(system, test_set, scoring, step) if step else ()
+        facts = {"by_length": [bucket._asdict() for bucket in buckets]} if buckets else {}
+        found.append(system._replace(scores=scores, facts=facts))
+    return found
+
+
+def buckets_of(system: System) -> list[Bucket]:
+    """Return the scores of a system by source length, if it has them."""
+    return [Bucket(**bucket) for bucket in system.facts.get("by_length", ())]
 
 
 def metrics(scoring: Scoring) -> list[Metric]:

@@ -17,7 +17,7 @@ from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, ReadSettings, Threads, To
 from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring.score import MetricScore, ScoredSystem
+from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
 from attncli.tasks.align.pairs import AlignOptions, AlignRunner
 from attncli.terminal import console
@@ -105,11 +105,11 @@ def alignment_scores(
     return scores_as_text(head, systems, "pairs", [columns(read, left=2)])
 
 
-def _scored(row: AlignmentScores) -> ScoredSystem:
+def _scored(row: AlignmentScores) -> System:
     values = {"AER": row.error_rate, "precision": row.precision, "recall": row.recall, "F": row.f}
     scores = [MetricScore(name, 100 * value) for name, value in values.items()]
     scores.append(MetricScore("links", row.links, digits=0))
-    return ScoredSystem(row.name, tuple(scores), facts={"note": row.note})
+    return System(row.name, scores=tuple(scores), facts={"note": row.note})
 
 
 class Gold(NamedTuple):

@@ -18,7 +18,7 @@ from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
-from attncli.scoring.score import MetricScore, ScoredSystem
+from attncli.scoring.score import MetricScore, System
 from attncli.tasks.caption.images import CaptionRunner
 from attncli.terminal.messages import ShowProgress, counted
 from models.base.errors import ModelError
@@ -93,23 +93,6 @@ class CaptionSet(NamedTuple):
     references: list[list[str]]
 
 
-class CaptionSystem(NamedTuple):
-    """Captions by one model or program."""
-
-    name: str
-    captions: list[str]
-    read: str = ""  # read mode of a model
-    seconds: float | None = None  # to read and caption the images, for a model
-    attention: AttentionScores | None = None  # of a model, if requested
-
-
-class CaptionEvaluation(NamedTuple):
-    """A system and its scores."""
-
-    system: CaptionSystem
-    scores: CaptionScores
-
-
 def evaluate_captions(
     captions: Path,
     *,
@@ -120,7 +103,7 @@ def evaluate_captions(
     attention: bool = False,
     save: Path | None = None,
     options: OpenOptions | None = None,
-) -> tuple[list[CaptionEvaluation], CaptionSet]:
+) -> tuple[list[System], CaptionSet]:
     """Score the captions of models, and of other programs, against references.
 
     captions: file of references. images: folder or archive of the images, for models.
@@ -135,13 +118,13 @@ def evaluate_captions(
     test_set = CaptionSet(captions.name, [row.image for row in rows], references)
     others = [read_caption_system(path, test_set) for path in hypotheses]
     systems = [*_captioned(models, test_set, images, options, save, attention), *others]
-    scored = [CaptionEvaluation(s, caption_scores(s.captions, references)) for s in systems]
+    scored = [_scored(each, caption_scores(each.hypotheses, references)) for each in systems]
     return scored, test_set
 
 
 def caption_test_set(
     name: str, files: Sequence[ImageFile], runner: CaptionRunner, advance: ShowProgress
-) -> CaptionSystem:
+) -> System:
     """Caption the images of a test set. Raises ModelError if one cannot be read."""
     start, captions = time.perf_counter(), []
     for outcomes in runner.run([files]):
@@ -151,8 +134,8 @@ def caption_test_set(
             captions.append(outcome.hypotheses[0].text)
         rate = len(captions) / (time.perf_counter() - start)
         advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
-    read_mode = runner.captioner.read_mode
-    return CaptionSystem(name, captions, read_mode, time.perf_counter() - start)
+    read = runner.captioner.read_mode
+    return System(name, captions, time.perf_counter() - start, read=read)
 
 
 def _captioned(
@@ -162,7 +145,7 @@ def _captioned(
     options: OpenOptions,
     save: Path | None,
     attention: bool,
-) -> Iterator[CaptionSystem]:
+) -> Iterator[System]:
     """Caption with each model; save its captions before the next model is opened."""
     if not folders:
         return
@@ -173,18 +156,19 @@ def _captioned(
         captioner = runner.captioner
         with options.messages.progress(f"captioning, {name}", total=len(files)) as advance:
             system = caption_test_set(name, files, runner, advance)
-        texts = (" ".join(text.split()) for text in system.captions)
+        texts = (" ".join(text.split()) for text in system.hypotheses)
         save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
         if attention and captioner.read_mode:
             with options.messages.progress(
                 f"scoring attention, {name}", total=len(files)
             ) as advance:
                 scores = attention_scores(captioner, files, advance)
-            system = system._replace(attention=scores)
+            facts = {"attention": {**scores._asdict(), "ratio": scores.ratio}}
+            system = system._replace(facts=facts)
         yield system
 
 
-def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:
+def read_caption_system(path: Path, test: CaptionSet) -> System:
     """Read the captions of another program.
 
     The file has one line for each image of the test set, in its order; or rows of image and
@@ -204,8 +188,8 @@ def read_caption_system(path: Path, test: CaptionSet) -> CaptionSystem:
             "or write image, tab, caption",
         )
     else:
-        return CaptionSystem(path.name, rows)
-    return CaptionSystem(path.name, _by_name(path, found, test))
+        return System(path.name, rows)
+    return System(path.name, _by_name(path, found, test))
 
 
 def _of_json(path: Path, text: str) -> dict[str, str]:
@@ -238,35 +222,28 @@ def _by_name(path: Path, found: dict[str, str], test: CaptionSet) -> list[str]:
 # Scores of captions as text and JSON: those of all tasks, BLEU without its penalty, attention.
 
 
+PLAIN, RATIO = "bleu_without_brevity_penalty", "length_ratio"  # facts of a system
 SCALES = (
     "BLEU-1 to BLEU-4 and ROUGE-L are in percent; CIDEr-D is as the COCO tools give it "
     "(some papers write it times 100).\n"
 )
 
 
-def caption_scores_as(
-    evaluations: Sequence[CaptionEvaluation], test: CaptionSet, *, json: bool = False
-) -> str:
+def caption_scores_as(systems: Sequence[System], test: CaptionSet, *, json: bool = False) -> str:
     """Return the scores, BLEU without brevity penalty and scores of the attention."""
-    captions, systems = sum(map(len, test.references)), list(map(_scored, evaluations))
+    captions = sum(map(len, test.references))
     if json:
         counts = {"images": len(test.images), "references": captions}
         return scores_as_json(counts, systems, "images")
     images, references = counted(len(test.images), "image"), counted(captions, "reference caption")
-    tables = [columns(_plain_table(evaluations)), columns(_attention_table(evaluations)), SCALES]
+    tables = [columns(_plain_table(systems)), columns(_attention_table(systems)), SCALES]
     head = f"{images}, {references} in {test.name}"
     return scores_as_text(head, systems, "images", tables)
 
 
-def _scored(evaluation: CaptionEvaluation) -> ScoredSystem:
-    system, scores = evaluation
-    bleu, found = scores.bleu, system.attention
-    facts: dict[str, object] = {
-        "bleu_without_brevity_penalty": bleu.plain,
-        "length_ratio": bleu.length_ratio,
-    }
-    if found:
-        facts["attention"] = {**found._asdict(), "ratio": found.ratio}
+def _scored(system: System, scores: CaptionScores) -> System:
+    """Return a system with its scores."""
+    bleu = scores.bleu
     values = [
         MetricScore(f"BLEU-{order}", value, bleu.signature if order == 4 else "")
         for order, value in enumerate(bleu.penalised, 1)
@@ -275,24 +252,25 @@ def _scored(evaluation: CaptionEvaluation) -> ScoredSystem:
         MetricScore("ROUGE-L", scores.rouge_l),
         MetricScore("CIDEr-D", scores.cider, digits=3),
     ]
-    count = len(system.captions)
-    return ScoredSystem(system.name, tuple(values), count, system.seconds, system.read, facts)
+    facts = {PLAIN: bleu.plain, RATIO: bleu.length_ratio, **system.facts}
+    return system._replace(scores=tuple(values), facts=facts)
 
 
-def _plain_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+def _plain_table(systems: Sequence[System]) -> list[list[str]]:
     table = [["without brevity penalty", *(f"BLEU-{n}" for n in range(1, 5)), "length ratio"]]
-    for system, scores in evaluations:
-        plain = (f"{value:.2f}" for value in scores.bleu.plain)
-        table.append([system.name, *plain, f"{scores.bleu.length_ratio:.3f}"])
+    for system in systems:
+        plain = (f"{value:.2f}" for value in system.facts[PLAIN])
+        table.append([system.name, *plain, f"{system.facts[RATIO]:.3f}"])
     return table
 
 
-def _attention_table(evaluations: Sequence[CaptionEvaluation]) -> list[list[str]]:
+def _attention_table(systems: Sequence[System]) -> list[list[str]]:
     head = ["attention, content words", "words", "entropy/max", "lost", "lost, random", "ratio"]
     table = [[*head, "copied"]]
-    for system, _ in evaluations:
-        if found := system.attention:
-            row = [system.name, f"{found.words:,}", f"{found.entropy:.1%}"]
-            row += [f"{found.attended:.3f}", f"{found.random:.3f}", f"{found.ratio:.2f}"]
-            table.append([*row, "" if found.copied is None else f"{found.copied:.1%}"])
+    for system in systems:
+        if found := system.facts.get("attention"):
+            row = [system.name, f"{found['words']:,}", f"{found['entropy']:.1%}"]
+            row += [f"{found[name]:.3f}" for name in ("attended", "random")]
+            copied = found["copied"]
+            table.append([*row, f"{found['ratio']:.2f}", "" if copied is None else f"{copied:.1%}"])
     return table if len(table) > 1 else []

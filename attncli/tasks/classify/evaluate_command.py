@@ -18,8 +18,8 @@ from attncli.options.shared import Device, ReadSettings, Threads
 from attncli.render.plots import check_picture, confusion_matrices
 from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring.score import MetricScore, ScoredSystem
-from attncli.scoring.sequences import LabelEvaluation, LabelScores, score_labels
+from attncli.scoring.score import MetricScore, System
+from attncli.scoring.sequences import LabelScores, score_labels
 from attncli.tasks.classify.lines import ClassifyRunner
 from attncli.terminal import console
 from models.catalogue.installed import chosen_model
@@ -94,7 +94,7 @@ def evaluate_labels(
     hypotheses: Sequence[Path],
     save: Path | None,
     options: OpenOptions,
-) -> list[LabelEvaluation]:
+) -> list[tuple[str, LabelScores]]:
     """Score the labels of models, and of other programs, against a table of label, tab, text.
 
     models: none, and no hypotheses, means the shipped classifier. hypotheses: files with a label
@@ -107,7 +107,7 @@ def evaluate_labels(
     ]
     folders = list(models) if models or hypotheses else [chosen_model(None, "classify")]
     systems = [*_classified(folders, rows, options, save), *others]
-    return [LabelEvaluation(name, score_labels(labels, gold)) for name, labels in systems]
+    return [(name, score_labels(labels, gold)) for name, labels in systems]
 
 
 def _classified(
@@ -131,9 +131,9 @@ def _classified(
         yield name, labels
 
 
-def label_scores(evaluations: Sequence[LabelEvaluation], *, json: bool = False) -> str:
+def label_scores(evaluations: Sequence[tuple[str, LabelScores]], *, json: bool = False) -> str:
     """Return accuracy and macro F1 of each system, its labels and its confusions."""
-    texts, systems = evaluations[0].scores.texts, list(map(_scored, evaluations))
+    texts, systems = evaluations[0][1].texts, [_scored(*each) for each in evaluations]
     if json:
         return scores_as_json({"texts": texts}, systems, "texts")
     tables = []
@@ -143,10 +143,9 @@ def label_scores(evaluations: Sequence[LabelEvaluation], *, json: bool = False) 
     return scores_as_text(f"{texts:,} texts", systems, "texts", tables)
 
 
-def _scored(evaluation: LabelEvaluation) -> ScoredSystem:
-    name, scores = evaluation
+def _scored(name: str, scores: LabelScores) -> System:
     values = MetricScore("accuracy", scores.accuracy), MetricScore("macro F1", scores.macro_f1)
-    return ScoredSystem(name, values, scores.texts, facts=_record(scores))
+    return System(name, scores=values, facts=_record(scores))
 
 
 def _label_table(scores: LabelScores) -> str:

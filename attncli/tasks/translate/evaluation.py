@@ -22,14 +22,13 @@ from attncli.jobs.loading import model_names
 from attncli.options.evaluation import read_outputs, save_outputs
 from attncli.render.rows import columns
 from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring.score import ScoredSystem
+from attncli.scoring.score import System
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
     Bucket,
-    Evaluation,
     EvaluationSet,
     Scoring,
-    System,
+    buckets_of,
     evaluate_systems,
     has_short_references,
     metrics,
@@ -53,7 +52,7 @@ def evaluate_texts(
     save: Path | None = None,
     options: TranslateOptions | None = None,
     target: str = "target",
-) -> tuple[list[Evaluation], EvaluationSet]:
+) -> tuple[list[System], EvaluationSet]:
     """Score the translations of models, and of other programs; return the test set, too.
 
     files: source and references, or one TSV file; references alone if there are no models.
@@ -201,34 +200,23 @@ def _translated(
         yield system._replace(read=runner.translator.read_mode)
 
 
-def translation_scores(
-    evaluations: Sequence[Evaluation], references: int, *, json: bool = False
-) -> str:
+def translation_scores(systems: Sequence[System], references: int, *, json: bool = False) -> str:
     """Return the scores, and those by source length, as tables or JSON."""
-    first, systems = evaluations[0], list(map(_scored, evaluations))
-    count = len(first.system.hypotheses)
+    count = len(systems[0].hypotheses)
     if json:
         return scores_as_json({"sentences": count, "references": references}, systems, "sentences")
     head = f"{counted(count, 'sentence')}, {counted(references, 'reference')}"
-    tables = [_length_table(evaluations)] if first.buckets else []
+    tables = [_length_table(systems)] if buckets_of(systems[0]) else []
     return scores_as_text(head, systems, "sentences", tables)
 
 
-def _scored(evaluation: Evaluation) -> ScoredSystem:
-    system, scores, buckets = evaluation
-    facts = {"by_length": [bucket._asdict() for bucket in buckets]} if buckets else {}
-    count = len(system.hypotheses)
-    return ScoredSystem(system.name, scores, count, system.seconds, system.read, facts)
-
-
-def _length_table(evaluations: Sequence[Evaluation]) -> str:
+def _length_table(systems: Sequence[System]) -> str:
     """Return a row for each range of source lengths: BLEU and length ratio of each system."""
-    several = len(evaluations) > 1
     rows = [["words", "sentences"]]
-    for system, *_ in evaluations:
-        name = f"{system.name} " if several else ""
+    for system in systems:
+        name = f"{system.name} " if len(systems) > 1 else ""
         rows[0] += [f"{name}BLEU", f"{name}ratio"]
-    for row in zip(*(evaluation.buckets for evaluation in evaluations), strict=True):
+    for row in zip(*map(buckets_of, systems), strict=True):
         cells = [_span(row[0]), f"{row[0].sentences:,}"]
         for bucket in row:
             cells += [f"{bucket.bleu:.2f}", f"{bucket.ratio:.3f}"]

@@ -13,7 +13,8 @@ from sacrebleu.significance import PairedTest, Result
 
 from attncli.data.text.corpus import read_pairs
 from attncli.scoring import translations as scoring
-from attncli.scoring.translations import EvaluationSet, Scoring, System
+from attncli.scoring.score import System
+from attncli.scoring.translations import EvaluationSet, Scoring
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.evaluation import (

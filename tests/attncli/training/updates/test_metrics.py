@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from attncli.scoring.translations import EvaluationSet, Scoring, System, score
+from attncli.scoring.score import System
+from attncli.scoring.translations import EvaluationSet, Scoring, score
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.training.interfaces import Evaluated, FinalModel, Scores, Started
 from attncli.training.run.command_line import settings
