@@ -17,7 +17,7 @@ from attncli.options.evaluation import Json, Models, Save, check_save, folders_o
 from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, Threads, search_settings
 from attncli.render.scores import scores_as_json, scores_as_text
-from attncli.scoring.score import MetricScore, ScoredSystem
+from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
 from attncli.tasks.transcribe.command import TranscribeTables, transcribe_options
 from models.base.errors import ModelError
@@ -103,10 +103,10 @@ def _transcribed(
 
 def _scored(
     name: str, texts: list[str], rows: list[Transcribed], seconds: float | None = None
-) -> ScoredSystem:
+) -> System:
     references = [[row.text] for row in rows]
     scores = (
         MetricScore("WER", error_rate(texts, references)),
         MetricScore("CER", error_rate(texts, references, tokenize=list)),
     )
-    return ScoredSystem(name, scores, len(texts), seconds)
+    return System(name, texts, seconds, scores=scores)
