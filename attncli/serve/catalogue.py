@@ -22,7 +22,7 @@ from models.storage.settings import read_settings
 from models.text.languages import is_zero_shot, known_language, pivot
 from models.use_config import TokenizerConfig
 
-TRANSLATE, CAPTION, CLASSIFY = "translate", "caption", "classify"
+TRANSLATE, CAPTION, CLASSIFY, TRANSCRIBE = "translate", "caption", "classify", "transcribe"
 NAMED_DIRECTION = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")
 UNNAMED = ("source", "target")  # languages of a model that names none
 FRESH = 10.0  # seconds for which the list of models is kept
@@ -112,7 +112,7 @@ class Catalogue:
     def defaults(self) -> dict[str, str]:
         """The name of the default model of each task that has one."""
         models, found = self.models(), {}
-        for task in (TRANSLATE, CAPTION, CLASSIFY):
+        for task in (TRANSLATE, CAPTION, CLASSIFY, TRANSCRIBE):
             folders = self._given[:1] if task == TRANSLATE else []
             with suppress(NotFoundError):
                 folders = folders or [default_model(task)]
@@ -204,7 +204,7 @@ class ServiceSettings:
     max_waiting: int = option(2000, "requests that may wait for one model", least=1)
     time_limit: float = option(
         60.0,
-        f"seconds for one request; a document may take {DOCUMENT_TIMES} times that",
+        f"seconds for one request; a document or a recording may take {DOCUMENT_TIMES} times that",
         least=0.1,
     )
     idle: float = option(900.0, "seconds after which an unused model is released", least=0.1)

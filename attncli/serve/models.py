@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attncli.data.images.named import ImageFile
@@ -28,10 +29,12 @@ from models.base.errors import ConfigurationError
 from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
+    from attncli.render.transcripts import TranscribedFile
     from models.explain.self_attention import SelfWeights
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.text_translator import TextTranslator
+    from models.inference.transcriber import Transcriber
 
 
 WORDS = {"units": "word"}  # of alignments
@@ -58,6 +61,11 @@ class ServedModel:
     def captioner(self) -> Captioner:
         """The captioner."""
         return loading.open_captioner(self.folder, self.options)
+
+    @cached_property
+    def transcriber(self) -> Transcriber:
+        """The model of speech."""
+        return loading.open_transcriber(self.folder, replace(self.options, to=""))
 
     @cached_property
     def classifier(self) -> Classifier:
@@ -140,6 +148,23 @@ class CaptionJob:
         files = [ImageFile("the image", content) for content in inputs]
         found = CaptionRunner(captioner).run([files], weights=self.attention)
         return [outcome for group in found for outcome in group]
+
+
+@dataclass(frozen=True)
+class TranscribeJob:
+    """Transcripts of recordings (bytes of their files)."""
+
+    attention: bool = False
+    language: str = ""  # of a model of several languages; empty: it is recognised
+
+    def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[TranscribedFile]:
+        """Transcribe; a recording that cannot be read has a note and no transcript."""
+        transcriber = model.transcriber
+        if self.language:
+            transcriber = transcriber.languages(self.language)
+        files = [ImageFile("the recording", content) for content in inputs]
+        runner: Any = resolve_name("attncli.tasks.transcribe.runner:TranscribeRunner")
+        return [*runner(transcriber).run(files, times=True, weights=self.attention)]
 
 
 def _listing(model: Any, nbest: int) -> Any:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 SECONDS = 2  # after which a client may try again
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
-TEXTS = ("q", "translation")  # fields that may be lists
+TEXTS = ("q", "translation", "timestamp_granularities[]")  # fields that may be lists
 MOST_FIELDS = 1000  # of a form
 MOST_TERMS = 1000  # of a glossary
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
@@ -122,7 +122,7 @@ async def read_parameters(request: Request) -> Parameters:
     if kind == "multipart/form-data":
         return await _form(request, values)
     body = await _in_time(request, request.body())
-    is_file = kind.startswith("image/") or kind == BYTES
+    is_file = kind.startswith(("image/", "audio/")) or kind == BYTES
     if is_file or (kind in (FORM, "") and not _is_text(body)):
         return Parameters(values, {"file": body}, {"file": ""})
     if kind == FORM and not body.lstrip().startswith(b"{"):

@@ -96,6 +96,12 @@ def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor
         yield from _resampled(_checked(blocks, own_rate, name), own_rate, rate, name)
 
 
+def seconds_of(source: Path | bytes, name: str = "") -> float:
+    """Return the length of a recording that its header states; raises as `read_blocks`."""
+    with _opened(source, name or "the recording") as file:
+        return float(len(file) / file.samplerate)
+
+
 def channels_mean(samples: Any) -> np.ndarray:
     """Return the samples (N,) of an array of one or several channels, from -1 to 1."""
     values = np.asarray(samples.detach().cpu() if isinstance(samples, Tensor) else samples)

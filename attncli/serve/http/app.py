@@ -28,7 +28,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from attncli.serve.catalogue import ServeOptions
-from attncli.serve.http import captions_labels, chat, documents, information, translate
+from attncli.serve.http import (
+    captions_labels,
+    chat,
+    documents,
+    information,
+    transcripts,
+    translate,
+)
 from attncli.serve.http.answers import _refusal
 from attncli.serve.requests import RequestError
 from attncli.serve.service import Service
@@ -38,6 +45,7 @@ from models.base.errors import ModelError
 PAGE = files("attncli.serve").joinpath("page")
 POLICY = (  # a browser loads nothing from elsewhere, even if a text of the page were wrong
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "media-src 'self' blob:; "
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 CORS = {
@@ -65,10 +73,12 @@ ENDPOINTS = (
     ("/caption", captions_labels.caption, POST),
     ("/align", translate.align, POST),
     ("/classify", captions_labels.classify, POST),
+    ("/transcribe", transcripts.transcribe, POST),
     ("/models", information.models, GET),
     ("/metrics", information.metrics, GET),
     ("/v1/models", chat.models, GET),
     ("/v1/chat/completions", chat.completions, POST),
+    ("/v1/audio/transcriptions", transcripts.transcriptions, POST),
 )
 PAGES = {"/": "index.html", "/docs": "api.html"}
 

@@ -4,6 +4,7 @@ import { get, Refusal } from "./service.js";
 import { startText } from "./text.js";
 import { startImages } from "./image.js";
 import { startDocuments } from "./documents.js";
+import { startSound } from "./sound.js";
 import { startLabels } from "./classify.js";
 import { showModels } from "./models.js";
 
@@ -35,10 +36,10 @@ async function start() {
       ["/frontend/settings", "/languages", "/models"].map(get));
     const link = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
     const offer = { settings, languages, models };
-    const use = { text: startText(offer, link), image: startImages(offer), label: startLabels(offer) };
+    const use = { text: startText(offer, link), image: startImages(offer), label: startLabels(offer), sound: startSound(offer) };
     startDocuments(offer);
     showModels(models, (model) => {
-      const view = { caption: "image", classify: "label" }[model.task] ?? "text";
+      const view = { caption: "image", classify: "label", transcribe: "sound" }[model.task] ?? "text";
       use[view](model.name);
       choose(view);
     });

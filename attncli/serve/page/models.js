@@ -2,7 +2,7 @@
 import { $, make, megabytes } from "./dom.js";
 import { markdown } from "./markdown.js";
 
-const TASKS = { translate: "translates text", caption: "describes photos", classify: "labels text" };
+const TASKS = { translate: "translates text", caption: "describes photos", classify: "labels text", transcribe: "transcribes speech" };
 
 export function showModels(models, use) {
   $("cards").replaceChildren(...models.map((model) => card(model, use)));
@@ -22,7 +22,7 @@ function card(model, use) {
   };
   const rows = Object.entries(facts).filter(([, value]) => value)
     .flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
-  const usable = model.directions.length || ["caption", "classify"].includes(model.task);
+  const usable = model.directions.length || ["caption", "classify", "transcribe"].includes(model.task);
   const button = usable ? make("button", { className: "button", onclick: () => use(model) }, "Use it") : null;
   return make("article", { className: "card" },
     make("h2", {}, model.name, make("span", { className: "badge" }, TASKS[model.task] ?? model.task),

@@ -13,6 +13,7 @@ from attncli.data.images.named import RECORDINGS, is_alone, listed_images, named
 from attncli.data.streams import check_output, open_output
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
+from attncli.options.pictures import check_shown
 from attncli.options.settings import GivenSettings, SetOption
 from attncli.options.shared import Beam, Device, HardAttention, OneModel, Threads, search_settings
 from attncli.terminal import console
@@ -53,6 +54,16 @@ SpeechTo = Annotated[
     str, typer.Option(metavar="LANGUAGE", help="Whisper: en translates into English.")
 ]
 Align = Annotated[bool, typer.Option("--align", help="Add the times of the words.")]
+Show = Annotated[bool, typer.Option("--show", help="Draw the attention over time in the terminal.")]
+PictureFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw the spectrogram and the attention of each token: a .png, .svg, .pdf, .html "
+        "(plays the word that is pointed at) or .npz file. For several recordings: a folder/ or a "
+        "name that contains {name}.",
+    ),
+]
 Set = Annotated[list[str] | None, SetOption(TranscribeTables, example="search.max_ratio=1")]
 
 
@@ -66,6 +77,8 @@ def transcribe(
     format: Format = "text",
     align: Align = False,
     beam: Beam = None,
+    show: Show = False,
+    picture: PictureFile = None,
     device: Device = "auto",
     threads: Threads = 0,
     set: Set = None,
@@ -79,29 +92,40 @@ def transcribe(
     Example:
       attn transcribe -m runs/speech memo.wav
       attn transcribe -m runs/speech talk.flac --format srt -o talk.srt
+      attn transcribe -m runs/speech memo.wav --picture attention.html
       arecord -f S16_LE -r 16000 | attn transcribe -m runs/speech -
     """
     given, names = search_settings(TranscribeTables, set, beam), files or []
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
     check_output(output)
+    check_shown(show, format)
     from attncli.render.transcripts import TIMED, rendered  # import torch
+    from attncli.tasks.transcribe.pictures import drawing, shown
     from attncli.tasks.transcribe.runner import TranscribeRunner
 
+    draw = drawing(picture, console, alone=is_alone(names))
     options = replace(transcribe_options(given, device, threads), source=source, to=to)
     runner = TranscribeRunner.open(model, options)
     groups = named_images(names, recursive=True, kind=RECORDINGS)
     if not names:
         groups = listed_images(sys.stdin.buffer)
-    results = runner.run(chain.from_iterable(groups), times=align or format in TIMED)
+    results = runner.run(
+        chain.from_iterable(groups),
+        times=align or format in TIMED,
+        weights=show or picture is not None,
+    )
     failed, alone = 0, is_alone(names)
-    shown = not alone and is_away(output)
+    counting = not alone and is_away(output)
     with (
         open_output(output) as write,
-        console.progress("transcribing", shown=shown) as advance,
+        console.progress("transcribing", shown=counting) as advance,
     ):
         for count, result in enumerate(results, 1):
             write(rendered(result, format, alone=alone, align=align))
+            if show:
+                write(shown(result))
+            draw(result)
             if result.note:
                 failed += 1
                 console.warn(result.note)

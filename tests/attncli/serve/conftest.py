@@ -20,6 +20,7 @@ from attncli.serve.service import Service
 from models.catalogue.installed import BOX, is_bundle
 
 Start = Callable[..., str]
+SPEECH = "tones"  # the model of speech
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -53,6 +54,30 @@ def url() -> Iterator[str]:
     """Address of a service with the default options."""
     with running(ServeOptions(port=0, threads=1)) as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def wav() -> bytes:
+    """Return a recording of tones, which stand for words."""
+    pytest.importorskip("soundfile")
+    from attncli.embedded import tones
+
+    return tones.split(1, 1, 0, seed=1).train[0].wav
+
+
+@pytest.fixture(scope="module")
+def speech(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Return the address of a service that offers a model of speech, and the model's folder."""
+    pytest.importorskip("soundfile")
+    from tests.attncli.tasks.transcribe.conftest import save_random, tokenizer_of_tones
+
+    folder = tmp_path_factory.mktemp("models")
+    (folder / SPEECH).mkdir()
+    save_random("listen-attend-spell-nano", tokenizer_of_tones(), folder / SPEECH)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTN_MODELS", str(folder))
+        with running(ServeOptions(port=0, threads=1)) as address:
+            yield address, folder / SPEECH
 
 
 @pytest.fixture

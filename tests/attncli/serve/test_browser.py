@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,9 @@ LOCAL = ("http://127.0.0.1:", "data:", "blob:", "chrome:", "about:")
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Any]:
     options = webdriver.ChromeOptions()
-    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900"):
+    fake = [f"use-fake-{part}-for-media-stream" for part in ("device", "ui")]  # a microphone
+    usual = ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900")
+    for argument in (*usual, *fake):
         options.add_argument(f"--{argument}")
     options.binary_location = CHROMIUM
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -203,6 +206,36 @@ def test_a_document(page: Callable[..., Any], tmp_path: Path) -> None:
     one(driver, "#document-file").send_keys(str(path))
     link = until(driver, lambda: all_of(driver, "#documents a"))[0]
     assert link.text.endswith("film.de.srt") or "Save film." in link.text
+
+
+def test_a_recording_of_a_file_and_of_the_microphone(
+    driver: Any, speech: tuple[str, Path], wav: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "a.wav").write_bytes(wav)
+    driver.get(f"{speech[0]}/#view=sound")
+    until(driver, lambda: driver.execute_script("return document.body.dataset.ready"))
+    one(driver, "#sound-file").send_keys(str(tmp_path / "a.wav"))
+    words = until(driver, lambda: all_of(driver, "#transcript .word"))
+    webdriver.ActionChains(driver).move_to_element(words[-1]).perform()
+    band = one(driver, ".time .span")
+    assert band.size["width"] > 0 and len(all_of(driver, ".time canvas")) >= len(words)
+    driver.execute_script(SAVED)
+    assert b"<image" in saved(driver, "#transcript button:last-of-type")
+    one(driver, "#record").click()
+    until(driver, lambda: one(driver, "#record").text == "Stop")
+    time.sleep(1.2)  # of beeps
+    one(driver, "#record").click()
+    until(driver, lambda: " s of sound in " in one(driver, "#sound-state").text)
+    assert "0." not in one(driver, "#sound-state").text.split(" s of")[0][:2]
+    size = "return document.documentElement.scrollWidth"
+    shape = {"width": 320, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
+    try:
+        driver.execute_script(WIDE)
+        assert driver.execute_script(size) <= 320, widest(driver, 320)
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert not [line for line in driver.get_log("browser") if line["level"] != "INFO"]
 
 
 WIDE = (  # as a font whose letters are a third wider, and a larger text

@@ -33,6 +33,11 @@ def wavs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tone_tokenizer() -> Tokenizer:
+    return tokenizer_of_tones()
+
+
+def tokenizer_of_tones() -> Tokenizer:
+    """Return a tokenizer of the words that tones stand for."""
     return learn([" ".join(tones.WORDS)] * 20, [], 300, TokenizerConfig(kind="word"))
 
 
@@ -44,12 +49,17 @@ def speech_model(
 ) -> Path:
     """Return the bundle of a model with random weights, which says some words."""
     folder = tmp_path_factory.mktemp("speech")
+    save_random(request.param, tone_tokenizer, folder)
+    return folder
+
+
+def save_random(preset: str, tokenizer: Tokenizer, folder: Path) -> None:
+    """Save a model with random weights, which says some words."""
     torch.manual_seed(3)
-    sizes = VocabularySizes(0, len(tone_tokenizer.target), False)
-    model = build(model_config(request.param), sizes)
+    sizes = VocabularySizes(0, len(tokenizer.target), False)
+    model = build(model_config(preset), sizes)
     with torch.no_grad():
         model.output.bias.add_(torch.randn(sizes.target) * 2)
         model.output.bias[3] -= 1  # outputs of a few words
     config = SearchConfig(max_ratio=0.2, max_extra=3)
-    save(Bundle(model, tone_tokenizer, TokenizerConfig(kind="word"), config), folder)
-    return folder
+    save(Bundle(model, tokenizer, TokenizerConfig(kind="word"), config), folder)

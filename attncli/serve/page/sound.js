@@ -1,0 +1,158 @@
+// The sound view: a recording in, its text out; a word plays from where it is heard.
+import { $, acceptDrops, fill, make, roving } from "./dom.js";
+import { Refusal, upload } from "./service.js";
+import { escaped, savePicture, textWidth } from "./pictures.js";
+
+const RATE = 16000, LONGEST = 600;  // samples a second that are sent of the microphone, and seconds
+const ROW = 18, BAND = 110, WIDTH = 900;  // pixels of a picture
+let offer, recorder = null, turn = 0, stopAt = 0;
+
+export function startSound(offered) {
+  offer = offered;
+  const models = offer.models.filter((model) => model.task === "transcribe");
+  fill($("sound-model"), models.map(({ name }) => [name, name]), models.find((model) => model.default)?.name);
+  $("tab-sound").hidden = !models.length;
+  $("sound-file").onchange = () => take($("sound-file").files[0]);
+  acceptDrops($("sound-drop"), ([file]) => take(file));
+  $("record").hidden = !navigator.mediaDevices?.getUserMedia;  // only this machine, or https
+  $("record").onclick = () => (recorder ? recorder.stop() : record());
+  $("player").ontimeupdate = () => {
+    if (stopAt && $("player").currentTime >= stopAt) { $("player").pause(); stopAt = 0; }
+  };
+  return (name) => { $("sound-model").value = name; };
+}
+
+async function record() {
+  try {
+    const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+    const parts = [];
+    recorder = new MediaRecorder(stream);
+    recorder.ondataavailable = ({ data }) => parts.push(data);
+    const end = setTimeout(() => recorder?.stop(), 1000 * LONGEST);
+    recorder.onstop = async () => {
+      clearTimeout(end);
+      stream.getTracks().forEach((track) => track.stop());
+      recorder = null;
+      $("record").textContent = "Record";
+      take(await asWav(new Blob(parts)));
+    };
+    recorder.start();
+    $("record").textContent = "Stop";
+    say("Recording …");
+  } catch (error) {
+    recorder = null;
+    say(`The microphone cannot be used: ${error.message}`, true);
+  }
+}
+
+// Sound in any format of the browser as WAV, one channel of 16 bits.
+async function asWav(blob) {
+  const decoded = await new AudioContext().decodeAudioData(await blob.arrayBuffer());
+  const offline = new OfflineAudioContext(1, Math.max(1, Math.round(decoded.duration * RATE)), RATE);
+  const source = offline.createBufferSource();
+  source.buffer = decoded;
+  source.connect(offline.destination);
+  source.start();
+  const samples = (await offline.startRendering()).getChannelData(0), view = new DataView(new ArrayBuffer(44 + 2 * samples.length));
+  const text = (at, letters) => [...letters].forEach((letter, n) => view.setUint8(at + n, letter.charCodeAt(0)));
+  text(0, "RIFF"); view.setUint32(4, 36 + 2 * samples.length, true); text(8, "WAVEfmt ");
+  view.setUint32(16, 16, true); view.setUint16(20, 1, true); view.setUint16(22, 1, true);
+  view.setUint32(24, RATE, true); view.setUint32(28, 2 * RATE, true); view.setUint16(32, 2, true); view.setUint16(34, 16, true);
+  text(36, "data"); view.setUint32(40, 2 * samples.length, true);
+  samples.forEach((sample, n) => view.setInt16(44 + 2 * n, 32767 * Math.max(-1, Math.min(1, sample)), true));
+  return new Blob([view], { type: "audio/wav" });
+}
+
+async function take(file) {
+  if (!file) return;
+  const mine = ++turn;
+  $("transcript").replaceChildren();
+  if (file.size > offer.settings.bodyLimit) { say("This file is too large.", true); return; }
+  say("Listening …");
+  try {
+    const started = performance.now();
+    const values = new URLSearchParams({ model: $("sound-model").value, attention: true });
+    const headers = { "Content-Type": "application/octet-stream" };
+    const answer = await (await upload(`/transcribe?${values}`, file, headers)).json();
+    if (mine !== turn) return;
+    URL.revokeObjectURL($("player").src);
+    $("player").src = URL.createObjectURL(file);
+    show(answer);
+    say(`${answer.seconds.toFixed(1)} s of sound in ${((performance.now() - started) / 1000).toFixed(2)} s`);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (mine === turn) say(error.message, true);
+  }
+}
+
+function show({ text, words, maps = [] }) {
+  const drawn = maps.map(timeMap);
+  const spans = words.map(({ word, start, end }, at) => {
+    const span = make("span", { className: "word", tabIndex: at ? -1 : 0, title: `${start.toFixed(2)} to ${end.toFixed(2)} s` }, word);
+    span.onmouseenter = span.onfocus = () => drawn.forEach((one) => one.mark(start, end));
+    span.onclick = () => play(start, end);
+    span.onkeydown = (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); play(start, end); }
+      const next = roving(spans, event.key, at);
+      if (next >= 0) { event.preventDefault(); spans[next].focus(); }
+    };
+    return span;
+  });
+  const saves = ["png", "svg"].map((type) => make("button", { className: "plain", title: "Save the picture",
+    onclick: () => savePicture(maps.map(picture), "sound", type) }, type.toUpperCase()));
+  $("transcript").replaceChildren(make("p", { className: "caption", dir: "auto" }, ...(spans.length ? spans.flatMap((span) => [span, " "]) : [text])),
+    maps.length ? make("p", { className: "soft" }, "A click plays a word. Dark: attention of a token over time, as a share of its largest. ", ...saves) : "",
+    ...drawn.map(({ element }) => element));
+}
+
+function play(start, end) {
+  $("player").currentTime = start;
+  stopAt = end + 0.15;
+  $("player").play().catch(() => {});
+}
+
+// The spectrogram of a segment, and below it a row for each token.
+function timeMap({ start, end, tokens, weights, slotSeconds, spectrogram }) {
+  const band = make("div", { className: "span" }), time = end - start;
+  const rows = tokens.map((token, t) => {
+    const canvas = make("canvas", { width: weights[t].length, height: 1, "aria-hidden": "true" });
+    const pen = canvas.getContext("2d");
+    pen.fillStyle = getComputedStyle(document.body).getPropertyValue("--heat");
+    weights[t].forEach((weight, s) => { pen.globalAlpha = weight; pen.fillRect(s, 0, 1, 1); });
+    canvas.style.width = `${100 * Math.min(1, weights[t].length * slotSeconds / time)}%`;
+    return make("div", { className: "row" }, make("span", {}, token), make("div", {}, canvas));
+  });
+  const image = make("img", { src: spectrogram, alt: `Spectrogram from ${start.toFixed(2)} to ${end.toFixed(2)} seconds` });
+  const element = make("div", { className: "time" }, make("div", { className: "row" }, make("span", {}, ""), make("div", {}, image)), ...rows, band);
+  return {
+    element,
+    mark(from, to) {
+      const inside = from >= start - 0.01 && to <= end + 0.01;
+      band.style.setProperty("--from", inside ? (from - start) / time : 0);
+      band.style.setProperty("--size", inside ? (to - from) / time : 0);
+    },
+  };
+}
+
+// The same as a picture; see `savePicture`.
+function picture({ start, end, tokens, weights, slotSeconds, spectrogram }) {
+  const left = 20 + Math.max(...tokens.map((token) => textWidth(token, 12))), time = end - start;
+  const parts = [`<image x="${left}" y="10" width="${WIDTH}" height="${BAND}" preserveAspectRatio="none" href="${spectrogram}"/>`];
+  tokens.forEach((token, t) => {
+    const y = BAND + 14 + ROW * t, size = WIDTH * slotSeconds / time;
+    parts.push(`<text x="${left - 8}" y="${y + 12}" font-size="12" text-anchor="end" fill="#1a1c22">${escaped(token)}</text>`);
+    weights[t].forEach((weight, s) => {
+      const width = Math.min(size, WIDTH - s * size);
+      if (weight >= 0.02 && width > 0)
+        parts.push(`<rect x="${(left + s * size).toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${ROW - 3}" fill="#1d4ed8" fill-opacity="${weight}"/>`);
+    });
+  });
+  const bottom = BAND + 14 + ROW * tokens.length;
+  parts.push(`<text x="${left}" y="${bottom + 14}" font-size="11" fill="#5c6270">${start.toFixed(2)} to ${end.toFixed(2)} seconds</text>`);
+  return { width: Math.ceil(left + WIDTH + 20), height: bottom + 26, content: parts.join("") };
+}
+
+function say(text, bad = false) {
+  $("sound-state").textContent = text;
+  $("sound-state").classList.toggle("bad", bad);
+}
