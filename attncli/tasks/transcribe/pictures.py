@@ -20,10 +20,10 @@ from models.sound.reading import read_sound
 NAME = "{name}"  # placeholder in file names: the recording's name without its suffix
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
-Draw = Callable[[TranscribedFile], None]
+DrawSound = Callable[[TranscribedFile], None]
 
 
-def drawing(place: str | None, messages: Messages, *, alone: bool) -> Draw:
+def drawing(place: str | None, messages: Messages, *, alone: bool) -> DrawSound:
     """Return the function that writes the picture of a recording; refuse impossible places.
 
     place: a file for one recording; for several, a folder/ or a name that contains {name}.
