@@ -14,10 +14,18 @@ from models.alignment.weights import Encoded, both_units, why_unaligned
 from models.base.errors import InputError
 from models.explain import METHODS, ExplainOptions
 from models.explain.methods import completeness_gaps
-from models.explain.subject import ImageSubject, Subject, TextSubject, UnsupportedMethodError
+from models.explain.subject import (
+    ImageSubject,
+    SoundSubject,
+    Subject,
+    TextSubject,
+    UnsupportedMethodError,
+)
 from models.inference.captioner import Captioner, words
 from models.inference.classifier import Classifier
+from models.inference.transcriber import Transcriber
 from models.inference.translator import Translator
+from models.text.tokenizer import Tokenizer
 from models.text.units import Units, units
 from models.use_config import AlignConfig
 
@@ -212,16 +220,36 @@ def explain_caption(
 
     Raises InputError for an empty caption, and for an unknown word.
     """
+    output = _words_of(captioner.tokenizer, ids, "caption").chosen(options.word)
+    subject = ImageSubject(captioner, image, ids, output.members)
+    return _explained(subject, (), output.texts, options, curves)
+
+
+def explain_transcript(
+    transcriber: Transcriber, features: Tensor, ids: Sequence[int], options: ExplainOptions
+) -> Explanation:
+    """Explain the words of a transcript, given as token ids, by the slots of its sound.
+
+    features: (F, bands) of the recording. A slot is named by the second at which it begins. Raises
+    InputError for an empty transcript, and for an unknown word.
+    """
+    output = _words_of(transcriber.tokenizer, ids, "transcript").chosen(options.word)
+    subject = SoundSubject(transcriber, features, ids, output.members)
+    seconds = transcriber.encoder.slot_seconds
+    source = tuple(f"{slot * seconds:.2f}" for slot in range(subject.units))
+    return _explained(subject, source, output.texts, options, faithfulness)
+
+
+def _words_of(tokenizer: Tokenizer, ids: Sequence[int], what: str) -> OutputWords:
+    """Return the words of an output, given as token ids; raise InputError if there are none."""
     if not ids:
-        raise InputError("an empty caption", "a caption with words")
-    groups = words(captioner.tokenizer.pieces(ids))
+        raise InputError(f"an empty {what}", f"a {what} with words")
+    groups = words(tokenizer.pieces(ids))
     table = torch.zeros(len(groups), len(ids))
     for row, (start, end) in enumerate(groups):
         table[row, start:end] = 1
-    texts = tuple(captioner.tokenizer.decode(ids[start:end]).strip() for start, end in groups)
-    output = OutputWords(texts, table).chosen(options.word)
-    subject = ImageSubject(captioner, image, ids, output.members)
-    return _explained(subject, (), output.texts, options, curves)
+    texts = tuple(tokenizer.decode(ids[start:end]).strip() for start, end in groups)
+    return OutputWords(texts, table)
 
 
 def owners(source: Units) -> Tensor:

@@ -76,7 +76,7 @@ def rollout(subject: Subject) -> Tensor:
         heads = model.teacher_force(batch, want_heads=range(depth)).heads
     if not inside and not prefix:
         raise UnsupportedMethodError("a model without self-attention", "a Transformer")
-    memory = torch.eye(batch.source.shape[1], device=batch.source.device)
+    memory = torch.eye(subject.slots, device=batch.source.device)
     for weights in inside:
         memory = with_residual(weights[0].mean(0)) @ memory
     if heads is None:

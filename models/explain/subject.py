@@ -21,6 +21,7 @@ from models.families.encoder_decoder import EncoderDecoder
 from models.inference.captioner import Captioner
 from models.inference.erasure import blurred, token_log_probs
 from models.inference.search.batching import pad, teacher_forcing_batch
+from models.inference.transcriber import Transcriber
 from models.text.tokenizer import END
 
 MOST_SLOTS = 4096  # source slots of the rows that are computed at once
@@ -40,6 +41,7 @@ class Subject:
     words: Tensor  # (J, T): 1 for the tokens of a word
     owner: Tensor  # (S,) unit of each slot, counted from 0; -1 for a slot of no unit
     units: int  # I
+    slots: int  # of the memory
     vectors: Tensor  # (S, E) what the encoder computes with
     baseline: Tensor  # (S, E) vectors without information; those of slots of no unit are unchanged
 
@@ -100,6 +102,7 @@ class TextSubject(Subject):
                 "`attn translate --align` shows the attention of this model",
             )
         self.embedding = encoder.embedding
+        self.slots = len(ids)
         self.vectors = self.embedding(self.source)[0].detach()
         self.baseline = self.vectors * (self.owner < 0)[:, None]
 
@@ -144,6 +147,7 @@ class ImageSubject(Subject):
         self.target = torch.tensor([ids], device=self.source.device)
         self.words = words.to(self.source.device)
         slots, (rows, columns) = len(self.vectors), captioner.encoder.grid
+        self.slots = slots
         self.units = min(slots, rows * columns)  # class tokens, which come first, are no cells
         owner = torch.arange(slots, device=self.source.device) - (slots - self.units)
         self.owner = owner.clamp_min(-1)
@@ -160,3 +164,41 @@ class ImageSubject(Subject):
             images = [blurred(self.image, ~row.view(grid)) for row in part]
             found.append(token_log_probs(self.captioner, images, self.ids)[:, : len(self.ids)])
         return torch.cat(found) @ self.words.T.cpu()
+
+
+class SoundSubject(Subject):
+    """A recording. Its vectors are the features of its frames; a unit is a slot of the memory.
+
+    The baseline, which also takes the place of erased slots, is the mean of the training data.
+    features: (F, bands). ids: of the text. words: (J, T), see Subject.
+    """
+
+    def __init__(
+        self, transcriber: Transcriber, features: Tensor, ids: Sequence[int], words: Tensor
+    ) -> None:
+        encoder, device = transcriber.encoder, transcriber.device
+        self.model, self.vectors = transcriber.model, features.to(device)
+        self.source = self.vectors[None]  # (1, F, bands)
+        self.baseline = encoder.mean.expand_as(self.vectors)
+        self.target, self.words = torch.tensor([ids], device=device), words.to(device)
+        self.owner = torch.arange(len(features), device=device) // encoder.slot_frames
+        self.units = self.slots = encoder.slots(len(features))
+
+    def memory(self, vectors: Tensor) -> Memory:
+        """Return the memory of features (N, F, bands)."""
+        mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+        return self.model.encode(vectors, mask)
+
+    def by_unit(self, relevances: Tensor) -> Tensor:
+        """Return relevances (J, S) of slots as they are; sum those of frames, (J, F)."""
+        of_slots = relevances.shape[1] == self.units
+        return relevances.float().cpu() if of_slots else super().by_unit(relevances)
+
+    @torch.inference_mode()
+    def kept_log_probs(self, kept: Tensor) -> Tensor:
+        """Return f (N, J) of the sounds that keep the slots of kept (N, I) alone."""
+        found = []
+        for part in kept.to(self.owner.device).split(MOST_IMAGES):
+            frames = part[:, self.owner, None]  # (N, F, 1)
+            found.append(self.log_probs(torch.where(frames, self.vectors, self.baseline)))
+        return torch.cat(found).cpu()

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from attncli.data.images.named import SUFFIXES
+from attncli.data.images.named import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.pictures import check_shown
@@ -45,7 +45,8 @@ Text = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="INPUT",
-        help="Text, `text ||| translation`, or an image. Default: the lines of the input.",
+        help="Text, `text ||| translation`, an image or a recording. Default: the lines of the "
+        "input.",
     ),
 ]
 ModelOption = Annotated[
@@ -104,22 +105,28 @@ def explain(
 ) -> None:
     """Explain an output by the input parts that it depends on.
 
-    For each output word, a row of each method states how much each source word or image cell
-    counts: attention, rollout, norms of weighted values, gradient times input, integrated
-    gradients, erasure. Measures state how far each can be trusted. See docs/explain.md.
+    For each output word, a row of each method states how much each source word, image cell or
+    stretch of sound counts: attention, rollout, norms of weighted values, gradient times input,
+    integrated gradients, erasure. Measures state how far each can be trusted. See docs/explain.md.
 
     Example:
       attn explain --to de "I see the red car."
       echo "The car is red. ||| Das Auto ist rot." | attn explain --to de --format jsonl
       attn explain -m languages "Das Auto ist rot."
       attn explain photo.jpg --word 2 --picture maps.png
+      attn explain -m runs/speech memo.wav
     """
     check_output(output, input)
     methods, texts = known_methods(method), text or []
-    shipped = "caption" if texts and texts[0].lower().endswith(SUFFIXES) else "translate"
+    name, shipped = texts[0].lower() if texts else "", "translate"
+    if name.endswith(SUFFIXES):
+        shipped = "caption"
+    elif name.endswith(RECORDINGS.suffixes):
+        shipped = "transcribe"
     folder = find_model(model) if model else default_model(shipped)
-    is_image = task_of(folder) == "caption"
-    if not is_image:
+    task = task_of(folder)
+    is_image = task == "caption"
+    if task not in ("caption", "transcribe"):
         check_texts(texts, "explain")
     tables = read_settings(ExplainTables, set).tables
     check_shown(show, format)

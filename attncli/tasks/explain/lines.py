@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -25,12 +26,15 @@ from models.explain.explanation import (
     explain_caption,
     explain_label,
     explain_pair,
+    explain_transcript,
     joined,
 )
 from models.images.opening import open_image, to_square
 from models.inference.captioner import Captioner
 from models.inference.classifier import Classifier
+from models.inference.transcriber import PIECE, Transcriber
 from models.inference.translator import Translator
+from models.sound.features import log_mel
 from models.storage.settings import task_of
 
 
@@ -54,7 +58,7 @@ def open_explainer(
 ) -> tuple[Explain, ReadLines]:
     """Open the model of a folder; return how it explains a line, and how lines are read."""
     task = task_of(loading.readable(folder))
-    if opening.to and task in ("classify", "caption"):
+    if opening.to and task in ("classify", "caption", "transcribe"):
         raise ModelError(
             f"--to {opening.to} with {folder.name}, which does not translate",
             "a model that translates",
@@ -66,6 +70,9 @@ def open_explainer(
     if task == "caption":
         captioner = loading.open_captioner(folder, opening)
         return _guarded(lambda line: of_caption(captioner, line, options)), image_lines
+    if task == "transcribe":
+        transcriber = loading.open_transcriber(folder, opening)
+        return _guarded(lambda line: of_transcript(transcriber, line, options)), image_lines
     runner = TranslateRunner.open([folder], opening)
     return _guarded(lambda line: of_pair(runner, line, options)), input_chunks
 
@@ -142,6 +149,20 @@ def of_caption(captioner: Captioner, line: Line, options: ExplainOptions) -> Exp
     found = explain_caption(captioner, image, best.ids, options)
     maps = maps_of(line.text, image, found, captioner) if found.rows else None
     return ExplainedLine(line, best.text, found, maps)
+
+
+def of_transcript(transcriber: Transcriber, line: Line, options: ExplainOptions) -> ExplainedLine:
+    """Explain the transcript of a recording of one piece; the line is its path."""
+    pieces = list(islice(transcriber.pieces(Path(line.text)), 2))
+    if len(pieces) != 1 or transcriber.config.audio.padded:
+        raise InputError(f"{line.text}, of several pieces", f"at most {PIECE:g} seconds")
+    features = log_mel(pieces[0].samples, transcriber.config.audio)
+    [[best, *_]] = transcriber.outputs([features])
+    if not best.text.strip():
+        return empty_output(line, "transcript")
+    return ExplainedLine(
+        line, best.text, explain_transcript(transcriber, features, best.ids, options)
+    )
 
 
 def empty_output(line: Line, what: str) -> ExplainedLine:

@@ -172,3 +172,21 @@ def test_bulk_writes_what_the_command_writes(
     words = ["--processes", "1", str(wavs), str(out), "--", "transcribe", "-m", str(speech_model)]
     assert app.run(["bulk", *words]) == 0
     assert out.read_text() == expected
+
+
+def test_an_explanation_has_the_attention_of_the_words_over_slots(
+    speech_model: Path, wavs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = wavs / "dev0.wav"
+    words = ["explain", "-m", str(speech_model), str(path), "--format", "jsonl"]
+    found = json.loads(run(capsys, *words)[0])
+    [segment] = Transcriber.read(speech_model).transcribe(path, attention=True).segments
+    assert segment.attention is not None
+    assert found["target"] == [word.text for word in segment.words]
+    weights = segment.attention.weights
+    assert len(found["source"]) == weights.shape[1]
+    if len(found["target"]) == len(weights):  # each word is a token
+        rows = torch.tensor(found["methods"]["attention"]["relevances"])
+        assert torch.allclose(rows, weights, atol=2e-4)
+    gaps = found["methods"]["integrated"]["gaps"]
+    assert max(gaps) < 0.02  # relevances sum to f(x) - f(b)
