@@ -1,0 +1,80 @@
+"""Every mechanism of attention reads sound, with steps equal to teacher forcing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from models.base.errors import ConfigurationError
+from models.base.registry import names
+from models.base.types import VocabularySizes
+from models.bundle import build
+from models.config import AttentionLossConfig
+from models.encoders.sound import side_by_side
+from models.losses import AttentionLoss
+from tests.models.mechanisms import combinations
+from tests.models.small import (
+    VOCABULARY,
+    add_noise,
+    pairs,
+    small_config,
+    small_model,
+    sounded,
+    steps,
+)
+
+PRESET = "listen-attend-spell-nano"
+BATCH = sounded(pairs([4, 7, 2], [5, 3, 6]))
+
+
+@pytest.mark.parametrize("window", names("window"))
+@pytest.mark.parametrize("score", names("score"))
+@torch.no_grad()
+def test_every_mechanism_reads_sound(score: str, window: str) -> None:
+    for config in combinations(score, window):
+        torch.manual_seed(1)
+        changed = dataclasses.replace(small_config(PRESET), attention=config)
+        model = build(changed, VocabularySizes(0, VOCABULARY, False)).eval()
+        add_noise(model, 0.1)
+        forced = model.teacher_force(BATCH, want_weights=True)
+        log_probs, weights = steps(model, BATCH)
+        expected = model.output(forced.features).log_softmax(-1)
+        torch.testing.assert_close(log_probs, expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(weights, forced.weights, atol=1e-4, rtol=1e-4)
+
+
+def test_pairs_of_slots_are_side_by_side() -> None:
+    x, mask = torch.arange(10.0).view(1, 5, 2), torch.ones(1, 5, dtype=torch.bool)
+    found, real = side_by_side(x, mask, 2)
+    assert found.tolist() == [[[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 0, 0]]]
+    assert real.tolist() == [[True, True, True]]
+
+
+@pytest.mark.parametrize("preset", [PRESET, "speech-transformer-nano"])
+def test_slots_are_as_many_as_the_encoder_says(preset: str) -> None:
+    model = small_model(preset)
+    for frames in (1, 2, 5, 6, 7, 13, 48):
+        source = torch.randn(1, frames, model.config.audio.bands)
+        memory = model.encode(source, torch.ones(1, frames, dtype=torch.bool))
+        assert memory.mask.shape[1] == model.encoder.slots(frames)  # type: ignore[operator]
+
+
+def test_more_halvings_than_layers_are_refused() -> None:
+    config = small_config(PRESET)
+    audio = dataclasses.replace(config.audio, halvings=3)
+    with pytest.raises(ConfigurationError, match="halvings=3 of 2"):
+        build(dataclasses.replace(config, audio=audio), VocabularySizes(0, 9, False))
+
+
+def test_a_coverage_penalty_counts_slots_not_frames() -> None:
+    model = small_model(PRESET)
+    memory = model.encode_batch(BATCH)
+    forced = model.teacher_force(BATCH, memory=memory, want_weights=True)
+    assert forced.weights is not None
+    loss = AttentionLoss(AttentionLossConfig(coverage="doubly_stochastic"), model)
+    batch = BATCH._replace(memory_mask=memory.mask)
+    real = (forced.weights * BATCH.target_mask[..., None]).sum(1)
+    expected = ((1 - real) * memory.mask).square().sum()
+    torch.testing.assert_close(loss.on_weights(forced.weights, batch), expected)
