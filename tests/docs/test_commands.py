@@ -31,7 +31,7 @@ LIGHT = "--dry-run -s train.precision=fp32 -s train.batch_tokens=200"
 NETWORK = "-s model.image.encoder=small-cnn"
 ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models add [\w.-]+/[a-z]", "--list"),  # public models: without network
-    (r" -m (opus-mt|nllb|blip)-", "--help"),  # public models; tests/integration runs them
+    (r" -m (opus-mt|nllb|blip|whisper)-", "--help"),  # public models; tests/integration runs them
     (r"^attn models show opus", "--help"),
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
     (r"^attn train --images |^attn train .*:image", f"{LIGHT} {NETWORK}"),

@@ -16,6 +16,7 @@ pytest.importorskip("transformers")
 from attncli.shell import app
 from tests.models.importers import published
 
+soundfile = pytest.importorskip("soundfile")
 LINES = published.lines(40)
 
 
@@ -30,7 +31,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         published.marian(folder / "opus")
         published.blip(folder / "blip")
         published.m2m100(folder / "nllb", "nllb")
-        for name in ("opus", "blip", "nllb"):
+        published.whisper(folder / "ear")
+        for name in ("opus", "blip", "nllb", "ear"):
             assert app.run(["models", "add", name]) == 0
             shutil.rmtree(folder / name)
         Path("test.en").write_text("\n".join(LINES[:20]) + "\n", "utf-8")
@@ -40,6 +42,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for number in range(3):
             pixels = rng.integers(0, 255, (45, 70, 3), numpy.uint8)
             Image.fromarray(pixels).save(f"{number}.png")
+        Path("sounds").mkdir()
+        for name, seconds in (("short", 2), ("long", 8)):
+            sound = rng.normal(0, 0.2, seconds * 16_000)
+            soundfile.write(f"{name}.wav", sound, 16_000)
+        shutil.copy("short.wav", Path("sounds"))
+        Path("spoken.tsv").write_text("short.wav\ta b\n")
         Path("captions.tsv").write_text("0.png\ta b\n1.png\tc d\n2.png\te f\n")
         yield folder
 
@@ -52,6 +60,13 @@ COMMANDS = [
     "translate -m nllb --from eng --to deu --align the-old-man",
     "caption -m blip 0.png",
     "caption -m blip 0.png --picture map.png",
+    "transcribe -m ear short.wav long.wav --align",
+    "transcribe -m ear long.wav --from de --to en --format srt -o long.srt",
+    "transcribe -m ear long.wav --picture heard.png",
+    "transcribe -m ear short.wav --from auto --format jsonl",
+    "evaluate transcripts -m ear --audio . spoken.tsv",
+    "bulk sounds/ heard/ -- transcribe -m ear --to en",
+    "models show ear",
     "explain -m opus the-old-man",
     "explain -m blip 0.png",
     "evaluate -m opus test.en test.de",
@@ -73,6 +88,13 @@ COMMANDS = [
 def test_a_command_runs_on_imported_models(line: str, place: Path) -> None:
     words = [word.replace("-old-", " old ").replace("the ", "The ") for word in line.split()]
     assert app.run(words) == 0
+
+
+def test_words_of_another_language_than_english_are_no_target(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(["transcribe", "-m", "ear", "short.wav", "--from", "en", "--to", "de"]) == 1
+    assert "English alone" in capsys.readouterr().err
 
 
 def test_an_imported_model_knows_its_languages_licence_and_head(place: Path) -> None:

@@ -79,7 +79,7 @@ class WhisperTranscriber(Transcriber):
         to: en for translations. Raises ModelError for a language that it does not know.
         """
         other = copy.copy(self)
-        other.language = self.tokens.language(language) if language else ""
+        other.language = "" if language in ("", "auto") else self.tokens.language(language)
         other.to = self.tokens.target(other.language, to)
         return other
 

@@ -133,7 +133,7 @@ class WhisperTokens:
         """Return the language of the text; raise ModelError unless it is spoken, or English."""
         if to and (found := self.language(to)) not in ("en", language):
             raise ConfigurationError(
-                f"--to {found} for a recording in {language}",
+                f"--to {found} for a recording in {language or 'a language to detect'}",
                 "en: Whisper translates to English alone",
                 "transcribe it, then use `attn translate`",
             )

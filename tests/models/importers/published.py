@@ -381,12 +381,17 @@ def spoken_tokens() -> list[str]:
 def whisper(folder: Path, *, steps: int = 40) -> Any:
     """Write a Whisper model with windows of 3 s into a folder; return it. steps: of training."""
     folder.mkdir(parents=True, exist_ok=True)
-    library = import_module("tokenizers")
     bpe = import_module("tokenizers.implementations").ByteLevelBPETokenizer()
     bpe.train_from_iterator(lines(100), vocab_size=300)
-    words, special = bpe.get_vocab_size(), spoken_tokens()
-    bpe.add_tokens([library.AddedToken(token, special=True) for token in special])
-    bpe.save(str(folder / "tokenizer.json"))
+    content, special = json.loads(bpe.to_str()), spoken_tokens()
+    words = bpe.get_vocab_size() + 1
+    content["model"]["vocab"][""] = words - 1  # as in models of several languages
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    content["added_tokens"] = [
+        {"id": words + n, "content": token, "special": not token[2:3].isdigit(), **flags}
+        for n, token in enumerate(special)
+    ]
+    (folder / "tokenizer.json").write_text(json.dumps(content), "utf-8")
     ids = {token: words + n for n, token in enumerate(special)}
     end, start = ids["<|endoftext|>"], ids["<|startoftranscript|>"]
     sound = {"feature_size": 80, "sampling_rate": 16000, "hop_length": 160, "n_fft": 400}
