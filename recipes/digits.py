@@ -18,6 +18,7 @@ import csv
 import subprocess
 import sys
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -30,13 +31,17 @@ PAUSE = (0.05, 0.4)  # seconds before, between and after the words
 NOISE = (20.0, 40.0)  # dB below the sound
 NUMBERS, SEED = 100, 3  # joined recordings of each speaker, for a score
 RECIPE = (
-    *("data.augment.join=1-6", "data.augment.grow=40", "data.augment.noise=5-40"),
+    *("data.augment.join=1-6", "data.augment.grow=40", "data.augment.noise=5-60"),
     *("data.augment.speed=0.15", "data.augment.warp=0.2"),
     *("data.augment.mask_bands=8", "data.augment.mask_frames=12"),
-    *("model.audio.center=true", "model.audio.stack=2", "model.audio.halvings=2"),
+    *("model.audio.center=true", "model.audio.range=70"),
     *("model.hidden=96", "model.dropout=0.2", "tokenizer.kind=word"),
-    *("train.steps=1800", "train.schedule=linear", "train.epochs=0", "train.patience=0"),
-    *("train.evaluate_every=300",),
+    *("train.steps=2000", "train.schedule=linear", "train.epochs=0", "train.patience=0"),
+    *("train.evaluate_every=250",),
+)
+SETTINGS = (
+    *("-p", "listen-attend-spell-nano"),
+    *(word for setting in RECIPE for word in ("-s", setting)),
 )
 
 
@@ -95,7 +100,13 @@ def unpacked(data: Path, work: Path) -> list[Spoken]:
     return found
 
 
-def trained(recordings: list[Spoken], work: Path, name: str, threads: str) -> str:
+def trained(
+    recordings: list[Spoken],
+    work: Path,
+    name: str,
+    threads: str,
+    settings: Sequence[str] = SETTINGS,
+) -> str:
     """Train on the training recordings, or go on with a run that was ended; return its folder."""
     for split in ("train", "test"):
         rows = [f"{r.speaker}/{r.file}\t{r.word}\n" for r in recordings if r.split == split]
@@ -104,11 +115,9 @@ def trained(recordings: list[Spoken], work: Path, name: str, threads: str) -> st
     if Path(run).exists():
         attn("train", run)
         return run
-    settings = [word for setting in RECIPE for word in ("-s", setting)]
     files = ["--audio", f"{work}/wavs", "--transcripts", f"{run}.train.tsv"]
     files += ["-s", f"data.dev_transcripts={run}.test.tsv"]
-    preset = "listen-attend-spell-nano"
-    attn("train", "-p", preset, *files, "-o", run, "--threads", threads, *settings)
+    attn("train", *files, "-o", run, "--threads", threads, *settings)
     return run
 
 
