@@ -151,6 +151,8 @@ def changed_digits(source: str, output: str) -> str:
 
 def lost_currency(source: str, output: str) -> str:
     """Return which currency sign beside a number an output lacks, also as a word; "" if none."""
+    if source.isascii() and "$" not in source:
+        return ""
     signs = {sign for found in PRICE.findall(source) for sign in found if sign}
     lost = (s for s in signs if not re.search(f"\\{s}|{CURRENCIES[s]}", output, re.IGNORECASE))
     return "".join(f"{sign} is missing" for sign in [*lost][:1])

@@ -132,7 +132,7 @@ def erasure(subject: Subject) -> Tensor:
 
 
 STEPS, MOST_STEPS = 32, 2048  # points of the quadrature
-MOST_WORK = 1 << 20  # points times words times slots from which on no more points are added
+MOST_WORK = 1 << 18  # points times words times slots from which on no more points are added
 TOLERANCE = 0.01  # share of f(x) - f(b) by which a sum may differ from it
 LEAST_GAP = 1e-3  # nats; smaller gaps are rounding
 
