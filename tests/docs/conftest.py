@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,18 @@ import pytest
 from tests.docs.workplace import write_workplace
 
 
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory, toy_classifier: Path) -> Path:
+    """Return a folder with the files and models that the documentation names; to be copied."""
+    folder = tmp_path_factory.mktemp("workplace")
+    write_workplace(folder, toy_classifier)
+    return folder
+
+
 @pytest.fixture
-def workplace(tmp_path: Path, toy_classifier: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the current folder: the files and models that the documentation names."""
-    write_workplace(tmp_path, toy_classifier)
+def workplace(tmp_path: Path, written: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder: a copy of the files and models that the documentation names."""
+    shutil.copytree(written, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
