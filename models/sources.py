@@ -127,7 +127,7 @@ class AudioSource(Source):
     ability = "transcribes recordings"
     runner = "models.inference.transcriber:Transcriber"
     unused_settings = (
-        *("search.max_caption", "search.split_above"),
+        "search.max_caption",
         *("tokenizer.joint", "tokenizer.target_kind"),
     )
 

@@ -121,7 +121,8 @@ class SearchConfig:
     split_above: int = option(
         40,
         "texts with more tokens than this are translated sentence by sentence (0: never); training "
-        "sets the longest source where sources of more than 40 tokens are usual",
+        "sets the longest source where sources of more than 40 tokens are usual; of sound: slots, "
+        "beyond which it is divided at silences, the longest of the training data",
         at_most=MAX_SLOTS,
     )
     max_caption: int = option(

@@ -158,7 +158,18 @@ class Transcriber(TorchModel):
     def pieces(self, recording: Recording, name: str = "") -> Iterator[Piece]:
         """Yield the pieces of a recording, for `heard`, while it is read."""
         rate = self.config.audio.rate
-        return divided(read_blocks(recording, rate, name), rate, PIECE)
+        return divided(read_blocks(recording, rate, name), rate, self.longest_piece)
+
+    @property
+    def longest_piece(self) -> float:
+        """Seconds of the longest sound that is computed as one: at most PIECE.
+
+        A model reads no longer sounds than it was trained on, which search.split_above states.
+        """
+        most = self.search.split_above
+        if most in (0, SearchConfig.split_above):  # not stated
+            return PIECE
+        return min(PIECE, most * self.encoder.slot_seconds)
 
     def stream(
         self, recordings: Iterable[NamedRecording], *, times: bool = False, attention: bool = False

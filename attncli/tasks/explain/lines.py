@@ -32,7 +32,7 @@ from models.explain.explanation import (
 from models.images.opening import open_image, to_square
 from models.inference.captioner import Captioner
 from models.inference.classifier import Classifier
-from models.inference.transcriber import PIECE, Transcriber
+from models.inference.transcriber import Transcriber
 from models.inference.translator import Translator
 from models.sound.features import log_mel
 from models.storage.settings import task_of
@@ -155,7 +155,9 @@ def of_transcript(transcriber: Transcriber, line: Line, options: ExplainOptions)
     """Explain the transcript of a recording of one piece; the line is its path."""
     pieces = list(islice(transcriber.pieces(Path(line.text)), 2))
     if len(pieces) != 1 or transcriber.config.audio.padded:
-        raise InputError(f"{line.text}, of several pieces", f"at most {PIECE:g} seconds")
+        raise InputError(
+            f"{line.text}, of several pieces", f"at most {transcriber.longest_piece:g} seconds"
+        )
     features = log_mel(pieces[0].samples, transcriber.config.audio)
     [[best, *_]] = transcriber.outputs([features])
     if not best.text.strip():

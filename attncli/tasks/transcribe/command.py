@@ -26,7 +26,7 @@ from models.use_config import SearchConfig
 class TranscribeTables:
     """Tables of `attn transcribe`."""
 
-    UNUSED: ClassVar = ("search.max_caption", "search.split_above", "search.nbest")
+    UNUSED: ClassVar = ("search.max_caption", "search.nbest")
 
     search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
     attention: HardAttention = option(HardAttention, "attention")

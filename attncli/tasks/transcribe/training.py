@@ -112,11 +112,14 @@ class AudioTraining(TrainingSource):
                 range_of(text, f"data.augment.{name}")
 
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
-        """Return the search settings with the length limit of the training data."""
+        """Return the search settings with the lengths of the training data."""
         default = SearchConfig()
+        slots, tokens = examples.lengths
+        if search.split_above == default.split_above:
+            longest = max(math.ceil(np.quantile(slots, SHARE)), default.split_above + 1)
+            search = replace(search, split_above=longest)
         if (search.max_ratio, search.max_extra) != (default.max_ratio, default.max_extra):
             return search
-        slots, tokens = examples.lengths
         ratio = float(np.quantile(tokens / np.maximum(slots, 1), SHARE)) * MARGIN
         return replace(search, max_ratio=math.ceil(100 * ratio) / 100, max_extra=5)
 

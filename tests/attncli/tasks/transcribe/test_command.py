@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,17 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
     for one, other in zip(found.segments, found.segments[1:], strict=False):
         assert one.end == pytest.approx(other.start)
         assert all(one.start <= word.start <= word.end <= one.end for word in one.words)
+
+
+def test_pieces_are_no_longer_than_the_sounds_of_the_training(speech_model: Path) -> None:
+    transcriber = Transcriber.read(speech_model)
+    slot = transcriber.encoder.slot_seconds
+    for given, seconds in ((0, 20.0), (50, 50 * slot), (10_000, 20.0)):
+        other = transcriber.with_search(replace(transcriber.search, split_above=given))
+        assert other.longest_piece == pytest.approx(seconds)
+        pieces = list(other.pieces(Samples(torch.randn(8000 * 45), 8000)))
+        lengths = [len(piece.samples) / 8000 for piece in pieces]
+        assert sum(lengths) == pytest.approx(45) and max(lengths) <= seconds + 1e-3
 
 
 def test_attention_of_a_segment_belongs_to_its_tokens(speech_model: Path, wavs: Path) -> None:
