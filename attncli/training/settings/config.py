@@ -15,7 +15,7 @@ from attncli.scoring.translations import BleuTokenizer
 from attncli.tasks.table import TRAINING
 from attncli.training.settings.loggers import LOGGERS
 from models.base.registry import DEFAULT_SOURCE, source_name
-from models.base.settings import Limits, fields_of, merged, option
+from models.base.settings import Limits, merged, option
 from models.config import MAX_SEED, AttentionLossConfig, ModelConfig
 from models.use_config import SearchConfig, TokenizerConfig
 
@@ -288,16 +288,7 @@ class RunConfig:
 
 
 def read_run_config(values: Mapping[str, Any]) -> RunConfig:
-    """Return the settings of a run from the tables of its file.
-
-    Settings of [data] of other kinds of input, which earlier versions stored, are left out.
-    """
-    model = values.get("model")
+    """Return the settings of a run from the tables of its file."""
+    model, usual = values.get("model"), RunConfig()
     family = model.get("family") if isinstance(model, Mapping) else None
-    usual = RunConfig()
-    config = usual.of_kind(str(family or usual.model.family))
-    if isinstance(data := values.get("data"), Mapping):
-        other = {name for one in RunConfig.kinds() for name in fields_of(type(one.data))}
-        other -= fields_of(type(config.data)).keys()
-        values = {**values, "data": {name: data[name] for name in data if name not in other}}
-    return merged(config, values)
+    return merged(usual.of_kind(str(family or usual.model.family)), values)
