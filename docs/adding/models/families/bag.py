@@ -31,6 +31,8 @@ class Bag(EncoderDecoder):
     Source: Rush, Chopra, Weston 2015, section 3.2.
     """
 
+    settings = ("cell", "readout", "attention", "max_source")
+
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
         encoder = BagEncoder(source, config.embedding)

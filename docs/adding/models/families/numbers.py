@@ -35,7 +35,7 @@ class Numbers(EncoderDecoder):
     """
 
     source = "numbers"
-    settings = ("attention",)
+    settings = ("cell", "readout", "attention")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         target, size = Embedding(sizes.target, config.embedding), config.hidden
