@@ -56,7 +56,7 @@ def train(
     from attncli.training.interfaces import Stepped
     from attncli.training.run.fit import fit
     from attncli.training.run.run import fresh_state
-    from attncli.training.updates.stepper import DTYPES
+    from attncli.training.updates.precision import DTYPES
     from models.base.process import retain_freed_memory
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]

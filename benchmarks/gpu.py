@@ -45,7 +45,7 @@ from attncli.training.interfaces import Stepped
 from attncli.training.run.fit import batches_of, fit
 from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.state import State
-from attncli.training.updates.stepper import DTYPES, computes_bf16
+from attncli.training.updates.precision import DTYPES, computes_bf16
 from models.base.registry import source_name
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build

@@ -1,6 +1,6 @@
 """Train and score `everyday`, the translator in the box: English, German, French, Spanish.
 
-    python recipes/everyday.py prepare --data DIR --work WORK [--start-from MODEL]
+    python recipes/everyday.py prepare --data DIR --work WORK [--start-from MODEL] [--size usual]
     python recipes/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--longer]
 
 `prepare` writes the corpora of everyday_data.py and everyday_templates.py into WORK, and prints
@@ -8,7 +8,8 @@ the `attn train` command that learns from them, from random weights or from MODE
 is always new: tokens of MODEL that it contains keep their embeddings, each other token begins with
 the mean embedding of the tokens that spell it in MODEL's vocabulary. If everyday_distil.py and
 everyday_words.py have written their pairs into WORK, the command is that of the last stage: it
-weights all corpora, and the rate falls to 0.
+weights all corpora, and the rate falls to 0. `--size gpu` is that of everyday_gpu.sh; `--size
+small` cuts every corpus to 200 pairs, to try the program.
 
 `score` translates test sentences with `attn translate` and prints BLEU (sacreBLEU, 13a, all
 references) and chrF2: the Tatoeba test sets in all twelve directions, and with `--longer` the dev
@@ -29,6 +30,7 @@ import sys
 from collections.abc import Iterable
 from itertools import permutations, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 import everyday_data
 import everyday_templates
@@ -46,7 +48,6 @@ from models.text import tokenizer
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 from models.use_config import SearchConfig, TokenizerConfig
 
-VOCABULARY = 16_000  # tokens
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
 CORPORA = ("sentences", "longer", "words", "copies", "phrases", "templates")
 LAST_WEIGHTS = {  # of corpora in the last stage
@@ -68,6 +69,43 @@ SETTINGS = (
 LAST = ("train.lr=0.0011", "train.warmup=30", "train.schedule=linear", "train.steps=3400")
 
 
+class Size(NamedTuple):
+    """Sizes of a model and of its training."""
+
+    vocabulary: int  # tokens
+    model: tuple[str, ...]
+    train: tuple[str, ...] = ()  # settings that override SETTINGS,
+    last: tuple[str, ...] = ()  # and LAST
+
+
+TINY = (
+    *("train.steps=2", "train.evaluate_every=2", "train.batch_tokens=200", "train.precision=fp32"),
+    *("search.method=greedy", "search.max_ratio=0.1", "search.max_extra=3"),
+)
+SIZES = {
+    "usual": Size(16_000, MODEL_SETTINGS),
+    "gpu": Size(  # 29 million weights
+        20_000,
+        (
+            *("model.embedding=384", "model.hidden=1536", "model.encoder_layers=8"),
+            *("model.decoder_layers=3", "model.heads=6"),
+        ),
+        ("train.batch_tokens=16384", "train.steps=40000", "train.warmup=400"),
+        ("train.batch_tokens=16384", "train.steps=6000"),
+    ),
+    "small": Size(
+        600,
+        (
+            *("model.embedding=32", "model.hidden=64", "model.encoder_layers=1"),
+            *("model.decoder_layers=1", "model.heads=2"),
+        ),
+        TINY,
+        TINY,
+    ),
+}
+SMALL_PAIRS = 200  # of each corpus of the size small
+
+
 def main() -> None:
     """Parse the command line and run one part."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -75,6 +113,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--start-from", dest="start", default="", help="model to train further")
+    parser.add_argument("--size", choices=SIZES, default="usual")
     parser.add_argument("-m", "--model", default="everyday")
     parser.add_argument("--limit", type=int, default=0, help="sources per direction (0: all)")
     parser.add_argument("--longer", action="store_true", help="score the longer sentences instead")
@@ -82,28 +121,36 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     if options.part == "prepare":
-        prepare(options.data, options.work, options.start)
+        prepare(options.data, options.work, options.start, options.size)
     else:
         score(options)
 
 
-def prepare(data: Path, work: Path, start: str) -> None:
-    """Write the training and dev corpora and the initial model; print the command."""
+def prepare(data: Path, work: Path, start: str, name: str) -> None:
+    """Write the training and dev corpora and the initial model; print the command.
+
+    name: of the size.
+    """
+    size, most = SIZES[name], SMALL_PAIRS if name == "small" else None
+    if most:
+        everyday_data.LIST_LINES = everyday_data.COPY_LINES = most
+        everyday_templates.TEMPLATE_LINES = most
     added = [f"en-{language}.{name}.tsv" for language in CODES.values() for name in ADDED]
     last = all((work / name).exists() for name in added)
     words = ["attn", "train", "-o", str(work / ("last" if last else "everyday"))]
-    words += [word for setting in (*SETTINGS, *(LAST if last else ())) for word in ("-s", setting)]
+    chosen = (*SETTINGS, *LAST, *size.last) if last else (*SETTINGS, *size.train)
+    words += [word for setting in chosen for word in ("-s", setting)]
     for code, language in CODES.items():
         train, longer_dev = corpora(data, code)
-        for name, pairs in train.items():
-            write(pairs, work / f"en-{language}.{name}.tsv")
-        for name in LAST_WEIGHTS if last else CORPORA:
-            words += ["--corpus", corpus(work, language, name, LAST_WEIGHTS[name] if last else 1)]
+        for part, pairs in train.items():
+            write(pairs[:most], work / f"en-{language}.{part}.tsv")
+        for part in LAST_WEIGHTS if last else CORPORA:
+            words += ["--corpus", corpus(work, language, part, LAST_WEIGHTS[part] if last else 1)]
         table = [(row[0], row[1]) for row in rows(data / "tatoeba" / f"eng-{code}.dev.tsv")]
         every = [pair for pairs in longer_dev.values() for pair in pairs]
         dev = [*random.Random(3).sample(table, 75), *random.Random(3).sample(every, 50)]
         words += ["--dev-corpus", f"en-{language}={write(dev, work / f'en-{language}.dev.tsv')}"]
-    words += ["--start-from", str(initial_model(work, start))]
+    words += ["--start-from", str(initial_model(work, start, size))]
     print(shlex.join(words))
 
 
@@ -124,19 +171,21 @@ def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
     return dict(zip(CORPORA, lists, strict=True)), dev
 
 
-def initial_model(work: Path, start: str) -> Path:
+def initial_model(work: Path, start: str, size: Size) -> Path:
     """Write a model with a new vocabulary, and return its folder.
 
     start: a model of the same sizes whose weights it takes, or "" for random weights.
     """
     directions = sorted(f"{a}-{b}" for a, b in permutations(LANGUAGES, 2) if "en" in (a, b))
-    config = TokenizerConfig(size=VOCABULARY, languages=LANGUAGES, directions=tuple(directions))
-    learned = tokenizer.train(tokenizer_lines(work), [], VOCABULARY, config)
+    config = TokenizerConfig(
+        size=size.vocabulary, languages=LANGUAGES, directions=tuple(directions)
+    )
+    learned = tokenizer.train(tokenizer_lines(work), [], size.vocabulary, config)
     torch.manual_seed(1)
     old = bundle.read(find_model(Path(start))) if start else None
     shape = model_config("transformer-small") if old is None else old.model.config
     if old is None:
-        settings = [setting.removeprefix("model.") for setting in MODEL_SETTINGS]
+        settings = [setting.removeprefix("model.") for setting in size.model]
         shape = overridden(shape, settings)
     model = bundle.build(shape, bundle.sizes_of(learned, "transformer"))
     if old is not None:

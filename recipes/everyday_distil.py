@@ -1,6 +1,6 @@
 """Write training pairs that a translator makes: chosen outputs, and back-translations.
 
-    python recipes/everyday_distil.py --data DIR --work WORK [-m MODEL]
+    python recipes/everyday_distil.py --data DIR --work WORK [-m MODEL] [--limit 26000]
 
 WORK has the corpora of `everyday.py prepare`; the pairs are added to it as WORK/en-de.chosen.tsv,
 WORK/en-de.back.tsv and so on, from which `prepare` then makes the command of the last stage.
@@ -74,19 +74,21 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("-m", "--model", default="everyday")
+    parser.add_argument("--limit", type=int, default=MONOLINGUAL, help="sources of each kind")
     options = parser.parse_args()
     translator = Translator(options.model, options.work / "outputs")
     translator.folder.mkdir(parents=True, exist_ok=True)
     for language in LANGUAGES[1:]:
-        pairs = [*chosen(translator, options.work, "en", language)]
-        pairs += [(b, a) for a, b in chosen(translator, options.work, language, "en")]
+        given = (translator, options.work, options.limit)
+        pairs = [*chosen(*given, "en", language)]
+        pairs += [(b, a) for a, b in chosen(*given, language, "en")]
         write(pairs, options.work / f"en-{language}.chosen.tsv")
-        back = back_translated(translator, options.data, language)
+        back = back_translated(translator, options.data, options.limit, language)
         write(back, options.work / f"en-{language}.back.tsv")
 
 
 def chosen(
-    translator: Translator, work: Path, first: str, second: str
+    translator: Translator, work: Path, limit: int, first: str, second: str
 ) -> Iterator[tuple[str, str]]:
     """Yield sources and outputs that are similar to a reference."""
     language = second if first == "en" else first
@@ -94,7 +96,9 @@ def chosen(
         table = [(a, b) for a, b in rows(work / f"en-{language}.{name}.tsv")]
         references = grouped(table if first == "en" else [(b, a) for a, b in table])
         sources = sorted(line for line in references if len(line.split()) <= MOST_WORDS)
-        sources = random.Random(f"{first}-{second}").sample(sources, min(count, len(sources)))
+        sources = random.Random(f"{first}-{second}").sample(
+            sources, min(count, limit, len(sources))
+        )
         found = translator.outputs(sources, first, second, name)
         for source, outputs in zip(sources, found, strict=True):
             scored = [(similarity(text, references[source]), text) for text in outputs]
@@ -116,12 +120,14 @@ def metrics() -> tuple[BLEU, CHRF]:
     return BLEU(effective_order=True), CHRF()
 
 
-def back_translated(translator: Translator, data: Path, language: str) -> list[tuple[str, str]]:
+def back_translated(
+    translator: Translator, data: Path, limit: int, language: str
+) -> list[tuple[str, str]]:
     """Return translations into English of monolingual sentences, with these sentences."""
     path = data / "text" / f"commonvoice.{language}.txt.xz"
     with lzma.open(path, "rt", encoding="utf-8") as lines:
         texts = sorted({clean(line) for line in lines})
-    texts = random.Random(language).sample(texts, min(MONOLINGUAL, len(texts)))
+    texts = random.Random(language).sample(texts, min(limit, len(texts)))
     found = translator.outputs(texts, language, "en", "commonvoice")
     pairs = ((outputs[0], text) for outputs, text in zip(found, texts, strict=True) if outputs)
     return [pair for pair in pairs if usable(*pair)]

@@ -1,6 +1,6 @@
 """Find the words that a translator does not know, and training pairs that have them.
 
-    python recipes/everyday_words.py --data DIR --work WORK [-m MODEL]
+    python recipes/everyday_words.py --data DIR --work WORK [-m MODEL] [--limit N]
 
 Every noun, verb and adjective of the word lists with a rank up to 14,000 is put into two English
 sentences, and MODEL translates them. A word is unknown in a language if neither output has the
@@ -46,8 +46,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("-m", "--model", default="everyday")
+    parser.add_argument("--limit", type=int, help="words that are tried")
     options = parser.parse_args()
     kinds, starts = word_lists(options.data)
+    kinds = dict([*kinds.items()][: options.limit])
     missing = Counter[str]()
     for language in OTHERS:
         missing.update(unknown(kinds, starts[language], options.model, language))

@@ -49,7 +49,7 @@ from attncli.training.storage.folder import (
 from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import State, finished_run
 from attncli.training.updates.metrics import evaluate
-from attncli.training.updates.stepper import DTYPES, chosen_precision, limit_kernel_caches
+from attncli.training.updates.precision import DTYPES, chosen_precision, limit_kernel_caches
 from models.base.errors import ModelError
 from models.base.process import retain_freed_memory
 from models.bundle import Bundle

@@ -18,7 +18,7 @@ from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
 from attncli.training.storage.log import Log
 from attncli.training.storage.state import State, restore
-from attncli.training.updates.stepper import DTYPES
+from attncli.training.updates.precision import DTYPES
 from attncli.version import __version__
 from models.base.errors import InputError
 from models.base.settings import from_dict, to_dict

@@ -22,7 +22,8 @@ from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import training_source
 from attncli.training.storage.log import add_update, interval_record
 from attncli.training.storage.state import Counters, State, content, restore, to_bytes
-from attncli.training.updates.stepper import GROW, Stepper
+from attncli.training.updates.precision import GROW
+from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from models.base.files import write_bytes
 from models.base.settings import overridden

@@ -13,8 +13,8 @@ from attncli.training.interfaces import Interrupted, Started
 from attncli.training.run.configuration import run_config
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.updates import stepper
-from attncli.training.updates.stepper import chosen_precision
+from attncli.training.updates import precision
+from attncli.training.updates.precision import chosen_precision
 from models.config import ModelConfig
 from tests.attncli.training.small import after, outcome, run, small_config, write_texts
 
@@ -24,7 +24,7 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 @pytest.fixture(autouse=True)
 def hardware(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every device compute bf16."""
-    monkeypatch.setattr(stepper, "computes_bf16", lambda device: True)
+    monkeypatch.setattr(precision, "computes_bf16", lambda device: True)
 
 
 def tables(preset: str, *changes: str) -> tuple[ModelConfig, TrainConfig]:
@@ -62,7 +62,7 @@ def test_the_capability_of_a_gpu_says_what_it_computes_itself(
             assert chosen_precision(*tables(preset), GPU) == expected
             assert chosen_precision(*tables(preset, "train.precision=fp32"), GPU) == "fp32"
     assert chosen_precision(*tables("transformer-base"), torch.device("mps")) == "fp32"
-    monkeypatch.setattr(stepper, "computes_bf16", lambda device: False)
+    monkeypatch.setattr(precision, "computes_bf16", lambda device: False)
     assert chosen_precision(*tables("transformer-base"), CPU) == "fp32"
 
 
@@ -75,12 +75,12 @@ def test_automatic_precision_is_chosen_once_and_kept_by_a_resumed_run(
 ) -> None:
     texts = write_texts(tmp_path)
     run(few(small_config(texts, "train.precision=bf16")), tmp_path / "fixed")
-    monkeypatch.setattr(stepper, "LARGE", 0)
+    monkeypatch.setattr(precision, "LARGE", 0)
     config = few(small_config(texts))
     with pytest.raises(Interrupted):
         run(config, tmp_path / "auto", after(2))
     assert read_config(RunFolder(tmp_path / "auto")).train.precision == "bf16"
-    monkeypatch.setattr(stepper, "computes_bf16", lambda device: False)  # another machine
+    monkeypatch.setattr(precision, "computes_bf16", lambda device: False)  # another machine
     events = run(config, tmp_path / "auto")
     assert isinstance(events[0], Started) and events[0].precision == "bf16"
     found, expected = outcome(tmp_path / "auto"), outcome(tmp_path / "fixed")
