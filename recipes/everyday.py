@@ -80,7 +80,7 @@ class Size(NamedTuple):
 
 TINY = (
     *("train.steps=2", "train.evaluate_every=2", "train.batch_tokens=200", "train.precision=fp32"),
-    *("search.method=greedy", "search.max_ratio=0.1", "search.max_extra=3"),
+    *("search.max_ratio=0.1", "search.max_extra=3"),
 )
 SIZES = {
     "usual": Size(16_000, MODEL_SETTINGS),
