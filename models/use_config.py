@@ -184,3 +184,9 @@ class AlignConfig:
         f"combination with the links of a reverse model: {', '.join(SYMMETRISE)}",
         choices=SYMMETRISE,
     )
+
+    @property
+    def place(self) -> str:
+        """Layer and head as text, counted from 1; "" for the default."""
+        head = f"head {self.head}" if self.head else "the mean of its heads"
+        return f"layer {self.layer}, {head}" if self.layer else ""

@@ -318,8 +318,8 @@ def add(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Public translators: source texts, one a line, by which the attention head that "
-            "aligns best is chosen. Default for English: embedded sentences.",
+            help="Public models: source texts, one a line, by which the attention head that aligns "
+            "best is chosen; of a captioner, images. Default: embedded sentences and scenes.",
         ),
     ] = None,
     list: Annotated[

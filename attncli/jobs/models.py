@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -213,13 +214,17 @@ def _part(kind: str, name: str) -> Entry:
 
 
 HEAD_PAIRS = 100  # translations by which the attention head of an imported model is chosen
+HEAD_IMAGES = 3  # and images
 
 
 def _with_head(folder: Path, sample: Path | None) -> str:
-    """Choose the attention head of an imported translator by aligning its own translations.
+    """Choose the attention head of an imported model, and return what was chosen.
 
-    A model of several languages has no direction yet, so that none is chosen.
+    Of a translator by aligning its own translations; one of several languages has no direction yet,
+    so that none is chosen. Of a captioner by erasure.
     """
+    if task_of(folder) == "caption":
+        return _with_map_head(folder, sample)
     from attncli.embedded import grammar
     from models.alignment import choose_head
     from models.inference.translator import Translator
@@ -244,5 +249,27 @@ def _with_head(folder: Path, sample: Path | None) -> str:
         return ""
     chosen = choose_head(model, pairs)
     write_alignment(folder, chosen)
-    head = f"head {chosen.head}" if chosen.head else "the mean of its heads"
-    return f"words are aligned by layer {chosen.layer}, {head}, chosen by {len(pairs)} translations"
+    return f"words are aligned by {chosen.place}, chosen by {len(pairs)} translations"
+
+
+def _with_map_head(folder: Path, sample: Path | None) -> str:
+    """Choose the layer and head of the maps of an imported captioner by blurring images.
+
+    sample: an image or a folder of images; the default is drawn scenes.
+    """
+    from attncli.embedded import scenes
+    from models.images.opening import open_image, to_square
+    from models.inference.captioner import Captioner
+    from models.inference.erasure import choose_map_head
+
+    drawn = islice(scenes.generate(1), HEAD_IMAGES)
+    files: Sequence[Path | bytes] = [scenes.png(scene) for scene in drawn]
+    if sample is not None:
+        inside = sorted(sample.iterdir()) if sample.is_dir() else [sample]
+        files = [path for path in inside if path.is_file()][:HEAD_IMAGES]
+    model = Captioner.read(folder)
+    squares = (to_square(open_image(file), model.config.image) for file in files)
+    chosen = choose_map_head(model, squares)
+    if chosen.place:
+        write_alignment(folder, chosen)
+    return chosen.place and f"maps are of {chosen.place}, chosen by erasure in {len(files)} images"

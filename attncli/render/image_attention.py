@@ -45,6 +45,7 @@ class AttentionMaps(NamedTuple):
     read: str  # soft, hard argmax, hard sample or hard expected
     copied: NDArray[np.float32] | None = None  # (W,) share of the probability from labels
     hard: bool = False  # True: pictures show only the cell of the largest weight
+    place: str = ""  # layer and head, where they were chosen
 
     def drawn(self, word: int) -> NDArray[np.float32]:
         """Return the map (rows, columns) of a word as it is drawn."""
@@ -85,6 +86,7 @@ def attention_maps(
         read=found.read,
         copied=None if found.copied is None else found.copied.float().cpu().numpy(),
         hard=hard and found.read == "hard expected",
+        place=found.place,
     )
 
 
@@ -194,8 +196,9 @@ def drawn(attention: AttentionMaps) -> Image.Image:
 
 
 def described(attention: AttentionMaps) -> str:
-    """Return the read mode, and the cell that is drawn."""
-    return f"{attention.read} attention{', drawn by argmax' if attention.hard else ''}"
+    """Return the read mode, layer and head, and the cell that is drawn."""
+    place = f" of {attention.place}" if attention.place else ""
+    return f"{attention.read} attention{place}{', drawn by argmax' if attention.hard else ''}"
 
 
 def explained(attention: AttentionMaps) -> str:

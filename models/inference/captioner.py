@@ -13,6 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from models.base.types import Hypothesis, Memory
+from models.bundle import Bundle
 from models.config import BATCH_IMAGES
 from models.decoders.base import DecoderOutput
 from models.encoders.image import ImageEncoder
@@ -39,6 +40,7 @@ class ImageAttention(NamedTuple):
     entropy: Tensor  # (W,) of the maps, in nats: 0 for one cell, log(cells) for a uniform map
     read: str  # soft, hard argmax, hard sample or hard expected
     copied: Tensor | None = None  # (W,) share of its probability that was copied from a label
+    place: str = ""  # layer and head of the maps, where they were chosen
 
 
 class Caption(NamedTuple):
@@ -57,6 +59,10 @@ class Captioner(TorchModel):
     """A captioner on a device. Its output for an image does not depend on the batch."""
 
     source = "image"
+
+    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
+        super().__init__(bundle, device)
+        self.alignment = bundle.alignment  # layer and head of the maps; of the default if 0
 
     @property
     def encoder(self) -> ImageEncoder:
@@ -183,13 +189,32 @@ class Captioner(TorchModel):
         """Return the attention maps of given outputs, by teacher forcing."""
         target = pad([[*ids, END] for ids in outputs], self.device)
         batch = teacher_forcing_batch(memory.values, memory.mask, *target)
-        result = self.model.teacher_force(batch, memory=memory, want_weights=True)
-        assert result.weights is not None
-        weights = result.weights.float().cpu()
+        layer, head = self.alignment.layer, self.alignment.head
+        layers = (layer - 1,) if layer else ()
+        result = self.model.teacher_force(
+            batch, memory=memory, want_weights=not layer, want_heads=layers
+        )
+        weights = result.weights
+        if result.heads is not None:
+            weights = result.heads[:, 0, head - 1] if head else result.heads[:, 0].mean(1)
+        assert weights is not None
+        weights = weights.float().cpu()
         gates = None if result.gates is None else result.gates.float().cpu()
         copied = copied_share(self.model, result, target[0])
         optional = [[None] * len(outputs) if part is None else part for part in (gates, copied)]
         return list(map(self._by_word, outputs, weights, *optional))
+
+    @torch.inference_mode()
+    def heads(
+        self, images: Sequence[ImageInput], outputs: list[tuple[int, ...]], layers: Sequence[int]
+    ) -> Tensor:
+        """Return the weights (B, L, H, T, S) of some layers for given outputs."""
+        memory = self.memory(self.features(images), self.keys(images, self.search))
+        target = pad([[*ids, END] for ids in outputs], self.device)
+        batch = teacher_forcing_batch(memory.values, memory.mask, *target)
+        found = self.model.teacher_force(batch, memory=memory, want_heads=layers).heads
+        assert found is not None
+        return found.float().cpu()
 
     def _by_word(
         self, ids: tuple[int, ...], weights: Tensor, gates: Tensor | None, copied: Tensor | None
@@ -209,6 +234,7 @@ class Captioner(TorchModel):
             entropy=(-torch.special.xlogy(maps, maps).sum(1)).clamp_min(0),  # rounding
             read=self.read_mode,
             copied=None if copied is None else word_means(copied, groups),
+            place=self.alignment.place,
         )
 
     def _hypothesis(self, found: Finished) -> Hypothesis:

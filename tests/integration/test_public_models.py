@@ -76,6 +76,8 @@ COMMANDS = [
     "train test.en test.de --start-from opus -o tuned -s train.steps=2",
     "train --images . --captions captions.tsv --start-from blip -o captioner -s train.steps=2",
     "bulk test.en shards/ -- translate -m opus",
+    "models compare train.lr=0.0001 train.lr=0.0002 --start-from opus -o compared --seeds 1 "
+    "--train test.en test.de --dev test.en test.de --test test.en test.de -s train.steps=1",
     "models export opus exported",
     "models pack opus packed.zip",
     "models show blip",
@@ -97,8 +99,26 @@ def test_words_of_another_language_than_english_are_no_target(
     assert "English alone" in capsys.readouterr().err
 
 
+def test_imported_models_are_served(place: Path) -> None:
+    from attncli.serve.catalogue import ServeOptions
+    from tests.attncli.serve.conftest import running
+
+    httpx = pytest.importorskip("httpx")
+    with running(ServeOptions(models=(Path("opus"),), port=0, threads=1)) as url:
+        content = Path("0.png").read_bytes()
+        kind = {"Content-Type": "image/png"}
+        address = f"{url}/caption?model=blip"
+        found = httpx.post(address, content=content, headers=kind, timeout=60).json()
+        assert len(found["maps"]) == len(found["words"])
+        given = {"q": "The old man.", "source": "en", "target": "de"}
+        text = httpx.post(f"{url}/translate", json=given, timeout=60).json()
+        assert text["translatedText"]
+
+
 def test_an_imported_model_knows_its_languages_licence_and_head(place: Path) -> None:
     folder = place / "data" / "attn" / "models" / "opus"
     settings = json.loads((folder / "config.json").read_text())
     assert settings["about"]["languages"] == ["en", "de"]
     assert settings["search"]["beam"] == 4 and settings["alignment"]["layer"] >= 1
+    captioner = json.loads((folder.with_name("blip") / "config.json").read_text())
+    assert captioner["alignment"]["layer"] >= 1

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 import torch
 from PIL import Image, ImageChops
+from torch.nn.functional import adaptive_avg_pool2d
 
+from models.bundle import Bundle
+from models.images.opening import to_square
 from models.inference.captioner import Captioner
-from models.inference.erasure import blurred, erasure, token_log_probs
+from models.inference.erasure import (
+    blurred,
+    choose_map_head,
+    erasure,
+    every_map,
+    region_losses,
+    token_log_probs,
+)
 from models.text.tokenizer import END
+from models.use_config import AlignConfig, SearchConfig, TokenizerConfig
+from tests.models.small import small_model
 
 
 def noise(side: int) -> Image.Image:
@@ -52,3 +65,57 @@ def test_a_word_that_reads_no_image_loses_nothing(soft_captioner: Path) -> None:
     chosen = range(len(caption.attention.words))
     for one in erasure(captioner, flat, caption, chosen, seed=1):
         assert one.attended == pytest.approx(0, abs=1e-5) == one.random
+
+
+@pytest.fixture
+def layered(soft_captioner: Path) -> Captioner:
+    """Return a captioner of several heads, with random weights."""
+    tokenizer = Captioner.read(soft_captioner).tokenizer
+    model = small_model("captioner-transformer-nano", len(tokenizer.target))
+    search = SearchConfig(method="greedy", max_caption=8)
+    return Captioner(Bundle(model, tokenizer, TokenizerConfig(), search))
+
+
+def test_the_head_of_the_maps_is_chosen_by_erasure(layered: Captioner) -> None:
+    """Its weights on the regions, times what the words lose without them, in plain loops."""
+    image = to_square(noise(40), layered.config.image)
+    ids = layered.caption([image])[0].hypotheses[0].ids
+    lost, maps = region_losses(layered, image, ids), every_map(layered, image, ids)
+    layers, heads = layered.model.decoder.attention_shape
+    assert maps.shape[:2] == (layers, 1 + heads) and heads > 1
+    torch.testing.assert_close(maps[:, 0], maps[:, 1:].mean(1))
+    gained = torch.zeros(layers, 1 + heads)
+    for layer, head in product(range(layers), range(1 + heads)):
+        for word, table in enumerate(maps[layer, head]):
+            regions = adaptive_avg_pool2d(table[None], 3)[0]
+            gained[layer, head] += (regions / regions.sum() * lost[word].clamp(0)).sum()
+    best = gained.max()
+    near = gained[:, 0] >= 0.9 * best
+    chosen = choose_map_head(layered, [image])
+    found = gained[chosen.layer - 1]
+    assert near[chosen.layer - 1] if chosen.head == 0 else found[chosen.head] == best
+
+
+def test_a_region_matters_where_the_image_is_blurred(layered: Captioner) -> None:
+    flat = Image.new("RGB", (32, 32), "grey")
+    flat_ids = layered.caption([flat])[0].hypotheses[0].ids
+    assert region_losses(layered, flat, flat_ids).abs().max() < 1e-5
+    half = Image.new("RGB", (48, 48), "grey")
+    half.paste(noise(16), (0, 0))
+    ids = layered.caption([half])[0].hypotheses[0].ids
+    lost = region_losses(layered, half, ids)
+    assert lost[:, 0, 0].abs().max() > 1e-4 and lost[:, 2, 2].abs().max() < 1e-4
+
+
+def test_maps_are_those_of_the_stored_head(layered: Captioner) -> None:
+    image = to_square(noise(40), layered.config.image)
+    ids = layered.caption([image])[0].hypotheses[0].ids
+    maps = every_map(layered, image, ids)
+    for layer, head in ((1, 0), (maps.shape[0], 2)):
+        layered.alignment = AlignConfig(layer=layer, head=head)
+        [caption] = layered.caption([image], attention=True)
+        assert caption.attention is not None
+        expected = maps[layer - 1, head]
+        expected = expected / expected.sum((-1, -2), keepdim=True)
+        torch.testing.assert_close(caption.attention.maps, expected)
+        assert caption.attention.place.startswith(f"layer {layer}, ")
