@@ -136,7 +136,7 @@ def back_translated(
 def read_outputs(path: Path, count: int) -> list[list[str]]:
     """Return the outputs of each of `count` lines: number ||| text ||| score."""
     found: list[list[str]] = [[] for _ in range(count)]
-    for line in path.read_text("utf-8").splitlines():
+    for line in path.read_text("utf-8").split("\n")[:-1]:  # others end no line
         number, _, rest = line.partition(" ||| ")
         found[int(number)].append(rest.rpartition(" ||| ")[0])
     return found

@@ -19,7 +19,7 @@ part() {
     local name=$1 status=0
     shift
     [ -e "$work/$name.done" ] && return
-    timeout --signal=INT --kill-after=30 "${SECONDS_A_PART:-540}" "$@" || status=$?
+    timeout --signal=INT --kill-after=55 "${SECONDS_A_PART:-540}" "$@" || status=$?
     case $status in
         0) touch "$work/$name.done"; echo "$name: done" >&2 ;;
         124 | 130) echo "$name: interrupted" >&2 ;;

@@ -74,7 +74,8 @@ class Direction(NamedTuple):
     name: str  # such as en-de
     source: Side
     target: Side
-    prefix: tuple[int, ...] = ()  # tokens in front of the source
+    prefix: tuple[int, ...] = ()  # tokens in front of the source,
+    target_prefix: tuple[int, ...] = ()  # and of the target
     weight: float = 1.0  # factor on its share of an epoch
 
     @property
@@ -139,12 +140,14 @@ class Mixture(Examples):
         """Tokens (M,) of every source and target, prefix and END included, before sampling."""
         real = self.rows >= 0
         source, target = np.where(real, self.pair_lengths[:, self.rows], 0).sum(-1) + 1
-        return source + self._prefixes[self.direction_of(self.rows[:, 0])], target
+        before = self._prefixes[:, self.direction_of(self.rows[:, 0])]
+        return source + before[0], target + before[1]
 
     @cached_property
     def _prefixes(self) -> np.ndarray:
-        """Tokens in front of the sources of each direction (D,)."""
-        return np.array([len(direction.prefix) for direction in self.directions])
+        """Tokens in front of the sources and the targets of each direction (2, D)."""
+        sides = [(len(one.prefix), len(one.target_prefix)) for one in self.directions]
+        return np.array(sides).T
 
     def direction_of(self, pairs: np.ndarray) -> np.ndarray:
         """Return the number of the direction of each pair."""
@@ -188,8 +191,8 @@ class Mixture(Examples):
         members = np.where(rng.random((len(first), 1)) < NEIGHBOURS, near, far)
         wanted = rng.choice(list(LENGTHS), len(first), p=list(LENGTHS.values()))
         source, target = self.pair_lengths[:, members].cumsum(-1) + 1  # (C, 4)
-        source = source + self._prefixes[direction][:, None]
-        fits = np.maximum(source, target) <= self.variation.longest
+        before = self._prefixes[:, direction, None]  # (2, C, 1)
+        fits = np.maximum(source + before[0], target + before[1]) <= self.variation.longest
         members[~fits | (np.arange(MOST) >= wanted[:, None])] = -1
         alone = np.full((len(singles), MOST), -1)
         alone[:, 0] = singles
@@ -212,7 +215,7 @@ class Mixture(Examples):
         )
         if self.epoch is not None:
             source, target = self._varied(source, target, number, len(direction.prefix))
-        return [*direction.prefix, *source, END], [*target, END]
+        return [*direction.prefix, *source, END], [*direction.target_prefix, *target, END]
 
     def _varied(
         self, source: list[int], target: list[int], number: int, prefix: int

@@ -193,15 +193,18 @@ def marian(
 
 
 @once
-def m2m100(folder: Path, kind: str = "m2m100") -> Any:
-    """Write a model of the kind m2m100, nllb or small100 into a folder; return it."""
+def m2m100(folder: Path, kind: str = "m2m100", languages: Sequence[str] = ()) -> Any:
+    """Write a model of the kind m2m100, nllb or small100 into a folder; return it.
+
+    languages: of a model that learns nothing; the default is a few, and some training.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     side = sentencepiece(lines(200), 500, "bpe")
     (folder / "sentencepiece.bpe.model").write_bytes(side)
-    own, first = pieces(side)[3:], ["<s>", "<pad>", "</s>", "<unk>"]
+    own, first, learns = pieces(side)[3:], ["<s>", "<pad>", "</s>", "<unk>"], not languages
     named: dict[str, Any] = {"tokenizer_class": "M2M100Tokenizer"}
     if kind == "nllb":
-        languages = ["eng_Latn", "deu_Latn", "zho_Hans", "zho_Hant"]
+        languages = languages or ["eng_Latn", "deu_Latn", "zho_Hans", "zho_Hant"]
         tokens = [*first, *own, *languages, "<mask>"]
         named = {"tokenizer_class": "NllbTokenizer"}
     else:
@@ -212,7 +215,7 @@ def m2m100(folder: Path, kind: str = "m2m100") -> Any:
     if kind == "small100":
         named = {"tokenizer_class": "SMALL100Tokenizer"}
     (folder / "tokenizer_config.json").write_text(json.dumps(named))
-    listed = {"additional_special_tokens": languages}
+    listed = {"additional_special_tokens": [*languages]}
     (folder / "special_tokens_map.json").write_text(json.dumps(listed))
     config = transformers.M2M100Config(
         vocab_size=len(tokens) + (2 if kind == "nllb" else 8),
@@ -233,7 +236,8 @@ def m2m100(folder: Path, kind: str = "m2m100") -> Any:
     rows = [[tokens.index(languages[0]), *range(4 + n, 9 + n), 2] for n in range(80)]
     sources = {"input_ids": torch.tensor(rows), "attention_mask": torch.ones(80, 7).long()}
     begin = [] if kind == "small100" else [tokens.index(languages[1])]
-    taught(model, sources, [[*begin, *ids[1 : 3 + n % 4], 2] for n, ids in enumerate(rows)])
+    if learns:
+        taught(model, sources, [[*begin, *ids[1 : 3 + n % 4], 2] for n, ids in enumerate(rows)])
     model.generation_config = transformers.GenerationConfig(
         num_beams=5,
         pad_token_id=1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,9 @@ import torch
 
 pytest.importorskip("transformers")
 
+from attncli.training.interfaces import Evaluated
+from attncli.training.run.command_line import settings
+from attncli.training.settings.corpora import parse_corpus
 from models import load_translator
 from models.base.errors import ModelError
 from models.importers.base import importer_of
@@ -18,6 +22,7 @@ from models.importers.published import import_model
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
+from tests.attncli.training.small import run
 from tests.models.importers import published
 
 LINES = published.lines(200)
@@ -111,6 +116,30 @@ def test_outputs_are_those_of_generate_in_both_engines(both: Both, beam: int) ->
         wrong = [n for n, ids in enumerate(expected) if ids and outputs[n] != ids]
         assert not wrong, [(outputs[n], expected[n]) for n in wrong]
     assert sum(map(bool, expected)) >= 40 and len({*map(tuple, expected)}) >= 5
+
+
+def test_language_tokens_are_those_of_its_tokenizer(tmp_path: Path) -> None:
+    """All languages of NLLB-200 have the ids of fairseq: behind the pieces, which are shifted."""
+    codes = import_module("transformers.models.nllb.tokenization_nllb").FAIRSEQ_LANGUAGE_CODES
+    published.m2m100(tmp_path, "nllb", languages=codes)
+    found = importer_of(tmp_path).imported
+    assert list(found.tokenizer_config.languages) == codes
+    first = len(published.pieces((tmp_path / "sentencepiece.bpe.model").read_bytes())) + 1
+    for number, code in enumerate(codes):
+        assert found.target.rows[found.tokenizer.language_id(code)] == first + number, code
+
+
+def test_updates_lower_its_loss(both: Both, tmp_path: Path) -> None:
+    languages = ("eng_Latn", "deu_Latn") if both.kind == "nllb" else ("en", "de")
+    table = tmp_path / "own.tsv"
+    table.write_text("".join(f"{a}\t{b}\n" for a, b in zip(LINES, LINES[1:21], strict=False)))
+    corpora = [parse_corpus(f"{'-'.join(languages)}={table}")]
+    updates = ("train.steps=100", "train.evaluate_every=100", "train.lr=0.002", "train.metric=loss")
+    quick = (*updates, "train.precision=fp32", "train.samples=0", "train.batch_tokens=300")
+    config = settings([], [], None, quick, start=both.bundle, corpora=corpora, dev_corpora=corpora)
+    events = run(config, tmp_path / "run")
+    losses = [event.scores.loss for event in events if isinstance(event, Evaluated)]
+    assert losses[-1] < 0.8 * losses[0]
 
 
 def test_a_missing_or_ambiguous_language_is_one_line(both: Both) -> None:

@@ -41,8 +41,9 @@ from attncli.training.sources import (
     write_forms,
 )
 from models.base.files import write_text
-from models.text.languages import BACK_TRANSLATED
+from models.text.languages import BACK_TRANSLATED, TO, with_source
 from models.text.tokenizer import Tokenizer
+from models.use_config import TokenizerConfig
 
 PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
@@ -50,12 +51,13 @@ PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 def load(settings: Preparation, variation: Variation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; it is prepared in the run folder the first time."""
     dev_corpora = list(settings.data.dev_corpora)
-    dev = read_dev(dev_corpora)  # first, so that a mistake in it shows early
+    languages = settings.tokenizer
+    dev = read_dev(dev_corpora, languages)  # first, so that a mistake in it shows early
     remarks: tuple[str, ...] = ()
     held: list[Collection[str]] = []
     if not dev_corpora:
         dev_corpora, held = split_dev(settings, folder)
-        if dev := read_dev(dev_corpora):
+        if dev := read_dev(dev_corpora, languages):
             remarks = (described_dev(len(dev), "sources", "--dev-corpus"),)
     replay = replay_corpora(settings.start_from, folder) if settings.data.replay else ([], [])
     own = sum(len(corpus.directions) for corpus in settings.data.corpora)
@@ -68,7 +70,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         stored = [tokens.read_pairs(place / str(n)) for n in range(len(dropped))]
         forms = read_forms(place)
     tokenizer = Tokenizer.read(place)
-    directions = directions_in(data.corpora, stored, tokenizer)
+    directions = directions_in(data.corpora, stored, tokenizer, languages)
     if data.replay:
         count = sum(direction.pairs for direction in directions[:own])
         share = example_share(directions, own, data.replay)
@@ -81,7 +83,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         prepare=forms,
         remarks=(described(directions[:own], data.replay, variation.temperature), *remarks),
     )
-    return Data(prepared, dev, read_dev(replay[1]))
+    return Data(prepared, dev, read_dev(replay[1], languages))
 
 
 def split_dev(
@@ -121,37 +123,46 @@ def _hash(corpora: Iterable[CorpusConfig]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
 
 
-def read_dev(corpora: Iterable[CorpusConfig]) -> DevDirections | None:
+def read_dev(corpora: Iterable[CorpusConfig], languages: TokenizerConfig) -> DevDirections | None:
     """Return the dev sets of all directions, or None if there are none.
 
     The reverse direction of a corpus with several references uses the first of them as source.
     """
-    parts = tuple(part for one in corpora for part in _dev_of(one))
+    parts = tuple(part for one in corpora for part in _dev_of(one, languages))
     return DevDirections(parts) if parts else None
 
 
-def _dev_of(config: CorpusConfig) -> Iterator[DevTexts]:
+def _dev_of(config: CorpusConfig, languages: TokenizerConfig) -> Iterator[DevTexts]:
     pairs = list(corpus.read_pairs(config.files))
     sources = [pair.source for pair in pairs]
     columns = corpus.reference_columns(pairs)
     for turned, (source, target) in enumerate(config.directions):
         texts, references = (columns[0], [sources]) if turned else (sources, columns)
-        yield DevTexts(texts, references, to=target, name=f"{source}-{target}")
+        to = with_source(languages, target, source)
+        yield DevTexts(texts, references, to=to, name=f"{source}-{target}")
 
 
 def directions_in(
-    corpora: Iterable[CorpusConfig], stored: Iterable[tokens.TokenPairs], tokenizer: Tokenizer
+    corpora: Iterable[CorpusConfig],
+    stored: Iterable[tokens.TokenPairs],
+    tokenizer: Tokenizer,
+    languages: TokenizerConfig,
 ) -> list[Direction]:
-    """Return the directions of the corpora; several corpora of one direction stay separate."""
+    """Return the directions of the corpora; several corpora of one direction stay separate.
+
+    languages: if its language_tokens are both, a source begins with its own language, and a target
+    with the target language.
+    """
     found = []
     for config, pairs in zip(corpora, stored, strict=True):
         for turned, (source, target) in enumerate(config.directions):
             sides = (pairs.target, pairs.source) if turned else (pairs.source, pairs.target)
-            prefix = [tokenizer.language_id(target)]
+            to = with_source(languages, target, source)
+            prefix = [tokenizer.language_id(to.partition(TO)[0])]
             if config.tagged:
                 prefix.append(tokenizer.control_id(BACK_TRANSLATED))
-            name = f"{source}-{target}"
-            found.append(Direction(name, *sides, tuple(prefix), config.weight))
+            starts = tuple(prefix), tuple(tokenizer.target_start(to))
+            found.append(Direction(f"{source}-{target}", *sides, *starts, config.weight))
     return found
 
 
