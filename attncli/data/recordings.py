@@ -83,6 +83,11 @@ class AugmentConfig:
     speed: float = option(
         0.0, "largest change of speed, such as 0.1 for 0.9 to 1.1 (Ko et al. 2015)", at_most=0.5
     )
+    tempo: float = option(
+        0.0,
+        "largest change of the tempo at the same pitch, such as 0.3 for 0.7 to 1.3",
+        at_most=0.9,
+    )
     warp: float = option(
         0.0,
         "largest change of the frequencies, such as 0.2 for 0.8 to 1.2, as of other speakers "
@@ -252,6 +257,10 @@ class SoundExamples(Examples):
         random = np.random.default_rng(example.seed)
         warp = 1 + round(random.uniform(-1, 1) * WARPS) / WARPS * self.augment.warp
         features = log_mel(torch.from_numpy(self.sound(example, random)), self.audio, warp)
+        if self.augment.tempo:
+            factor = 1 + random.uniform(-self.augment.tempo, self.augment.tempo)
+            size = max(1, round(len(features) / factor))
+            features = torch.nn.functional.interpolate(features.mT[None], size, mode="linear")[0].mT
         return features if self.fill is None else masked(features, self.augment, self.fill, random)
 
     def sound(self, example: Joined, random: np.random.Generator) -> np.ndarray:

@@ -29,7 +29,7 @@ SMALL = (
 CHANGED = (
     *("data.augment.join=1-3", "data.augment.noise=10-40", "data.augment.gain=6"),
     *("data.augment.speed=0.1", "data.augment.mask_bands=8", "data.augment.mask_frames=20"),
-    *("data.augment.warp=0.2", "model.audio.center=true"),
+    *("data.augment.warp=0.2", "data.augment.tempo=0.3", "model.audio.center=true"),
 )
 
 
@@ -172,3 +172,15 @@ def test_a_centred_encoder_does_not_hear_the_loudness(wavs: Path, tmp_path: Path
     with torch.no_grad():
         values, quiet = encoder(one, mask).values, encoder(other, mask).values
     assert (values - quiet).abs().max() < 1e-3
+
+
+def test_another_tempo_has_other_lengths_and_the_same_bands(wavs: Path, tmp_path: Path) -> None:
+    plain = examples(configured(wavs), tmp_path)
+    changed = replace(plain, augment=replace(plain.augment, tempo=0.3))
+    shares = []
+    for each in plain.joined:
+        own, found = plain.features(each), changed.features(each)
+        shares.append(len(found) / len(own))
+        assert (own.mean(0) - found.mean(0)).abs().max() < 0.2 * own.std()
+    assert min(shares) >= 1 / 1.31 and max(shares) <= 1 / 0.69
+    assert max(shares) - min(shares) > 0.1
