@@ -209,8 +209,8 @@ class AudioConfig:
     )
     center: bool = option(
         False,
-        "subtract each band's mean over the recording: another loudness or microphone changes "
-        "little (Atal 1974)",
+        "subtract the logarithm of each band's mean energy over the recording: another loudness or "
+        "microphone changes little (after Atal 1974)",
     )
     stack: int = option(
         3, "listen_attend_spell: frames side by side in an input", least=1, at_most=64

@@ -40,12 +40,14 @@ class SoundEncoder(nn.Module):
     def normalised(self, source: Tensor, mask: Tensor) -> Tensor:
         """Return (x - mean) / deviation of features (B, F, bands), 0 where the mask is False.
 
-        The mean is that of the training data, or with model.audio.center that of the recording.
+        The mean is that of the training data; with model.audio.center the logarithm of the mean
+        energy of the recording, on which silence and quiet noise have little influence.
         """
         values = source.float()
         if self.center:
-            total = values.masked_fill(~mask[..., None], 0.0).sum(1, keepdim=True)
-            values = values - total / mask.sum(1)[:, None, None].clamp(min=1)
+            real = values.masked_fill(~mask[..., None], -torch.inf)
+            frames = mask.sum(1)[:, None, None].clamp(min=1)
+            values = values - (real.logsumexp(1, keepdim=True) - frames.log())
         else:
             values = values - self.mean
         values = values / self.deviation
