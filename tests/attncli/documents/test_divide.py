@@ -98,3 +98,13 @@ def test_long_runs_of_spaces_take_no_time(name: str) -> None:
     started = time.process_time()
     texts(name, content.get(name, f"a{spaces}b\n\n::: {spaces}{{\n"))
     assert time.process_time() - started < 2
+
+
+def test_unclosed_marks_of_markdown_take_linear_time() -> None:
+    texts("markdown", "a")  # imports the parser
+    spent = []
+    for count in (100, 1000):
+        started = time.process_time()
+        texts("markdown", f"a {'[^' * count}")
+        spent.append(time.process_time() - started)
+    assert spent[1] < 40 * spent[0]  # 100 times as long, were it quadratic
