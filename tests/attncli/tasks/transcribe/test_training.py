@@ -58,7 +58,8 @@ def examples(config: RunConfig, folder: Path) -> SoundExamples:
 
 
 def test_a_resumed_run_is_that_of_an_uninterrupted_one(wavs: Path, tmp_path: Path) -> None:
-    config = configured(wavs, *CHANGED, "train.epochs=2")
+    quick = ("search.method=greedy", "search.max_ratio=0.1", "search.max_extra=2")
+    config = configured(wavs, *CHANGED, *quick, "train.epochs=2")
     trained(config, tmp_path / "whole")
     trained(config, tmp_path / "killed", stop_after=3)
     trained(config, tmp_path / "killed")
