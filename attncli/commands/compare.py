@@ -329,9 +329,9 @@ def compare(
 ) -> None:
     """Train and compare variants of a model.
 
-    The model is a translator, a captioner, a classifier or a model of speech. All variants are
-    trained on the same data with the same budget, each in VARIANT/seed-N of the output folder; the
-    same command continues. The folder gets the results as tables and plots. See docs/compare.md.
+    The model is a translator, captioner, classifier or transcriber. All variants are trained on
+    the same data with the same budget, each in VARIANT/seed-N of the output folder; the same
+    command continues. The folder gets the results as tables and plots. See docs/compare.md.
 
     \b
     A variant is one of

@@ -104,9 +104,10 @@ def listed(tables: type) -> str:
     text = to_toml(tables(), without=getattr(tables, UNUSED, ())).strip()
     known = set(flat(to_dict(tables())))
     for kind in getattr(tables, "kinds", list)():  # of input: further settings of the table [data]
-        names = [name for name in fields_of(type(kind.data)) if f"data.{name}" in known]
-        known |= {f"data.{name}" for name in fields_of(type(kind.data))}
-        text = text.replace("\n[model]", f"{to_toml(kind.data, without=names)}\n\n[model]", 1)
+        names = [f"data.{name}" for name in fields_of(type(kind.data))]
+        own = to_toml(kind.data, without=[n for n in names if n in known], section="data")
+        known.update(names)
+        text = text.replace("\n[model]", f"{own}\n\n[model]", 1)
     return text
 
 

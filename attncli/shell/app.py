@@ -59,7 +59,7 @@ GROUPS = {  # commands in `attn --help`, which names the others in one line
     "Train and score": ["train", "align train", "evaluate", "models compare", "runs"],
     "Models": [
         "models",
-        *(f"models {name}" for name in ["show", "add", "pack", "export", "verify"]),
+        *(f"models {name}" for name in ["show", "add", "pack", "export"]),
     ],
 }
 KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one

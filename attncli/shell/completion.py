@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from typer.models import ParameterInfo
 
@@ -73,11 +75,19 @@ def settings_of(tables: type, incomplete: str) -> Found:
 
 def _described(settings: object, name: str) -> tuple[str, str]:
     """Return the dotted name of a setting with `=`, and its documentation."""
+    key = name.rpartition(".")[2]
+    return f"{name}=", fields_of(type(_owner(settings, name)))[key].metadata["doc"]
+
+
+def _owner(settings: object, name: str) -> Any:
+    """Return the table that has a setting."""
     table, _, key = name.rpartition(".")
-    kinds = getattr(settings, "kinds", list)() or [settings]  # each has a table [data] of its own
-    owners = [fields_of(type(attrgetter(table)(kind))) for kind in kinds]
-    doc = next(fields[key].metadata["doc"] for fields in owners if key in fields)
-    return f"{name}=", doc
+    for kind in getattr(settings, "kinds", list)() or [settings]:  # each has a table [data]
+        with suppress(AttributeError):  # of another kind
+            owner = attrgetter(table)(kind)
+            getattr(owner, key)
+            return owner
+    raise AssertionError(name)
 
 
 def _values(settings: object, name: str) -> tuple[str, ...]:
@@ -85,8 +95,7 @@ def _values(settings: object, name: str) -> tuple[str, ...]:
     if name == "model.image.encoder":
         own = [network for network in registry.names("image_encoder") if network != "torchvision"]
         return (*own, *TORCHVISION)
-    table, _, key = name.rpartition(".")
-    owner = attrgetter(table)(settings)
+    owner, key = _owner(settings, name), name.rpartition(".")[2]
     default = getattr(owner, key)
     if isinstance(default, bool):
         return ("true", "false")

@@ -60,7 +60,7 @@ def train(
     threads: Threads = 0,
     set: options.Set = None,
 ) -> None:
-    """Train a model on sentence pairs, images, labelled texts or recordings.
+    """Train a model on pairs, images, labels or recordings.
 
     Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
     (gz, xz, zst). The folder's config.toml contains every setting with its documentation. The same

@@ -90,9 +90,7 @@ Labels = Annotated[
 ]
 Audio = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR|TAR", help="Speech: the recordings, in a folder or an uncompressed TAR file."
-    ),
+    typer.Option(metavar="DIR|TAR", help="Speech: recordings, in a folder or TAR file."),
 ]
 Transcripts = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Speech: rows of recording, tab, text.")

@@ -48,7 +48,7 @@ def transcripts(
     threads: Threads = 0,
     set: Set = None,
 ) -> None:
-    """Score transcripts against references: error rates of words and characters.
+    """Score transcripts by WER and CER.
 
     WER and CER are the edits over the words or characters of the references, in percent. A
     recording that cannot be read counts as an empty text, and the exit status is 1.

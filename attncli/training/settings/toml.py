@@ -12,12 +12,14 @@ from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import fields_of, parse_toml
 
 
-def to_toml(config: Any, *, without: Collection[str] = ()) -> str:
+def to_toml(config: Any, *, without: Collection[str] = (), section: str = "") -> str:
     """Return the configuration as TOML; a comment above each setting documents it.
 
-    without: settings and tables that are left out, such as "model.copy" and "model.image".
+    without: settings and tables that are left out, such as "model.copy" and "model.image". section:
+    that the configuration is part of, whose head is left out.
     """
-    return "\n".join(_toml_lines(config, "", without))
+    lines = list(_toml_lines(config, section, without))
+    return "\n".join(lines[1:] if section else lines)
 
 
 def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable[str]:

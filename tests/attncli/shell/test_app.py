@@ -82,7 +82,7 @@ def test_completion_knows_commands_and_options(shell: str) -> None:
     script = program(_ATTN_COMPLETE=f"source_{shell}").stdout
     assert f"_ATTN_COMPLETE=complete_{shell}" in script
     bash = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "attn tr"}
-    assert program(**bash).stdout.split() == ["train", "translate"]
+    assert program(**bash).stdout.split() == ["train", "translate", "transcribe"]
     options = {**bash, "COMP_CWORD": "2", "COMP_WORDS": "attn translate --gl"}
     assert program(**options).stdout.split() == ["--glossary"]
 
