@@ -153,8 +153,14 @@ def of_caption(captioner: Captioner, line: Line, options: ExplainOptions) -> Exp
 
 def of_transcript(transcriber: Transcriber, line: Line, options: ExplainOptions) -> ExplainedLine:
     """Explain the transcript of a recording of one piece; the line is its path."""
+    if transcriber.config.audio.padded:
+        raise InputError(
+            f"{line.text} for Whisper",
+            "a model of speech that `attn train` made",
+            "`attn transcribe --picture` draws its attention",
+        )
     pieces = list(islice(transcriber.pieces(Path(line.text)), 2))
-    if len(pieces) != 1 or transcriber.config.audio.padded:
+    if len(pieces) != 1:
         raise InputError(
             f"{line.text}, of several pieces", f"at most {transcriber.longest_piece:g} seconds"
         )
