@@ -14,6 +14,7 @@ import pytest
 from attncli.bulk.job import NOT_IN_BULK, NOT_IN_SETTINGS, read_job
 from attncli.bulk.tasks import bulk_task, open_task
 from attncli.tasks.table import BULK, TASKS
+from models.catalogue.installed import BOX, DEFAULTS, is_bundle
 from tests.attncli.command_line import Attn
 
 HERE = "cannot be used in a bulk job"
@@ -42,6 +43,8 @@ def with_model(words: list[str], bundle: Path) -> list[str]:
 @pytest.mark.parametrize("name", BULK)
 def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
     used: set[str] = set()
+    if not is_bundle(BOX / DEFAULTS[bulk_task(name).shipped]):
+        pytest.skip("no model in the box")
 
     class Recorded(dict[str, Any]):
         def __getitem__(self, parameter: str) -> Any:
@@ -66,7 +69,7 @@ def test_an_option_without_meaning_in_a_bulk_job_is_refused_in_one_line(
 @pytest.mark.parametrize("words", [["in", "out"], ["translate", "-m", "en-de", "in", "out"]])
 def test_a_call_without_a_task_is_refused_in_one_line(words: list[str], attn: Attn) -> None:
     [line] = attn("bulk", *words, status=1).err.splitlines()
-    assert "-- translate|classify|caption|align" in line
+    assert f"-- {'|'.join(BULK)}" in line
 
 
 def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: Path) -> None:
