@@ -25,7 +25,7 @@ from models.base.errors import ModelError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.inference.transcriber import Segment, Transcript
+    from models.inference.transcriber import SpokenSegment, Transcript
 
 MOST = 12  # segments of a picture; a page has all
 SPACE = "▁"  # at the start of a token that begins a word
@@ -66,7 +66,7 @@ def sound_maps(transcript: Transcript) -> list[SoundMap]:
     return [_map(segment) for segment in transcript.segments if segment.attention]
 
 
-def _map(segment: Segment) -> SoundMap:
+def _map(segment: SpokenSegment) -> SoundMap:
     found = segment.attention
     assert found is not None
     return SoundMap(

@@ -22,7 +22,7 @@ from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.trained import TorchModel
 from models.sound.features import log_mel, padded_frames
 from models.sound.reading import Recording, read_blocks, recording_of
-from models.sound.silences import Piece, divided
+from models.sound.silences import SoundPiece, divided
 from models.storage.settings import read_settings
 from models.text.tokenizer import END
 from models.use_config import SearchConfig
@@ -54,7 +54,7 @@ class SoundAttention(NamedTuple):
     frame_seconds: float  # from one frame of the spectrogram to the next
 
 
-class Segment(NamedTuple):
+class SpokenSegment(NamedTuple):
     """A part of a recording with its text: all of it, or what lies between two silences."""
 
     start: float  # in seconds from the start of the recording
@@ -77,7 +77,7 @@ class Transcript(NamedTuple):
     `slot_seconds`, and frame f those from f times `frame_seconds`, both counted from `each.start`.
     """
 
-    segments: tuple[Segment, ...]
+    segments: tuple[SpokenSegment, ...]
     seconds: float  # length of the recording
 
     @property
@@ -91,7 +91,7 @@ class Transcript(NamedTuple):
         return tuple(itertools.chain.from_iterable(each.words for each in self.segments))
 
 
-def joined(segments: Sequence[Segment]) -> Transcript:
+def joined(segments: Sequence[SpokenSegment]) -> Transcript:
     """Return the transcript of consecutive segments."""
     return Transcript(tuple(segments), segments[-1].end if segments else 0.0)
 
@@ -150,12 +150,12 @@ class Transcriber(TorchModel):
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
-    ) -> Iterator[Segment]:
+    ) -> Iterator[SpokenSegment]:
         """Yield the segments of a recording, in order, while it is read; see `transcribe`."""
         for group in windows(self.pieces(recording, name), BATCH_PIECES):
             yield from self.heard(group, search=search, times=times, attention=attention)
 
-    def pieces(self, recording: Recording, name: str = "") -> Iterator[Piece]:
+    def pieces(self, recording: Recording, name: str = "") -> Iterator[SoundPiece]:
         """Yield the pieces of a recording, for `heard`, while it is read."""
         rate = self.config.audio.rate
         return divided(read_blocks(recording, rate, name), rate, self.longest_piece)
@@ -179,7 +179,7 @@ class Transcriber(TorchModel):
         Pieces of consecutive recordings are computed together; few are in memory at a time.
         """
 
-        def parts() -> Iterator[Piece | ModelError | None]:
+        def parts() -> Iterator[SoundPiece | ModelError | None]:
             for name, open_recording in recordings:
                 try:
                     yield from self.pieces(open_recording(), name)
@@ -187,12 +187,12 @@ class Transcriber(TorchModel):
                 except ModelError as error:
                     yield error
 
-        segments: list[Segment] = []
+        segments: list[SpokenSegment] = []
         for group in windows(parts(), BATCH_PIECES):
-            pieces = [each for each in group if isinstance(each, Piece)]
+            pieces = [each for each in group if isinstance(each, SoundPiece)]
             heard = iter(self.heard(pieces, times=times, attention=attention))
             for each in group:
-                if isinstance(each, Piece):
+                if isinstance(each, SoundPiece):
                     segments.append(next(heard))
                 else:
                     yield each or joined(segments)
@@ -210,18 +210,18 @@ class Transcriber(TorchModel):
     @torch.inference_mode()
     def heard(
         self,
-        pieces: Sequence[Piece],
+        pieces: Sequence[SoundPiece],
         *,
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
-    ) -> list[Segment]:
+    ) -> list[SpokenSegment]:
         """Return the segments of pieces of sound, of one recording or of several."""
         features = [log_mel(piece.samples, self.config.audio) for piece in pieces]
         config, rate = search or self.search, self.config.audio.rate
         outputs = self.outputs(features, config)
         segments = [
-            Segment(piece.start, piece.start + len(piece.samples) / rate, found)
+            SpokenSegment(piece.start, piece.start + len(piece.samples) / rate, found)
             for piece, found in zip(pieces, outputs, strict=True)
         ]
         if not (times or attention):
@@ -268,7 +268,7 @@ class Transcriber(TorchModel):
         source, mask = padded_frames(features)
         return self.model.encode(source.to(self.device), mask.to(self.device))
 
-    def _timed(self, segment: Segment, spectrogram: Tensor, *, keep: bool) -> Segment:
+    def _timed(self, segment: SpokenSegment, spectrogram: Tensor, *, keep: bool) -> SpokenSegment:
         """Return a segment with the times of its words, and its attention if it is kept.
 
         The weights come from teacher forcing of the output.

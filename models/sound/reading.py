@@ -32,14 +32,14 @@ IN_MEMORY = 1 << 26  # bytes of a pipe; more go into a temporary file
 KNOWN = "a WAV, FLAC, OGG, MP3 or AIFF recording"
 
 
-class Samples(NamedTuple):
+class SampleArray(NamedTuple):
     """A sound in memory."""
 
     samples: Any  # array, tensor or list: (N,), (N, channels) or (channels, N); integers are scaled
     rate: int  # samples a second
 
 
-Recording = Path | bytes | BinaryIO | Samples
+Recording = Path | bytes | BinaryIO | SampleArray
 
 
 def recording_of(given: Any, rate: int = 0) -> Recording:
@@ -47,7 +47,7 @@ def recording_of(given: Any, rate: int = 0) -> Recording:
 
     rate: samples a second of an array; InputError without it.
     """
-    if isinstance(given, Samples) or hasattr(given, "read"):
+    if isinstance(given, SampleArray) or hasattr(given, "read"):
         return given
     if isinstance(given, (str, Path)):
         return Path(given)
@@ -55,7 +55,7 @@ def recording_of(given: Any, rate: int = 0) -> Recording:
         return bytes(given)
     if not rate:
         raise InputError("an array of samples without its rate", "transcribe(samples, rate=16000)")
-    return Samples(given, rate)
+    return SampleArray(given, rate)
 
 
 def read_sound(
@@ -85,7 +85,7 @@ def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor
     """
     name = name or (str(source) if isinstance(source, Path) else "the recording")
     with contextlib.ExitStack() as held:
-        if isinstance(source, Samples):
+        if isinstance(source, SampleArray):
             own_rate, blocks = source.rate, iter([channels_mean(source.samples)])
         else:
             file = held.enter_context(_opened(source, name))

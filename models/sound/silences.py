@@ -16,14 +16,14 @@ STEP, BLUR = 0.02, 10  # seconds of an energy; energies that are averaged
 AUDIBLE = 1e-4  # largest minus smallest sample of a piece in which something can be heard
 
 
-class Piece(NamedTuple):
+class SoundPiece(NamedTuple):
     """A part of a recording."""
 
     start: float  # in seconds
     samples: Tensor  # (n,)
 
 
-def divided(blocks: Iterable[Tensor], rate: int, seconds: float) -> Iterator[Piece]:
+def divided(blocks: Iterable[Tensor], rate: int, seconds: float) -> Iterator[SoundPiece]:
     """Yield the audible pieces of a recording, each of at most so many seconds.
 
     blocks: its samples in consecutive parts; few are in memory at a time. A recording of at most
@@ -53,6 +53,6 @@ def quietest(samples: Tensor, rate: int) -> int:
     return half + (len(means) - 1 - place) * step + BLUR * step // 2
 
 
-def _audible(samples: Tensor, start: int, rate: int) -> Iterator[Piece]:
+def _audible(samples: Tensor, start: int, rate: int) -> Iterator[SoundPiece]:
     if len(samples) and float(samples.max() - samples.min()) >= AUDIBLE:
-        yield Piece(start / rate, samples)
+        yield SoundPiece(start / rate, samples)

@@ -17,7 +17,7 @@ from models.inference.ctranslate2.convert import converted_whisper, read_weights
 from models.inference.ctranslate2.translator import imported
 from models.inference.search.hypotheses import beam_width
 from models.inference.whisper.engine import TorchWhisper
-from models.inference.whisper.windows import Decoded, Prompt, window_features
+from models.inference.whisper.windows import Decoded, WhisperPrompt, window_features
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS
 from models.text.tokenizer import END, START
@@ -64,7 +64,7 @@ class CTranslate2Whisper:
         shares = dict(self.model.detect_language(memory[0])[0])
         return [shares[f"<|{code}|>"] for code in self.tokens.codes]
 
-    def decode(self, memory: Any, prompt: Prompt, search: SearchConfig, key: str) -> Decoded:
+    def decode(self, memory: Any, prompt: WhisperPrompt, search: SearchConfig, key: str) -> Decoded:
         """Return the best output after a prompt."""
         if search.method == "sample":
             return self.torch.decode(self.torch.encode(memory[1]), prompt, search, key)

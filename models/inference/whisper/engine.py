@@ -17,7 +17,7 @@ from models.inference.search.beam import search
 from models.inference.whisper.windows import (
     PER_SECOND,
     Decoded,
-    Prompt,
+    WhisperPrompt,
     WhisperTokens,
     window_features,
 )
@@ -43,7 +43,7 @@ class RuledState(NamedTuple):
 class Ruled:
     """A decoder behind a prompt, whose next token follows Whisper's rules."""
 
-    def __init__(self, model: EncoderDecoder, tokens: WhisperTokens, prompt: Prompt) -> None:
+    def __init__(self, model: EncoderDecoder, tokens: WhisperTokens, prompt: WhisperPrompt) -> None:
         self.model, self.tokens, self.prompt = model, tokens, prompt
         self.no_speech = 0.0  # probability that there is none in the first window
 
@@ -115,7 +115,9 @@ class TorchWhisper:
         return found
 
     @torch.inference_mode()
-    def decode(self, memory: Memory, prompt: Prompt, config: SearchConfig, key: str) -> Decoded:
+    def decode(
+        self, memory: Memory, prompt: WhisperPrompt, config: SearchConfig, key: str
+    ) -> Decoded:
         """Return the best output after a prompt."""
         ruled = Ruled(self.model, self.tokens, prompt)
         longest = self.model.config.max_source
@@ -124,7 +126,7 @@ class TorchWhisper:
         return Decoded(best.ids, best.log_prob, ruled.no_speech, best.truncated)
 
     @torch.inference_mode()
-    def attention(self, samples: Tensor, prompt: Prompt, ids: Sequence[int]) -> Tensor:
+    def attention(self, samples: Tensor, prompt: WhisperPrompt, ids: Sequence[int]) -> Tensor:
         """Return the weights (H, T + 1, S) by which some heads predict tokens and the end mark.
 
         samples: of a window. S: slots of its sound, without those of the padding. The heads are

@@ -20,8 +20,8 @@ from models.bundle import Bundle, read
 from models.inference.captioner import words as word_ranges
 from models.inference.transcriber import (
     NamedRecording,
-    Segment,
     SoundAttention,
+    SpokenSegment,
     Transcriber,
     Transcript,
     Word,
@@ -29,10 +29,10 @@ from models.inference.transcriber import (
 from models.inference.whisper.engine import TorchWhisper, token_starts
 from models.inference.whisper.windows import (
     PER_SECOND,
-    Engine,
-    Part,
+    SoundWindow,
+    TimedPart,
+    WhisperEngine,
     WhisperTokens,
-    Window,
     Windows,
     window_features,
 )
@@ -55,7 +55,7 @@ class WhisperTranscriber(Transcriber):
         super().__init__(bundle, device)
         self.tokens = WhisperTokens(bundle.tokenizer, bundle.tokenizer_config)
         self.attending = TorchWhisper(self.model, self.tokens, self.device)
-        self.engine: Engine = self.attending
+        self.engine: WhisperEngine = self.attending
 
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
@@ -65,7 +65,7 @@ class WhisperTranscriber(Transcriber):
             found.engine = engine
         return found
 
-    def _ctranslate2(self, folder: Path) -> Engine | None:
+    def _ctranslate2(self, folder: Path) -> WhisperEngine | None:
         try:
             from models.inference.whisper.ctranslate2 import CTranslate2Whisper
 
@@ -101,14 +101,16 @@ class WhisperTranscriber(Transcriber):
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
-    ) -> Iterator[Segment]:
+    ) -> Iterator[SpokenSegment]:
         """Yield the segments of a recording, in order, while it is read; see `transcribe`."""
         blocks = read_blocks(recording, self.config.audio.rate, name)
         windows = Windows(self.engine, self.tokens, self.config)
         for window in windows.read(blocks, search or self.search, self.language, self.to):
             yield from self._segments(window, times or attention, attention)
 
-    def _segments(self, window: Window, times: bool, attention: bool) -> Iterator[Segment]:
+    def _segments(
+        self, window: SoundWindow, times: bool, attention: bool
+    ) -> Iterator[SpokenSegment]:
         """Yield the parts of a window."""
         every = [number for number in window.found.ids if number < self.tokens.times]
         heads, frames, starts, read = torch.zeros(1, 0, 1), torch.zeros(0), list[int](), 0
@@ -127,7 +129,9 @@ class WhisperTranscriber(Transcriber):
             read = end
             yield segment
 
-    def _segment(self, window: Window, part: Part, starts: Sequence[int]) -> Segment:
+    def _segment(
+        self, window: SoundWindow, part: TimedPart, starts: Sequence[int]
+    ) -> SpokenSegment:
         """Return a part of a window. starts: slots of its tokens and more, for times of words."""
         ids = tuple(number for number in part.ids if number < self.tokens.times)
         found, text = window.found, self.tokenizer.decode(ids).strip()
@@ -142,7 +146,7 @@ class WhisperTranscriber(Transcriber):
             for first, last in (self._ranges(ids, window.language) if borders else ())
             if (text := self.tokenizer.decode(ids[first:last]).strip())
         )
-        return Segment(start, end, (output,), words)
+        return SpokenSegment(start, end, (output,), words)
 
     def _ranges(self, ids: Sequence[int], language: str) -> list[tuple[int, int]]:
         """Return the token range of each word; of characters in a language without spaces."""
@@ -155,7 +159,7 @@ class WhisperTranscriber(Transcriber):
         return list(itertools.pairwise(starts))
 
     def _attention(
-        self, segment: Segment, part: Part, weights: Tensor, frames: Tensor
+        self, segment: SpokenSegment, part: TimedPart, weights: Tensor, frames: Tensor
     ) -> SoundAttention:
         """Return the weights (T, S) of a window's tokens over the slots of a part."""
         first = min(part.first, weights.shape[1] - 1)

@@ -30,7 +30,7 @@ TOO_RANDOM = 0.5  # temperature above which a text is no prompt for the next win
 PER_SECOND = 50  # slots, and timestamps
 
 
-class Prompt(NamedTuple):
+class WhisperPrompt(NamedTuple):
     """Tokens before an output, and True if the output has timestamps."""
 
     ids: tuple[int, ...]
@@ -57,7 +57,7 @@ class Decoded(NamedTuple):
         return self.no_speech > NO_SPEECH and self.mean <= LEAST_LOG_PROB
 
 
-class Part(NamedTuple):
+class TimedPart(NamedTuple):
     """A part of an output between two timestamps, which it includes, and their slots."""
 
     first: int
@@ -65,17 +65,17 @@ class Part(NamedTuple):
     ids: tuple[int, ...]
 
 
-class Window(NamedTuple):
+class SoundWindow(NamedTuple):
     """A window with its output."""
 
     start: float  # seconds from the start of the recording
     samples: Tensor  # (N,)
     language: str
     found: Decoded
-    parts: list[Part]
+    parts: list[TimedPart]
 
 
-class Engine(Protocol):
+class WhisperEngine(Protocol):
     """Whisper as windows use it, run by any engine."""
 
     def encode(self, samples: Any) -> Any:
@@ -84,7 +84,7 @@ class Engine(Protocol):
     def languages(self, memory: Any) -> Sequence[float]:
         """Return the probability of each language."""
 
-    def decode(self, memory: Any, prompt: Prompt, search: SearchConfig, key: str) -> Decoded:
+    def decode(self, memory: Any, prompt: WhisperPrompt, search: SearchConfig, key: str) -> Decoded:
         """Return the best output after a prompt. key: seeds the random numbers of samples."""
 
 
@@ -104,7 +104,7 @@ class WhisperTokens:
 
     def prompt(
         self, language: str, *, to: str = "", timed: bool = False, before: Sequence[int] = ()
-    ) -> Prompt:
+    ) -> WhisperPrompt:
         """Return the tokens before an output. before: tokens of earlier windows.
 
         language: of the recording. to: en for a translation. Raises ModelError for a language that
@@ -115,7 +115,7 @@ class WhisperTokens:
         if self.codes:
             task = "translate" if to and to != language else "transcribe"
             kind = (self.language_id(language), self.ids[task])
-        return Prompt((*earlier, START, *kind, *(() if timed else (self.no_times,))), timed)
+        return WhisperPrompt((*earlier, START, *kind, *(() if timed else (self.no_times,))), timed)
 
     def language_id(self, code: str) -> int:
         """Return the token of a language."""
@@ -166,14 +166,14 @@ class Stream:
 class Windows:
     """Recordings to windows with outputs, by an engine."""
 
-    def __init__(self, engine: Engine, tokens: WhisperTokens, config: ModelConfig) -> None:
+    def __init__(self, engine: WhisperEngine, tokens: WhisperTokens, config: ModelConfig) -> None:
         self.engine, self.tokens, self.longest = engine, tokens, config.max_source
         self.rate = config.audio.rate
         self.size = round(config.audio.padded * self.rate)  # samples of a window
 
     def read(
         self, blocks: Iterable[Tensor], search: SearchConfig, language: str = "", to: str = ""
-    ) -> Iterator[Window]:
+    ) -> Iterator[SoundWindow]:
         """Yield the windows of a recording that have speech, in order.
 
         blocks: of its samples. language: of the recording; it is detected if empty. to: en for a
@@ -192,7 +192,7 @@ class Windows:
             stream.skip(self.size if moved == slots else moved * self.rate // PER_SECOND)
             if found.is_silent:
                 continue
-            yield Window(start / self.rate, part, language, found, parts)
+            yield SoundWindow(start / self.rate, part, language, found, parts)
             kept = found.temperature <= TOO_RANDOM
             before = [*before, *(number for one in parts for number in one.ids)] if kept else []
 
@@ -203,7 +203,9 @@ class Windows:
         shares = self.engine.languages(memory)
         return self.tokens.codes[max(range(len(shares)), key=shares.__getitem__)]
 
-    def _decoded(self, memory: Any, prompt: Prompt, search: SearchConfig, key: str) -> Decoded:
+    def _decoded(
+        self, memory: Any, prompt: WhisperPrompt, search: SearchConfig, key: str
+    ) -> Decoded:
         """Return the first output that neither repeats itself nor is improbable, or the last."""
         for temperature in TEMPERATURES:
             sampling = replace(search, method="sample", temperature=temperature, nbest=1)
@@ -221,7 +223,7 @@ def window_features(samples: Tensor, config: AudioConfig) -> Tensor:
     return log_mel(torch.nn.functional.pad(samples, (0, max(0, missing))), config)[None]
 
 
-def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[Part], int]:
+def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[TimedPart], int]:
     """Divide an output where two timestamps meet; also return the slot of the next window.
 
     times: the first timestamp. slots: of the sound in the window.
@@ -231,11 +233,11 @@ def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[Part], i
     closed = is_time[-2:] == [False, True]  # no words follow in this window
     if not ends:
         last = max((number for number in ids if number > times), default=slots + times)
-        return [Part(0, min(last - times, slots), ids)], slots
+        return [TimedPart(0, min(last - times, slots), ids)], slots
     ends += [len(ids)] if closed else []
     pairs = zip([0, *ends], ends, strict=False)
     place = [min(number - times, slots) for number in ids]  # a timestamp may be too late
-    parts = [Part(place[a], place[b - 1], ids[a:b]) for a, b in pairs]
+    parts = [TimedPart(place[a], place[b - 1], ids[a:b]) for a, b in pairs]
     return parts, slots if closed else parts[-1].last or slots
 
 

@@ -22,7 +22,7 @@ from models.inference.whisper.ctranslate2 import CTranslate2Whisper
 from models.inference.whisper.engine import TorchWhisper, token_starts
 from models.inference.whisper.transcriber import WhisperTranscriber
 from models.inference.whisper.windows import WhisperTokens, Windows, window_features
-from models.sound.reading import Samples
+from models.sound.reading import SampleArray
 from models.text.tokenizer import END
 from models.use_config import SearchConfig
 from tests.models.importers import published
@@ -234,7 +234,7 @@ def test_a_transcript_is_that_of_its_windows(
     assert isinstance(model, WhisperTranscriber)
     assert isinstance(model.engine, TorchWhisper) is (engine == "torch")
     generator = torch.Generator().manual_seed(quarters)
-    samples = Samples(torch.randn(quarters * RATE // 4, generator=generator) / 4, RATE)
+    samples = SampleArray(torch.randn(quarters * RATE // 4, generator=generator) / 4, RATE)
     plain = model.transcribe(samples)
     timed = model.transcribe(samples, times=True)
     found = model.transcribe(samples, attention=True)

@@ -11,8 +11,8 @@ import torch
 from models.config import AudioConfig, ModelConfig
 from models.inference.whisper.windows import (
     Decoded,
-    Prompt,
     Stream,
+    WhisperPrompt,
     WhisperTokens,
     Windows,
     compression,
@@ -32,8 +32,8 @@ class Tokens:
 
     def prompt(
         self, language: str, *, to: str = "", timed: bool = False, before: Sequence[int] = ()
-    ) -> Prompt:
-        return Prompt((self.codes.index(language), *before), timed)
+    ) -> WhisperPrompt:
+        return WhisperPrompt((self.codes.index(language), *before), timed)
 
     def text(self, ids: Sequence[int]) -> str:
         return "".join(chr(96 + number) for number in ids if number < TIMES)
@@ -42,7 +42,7 @@ class Tokens:
 class Call(NamedTuple):
     """A search that was asked for."""
 
-    prompt: Prompt
+    prompt: WhisperPrompt
     temperature: float
 
 
@@ -59,7 +59,7 @@ class Scripted:
     def languages(self, memory: Any) -> list[float]:
         return [0.2, 0.8]
 
-    def decode(self, memory: Any, prompt: Prompt, search: SearchConfig, key: str) -> Decoded:
+    def decode(self, memory: Any, prompt: WhisperPrompt, search: SearchConfig, key: str) -> Decoded:
         self.calls.append(Call(prompt, search.temperature if search.method == "sample" else 0.0))
         return next(self.outputs)
 

@@ -13,7 +13,7 @@ import torch
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.limits import AUDIO_SECONDS
 from models.sound import reading
-from models.sound.reading import Samples, read_blocks, read_sound
+from models.sound.reading import SampleArray, read_blocks, read_sound
 from models.sound.silences import divided
 
 soundfile = pytest.importorskip("soundfile")
@@ -80,7 +80,7 @@ def test_a_pipe_does_not_know_its_length(length: bytes) -> None:
     ids=lambda samples: f"{type(samples).__name__}-{getattr(samples, 'dtype', '')}",
 )
 def test_arrays_have_the_samples_of_files(samples: Any) -> None:
-    assert np.abs(read_sound(Samples(samples, RATE), RATE).numpy() - TONE).max() < 0.01
+    assert np.abs(read_sound(SampleArray(samples, RATE), RATE).numpy() - TONE).max() < 0.01
 
 
 NOT_NUMBERS = TONE.copy()
@@ -109,7 +109,7 @@ def test_a_missing_file_a_folder_and_an_array_of_words_are_refused(tmp_path: Pat
     with pytest.raises(InputError, match="Is a directory"):
         read_sound(tmp_path, RATE)
     with pytest.raises(InputError, match="as numbers"):
-        read_sound(Samples(["a"], RATE), RATE)
+        read_sound(SampleArray(["a"], RATE), RATE)
 
 
 def test_a_hundred_hours_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

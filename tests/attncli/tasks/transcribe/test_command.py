@@ -16,7 +16,7 @@ import attncli
 from attncli.shell import app
 from models.inference.transcriber import Transcriber, word_spans
 from models.sound.features import log_mel
-from models.sound.reading import Samples, read_sound
+from models.sound.reading import SampleArray, read_sound
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str, int]:
@@ -119,7 +119,7 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
     monkeypatch.setattr("models.inference.transcriber.BATCH_PIECES", 2)
     transcriber = Transcriber.read(speech_model)
     sound = torch.cat([read_sound(wavs / f"dev{n}.wav", 8000) for n in range(3)])
-    found = transcriber.transcribe(Samples(sound, 8000), times=True)
+    found = transcriber.transcribe(SampleArray(sound, 8000), times=True)
     assert len(found.segments) > 2 and found.seconds == pytest.approx(len(sound) / 8000)
     assert found.text == " ".join(each.text for each in found.segments if each.text)
     for one, other in zip(found.segments, found.segments[1:], strict=False):
@@ -133,7 +133,7 @@ def test_pieces_are_no_longer_than_the_sounds_of_the_training(speech_model: Path
     for given, seconds in ((0, 20.0), (50, 50 * slot), (10_000, 20.0)):
         other = transcriber.with_search(replace(transcriber.search, split_above=given))
         assert other.longest_piece == pytest.approx(seconds)
-        pieces = list(other.pieces(Samples(torch.randn(8000 * 45), 8000)))
+        pieces = list(other.pieces(SampleArray(torch.randn(8000 * 45), 8000)))
         lengths = [len(piece.samples) / 8000 for piece in pieces]
         assert sum(lengths) == pytest.approx(45) and max(lengths) <= seconds + 1e-3
 
