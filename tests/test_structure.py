@@ -62,7 +62,7 @@ def test_no_function_is_long_but_lists_of_options() -> None:
     assert not long
 
 
-INNER_IMPORTS = 200  # torch, matplotlib, extras, and modules that one option alone needs
+INNER_IMPORTS = 136  # of our own modules: those that import torch, or that one option alone needs
 
 
 def test_imports_inside_functions_do_not_grow_in_number() -> None:
@@ -72,7 +72,7 @@ def test_imports_inside_functions_do_not_grow_in_number() -> None:
         for function in ast.walk(tree)
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         for node in ast.walk(function)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(("models", "attncli"))
     }
     assert len(inside) <= INNER_IMPORTS
 

@@ -133,19 +133,17 @@ def compare(
         row = measured(run.folder, tests)
         if row is None:
             yield Begun(run, number, total)
-            events = train(
-                run.config,
-                run.folder,
-                device=device,
-                progress=progress,
-                stop_requested=stop_requested,
-            )
+            shown = stoppable(progress, stop_requested)
+            how: dict[str, Any] = {
+                "device": device,
+                "progress": progress,
+                "stop_requested": stop_requested,
+            }
             try:
-                for event in events:
+                for event in train(run.config, run.folder, **how):
                     if isinstance(event, Started) and not event.dev:
                         raise _no_dev(run.config.data.dev_share, event)
                     yield event
-                shown = stoppable(progress, stop_requested)
                 row = measure(run, tests, device=device, progress=shown)
             except NoDevError:
                 raise

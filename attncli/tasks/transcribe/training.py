@@ -6,7 +6,7 @@ import io
 import json
 import math
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -176,8 +176,6 @@ class AudioTraining(TrainingSource):
 
 def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
     """Read the recordings, learn a vocabulary and measure the features."""
-    from models.sound.reading import read_sound
-
     data = config.data
     train = read_transcripts(data.transcripts)
     dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
@@ -185,23 +183,18 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
         held = held_out(((row.audio, "") for row in train), data.dev_share)
         dev = [row for row in train if row.audio in held]
         train = [row for row in train if row.audio not in held]
-    index, total = open_images(data.audio), len(train) + len(dev)
     faults: list[str] = []
-    kept: dict[str, list[Transcribed]] = {}
-    for part, rows in (("train", train), ("dev", dev)):
-        writer, kept[part] = SampleWriter(folder, part), []
-        for number, row in enumerate(row for row in rows if row.text):
-            progress("reading recordings", number + (len(train) if part == "dev" else 0), total)
-            try:
-                place = index.find(row.audio)
-                content = place.read() if place else Path(data.audio, row.audio)
-                samples = read_sound(content, config.model.audio.rate, row.audio, data.max_seconds)
-            except ModelError as error:
-                faults.append(str(error))
-                continue
-            writer.add(samples)
-            kept[part].append(row)
-        writer.close()
+    read = 0
+
+    def shown() -> None:
+        nonlocal read
+        progress("reading recordings", read, len(train) + len(dev))
+        read += 1
+
+    kept = {
+        part: write_samples(rows, part, config, folder, faults, shown)
+        for part, rows in (("train", train), ("dev", dev))
+    }
     if not kept["train"]:
         raise ModelError(
             f"no usable recording in {data.audio} ({notes(faults)[0] if faults else 'no text'})",
@@ -219,6 +212,38 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
     progress("measuring features", 0, 0)
     made["mean"], made["deviation"] = (part.tolist() for part in examples.statistics())
     write_text(folder / "made.json", json.dumps(made, ensure_ascii=False))
+
+
+def write_samples(
+    rows: list[Transcribed],
+    part: str,
+    config: RunConfig,
+    folder: Path,
+    faults: list[str],
+    shown: Callable[[], None],
+) -> list[Transcribed]:
+    """Write the samples of the recordings of a part; return their rows.
+
+    What cannot be read is added to `faults`. shown: called before each recording.
+    """
+    from models.sound.reading import read_sound
+
+    data, rate = config.data, config.model.audio.rate
+    index, writer, kept = open_images(data.audio), SampleWriter(folder, part), []
+    for row in rows:
+        shown()
+        if not row.text:
+            continue
+        try:
+            place = index.find(row.audio)
+            content = place.read() if place else Path(data.audio, row.audio)
+            writer.add(read_sound(content, rate, row.audio, data.max_seconds))
+        except ModelError as error:
+            faults.append(str(error))
+            continue
+        kept.append(row)
+    writer.close()
+    return kept
 
 
 def examples_of(
