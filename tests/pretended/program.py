@@ -17,6 +17,7 @@ pretend()  # before modules of attn keep functions of torch
 
 import torch  # noqa: E402
 
+from attncli.embedded import tones  # noqa: E402
 from attncli.jobs.train import train  # noqa: E402
 from attncli.training.interfaces import Interrupted  # noqa: E402
 from attncli.training.run import saving  # noqa: E402
@@ -70,6 +71,15 @@ def config_of(family: str, folder: Path) -> RunConfig:
         table = write_toy(folder / "labels.tsv", 20)
         sizes = [one for one in SIZES if not one.startswith(("search", "model.decoder"))]
         return settings([], [], preset, sizes, inputs={"labels": table})
+    if source == "audio":
+        melodies = tones.split(6, 2, 0, seed=1)
+        for part, found in (("train", melodies.train), ("dev", melodies.dev)):
+            for number, each in enumerate(found):
+                (folder / f"{part}{number}.wav").write_bytes(each.wav)
+            rows = [f"{part}{number}.wav\t{each.text}\n" for number, each in enumerate(found)]
+            (folder / f"{part}.tsv").write_text("".join(rows))
+        tables = {"transcripts": folder / "train.tsv", "dev_transcripts": folder / "dev.tsv"}
+        return settings([], [], preset, [*SIZES], inputs={"audio": folder, **tables})
     texts = write_texts(folder, train=8, dev=2)
     for path in texts:
         shorten(path, 8)
@@ -91,6 +101,9 @@ def use(folder: Path) -> None:
         image = torch.rand(3, 32, 32)
         model.caption([image], search=search, attention=True)
         model.caption([image], search=sample)
+    elif hasattr(model, "transcribe"):
+        model.transcribe(torch.rand(4000), rate=8000, search=search, attention=True)
+        model.transcribe(torch.rand(4000), rate=8000, search=sample)
     elif hasattr(model, "classify"):
         list(model.classify(["the red house", "a dog"], attention=True))
     else:

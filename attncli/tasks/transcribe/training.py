@@ -114,6 +114,8 @@ class AudioTraining(TrainingSource):
     def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
         """Return the search settings with the lengths of the training data."""
         default = SearchConfig()
+        if isinstance(examples, SoundExamples):
+            examples = examples.at(examples.augment.grow)  # as long as they become
         slots, tokens = examples.lengths
         if search.split_above == default.split_above:
             longest = max(math.ceil(np.quantile(slots, SHARE)), default.split_above + 1)

@@ -160,7 +160,7 @@ def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
 @pytest.mark.parametrize(
     "options, said",
     [
-        (["--test", "a.tsv"], "needs --train, --captions or --labels"),
+        (["--test", "a.tsv"], "needs --train, --captions, --labels or --transcripts"),
         (["--captions", "a.tsv", "--labels", "b.tsv"], "cannot be combined with --captions"),
         (["--captions", "a.tsv", "--test", "a.tsv", "b.tsv"], "2 files with --captions"),
         (

@@ -86,7 +86,7 @@ def test_damaged_checkpoints_are_refused(texts: Texts, tmp_path: Path) -> None:
     assert "source.ids differs from its digest" in refusal(texts, folder)
     (folder / "data" / "SHA256SUMS").unlink()
     ids.write_bytes(content[:-2])
-    assert "tokenised corpus" in refusal(texts, folder)
+    assert "tokenised pairs" in refusal(texts, folder)
 
 
 def test_verify_covers_checkpoints_snapshots_and_prepared_data(

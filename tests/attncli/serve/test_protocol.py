@@ -260,9 +260,12 @@ def uploaded(url: str, name: str, content: bytes, **form: str) -> Any:
 
 @pytest.mark.parametrize("name", ["a.txt", "a.srt", "a.html", "a.json", "a.po"])
 def test_no_document_that_is_not_utf_8_ends_in_an_error_of_ours(url: str, name: str) -> None:
-    content = (
-        b'{"a": "Caf\xe9 au lait"}\n' if name == "a.json" else b"Caf\xe9 au lait\r\nBonjour.\r\n"
-    )
+    forms = {
+        "a.json": b'{"a": "%s"}\n',
+        "a.srt": b"1\r\n00:00:01,000 --> 00:00:02,000\r\n%s\r\n",
+        "a.po": b'msgid "%s"\nmsgstr ""\n',
+    }
+    content = forms.get(name, b"%s\r\nBonjour.\r\n") % b"Caf\xe9 au lait"
     answer = uploaded(url, name, content).json()
     assert any("Windows-1252" in note for note in answer["notes"])
     assert uploaded(url, name, b"\xff\xe9 au lait").status_code == 400

@@ -22,6 +22,8 @@ from models.use_config import TokenizerConfig
 class Numbers:
     """A tokenizer of numbers: their ids are themselves."""
 
+    empty = 1  # tokens of an empty text: the end mark
+
     def __init__(self, size: int) -> None:
         self.source = self.target = range(size)
 

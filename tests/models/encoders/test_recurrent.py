@@ -23,6 +23,8 @@ def test_padded_layers_equal_packed_ones(
     lengths = torch.tensor([7, 1, 4])
     x, mask = torch.randn(3, 7, 5), torch.arange(7) < lengths[:, None]
     values, last = ours(x, mask)
+    for one, other in zip((values, last), ours._packed(x, mask), strict=True):  # type: ignore[operator]
+        torch.testing.assert_close(one, other, atol=1e-6, rtol=0)  # as on a GPU
     outputs, states = theirs(pack_padded_sequence(x, lengths, True, enforce_sorted=False))
     states = states[0] if isinstance(states, tuple) else states
     torch.testing.assert_close(values, pad_packed_sequence(outputs, True)[0], atol=1e-6, rtol=0)

@@ -112,6 +112,7 @@ def settings() -> list[dict[str, Any]]:
             names("score"), names("window"), names("normalise"), names("read"), (1, 2)
         )
         if not cannot_move(window, normalise, read)
+        and (window == "global" or normalise == "softmax" or score == "additive")  # fewer windows
     ]
 
 

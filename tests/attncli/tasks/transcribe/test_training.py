@@ -20,6 +20,7 @@ from models.base.errors import ModelError
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.sound.features import log_mel
+from models.use_config import SearchConfig
 
 pytest.importorskip("soundfile")
 SMALL = (
@@ -185,3 +186,13 @@ def test_another_tempo_has_other_lengths_and_the_same_bands(wavs: Path, tmp_path
         assert (own.mean(0) - found.mean(0)).abs().max() < 0.2 * own.std()
     assert min(shares) >= 1 / 1.31 and max(shares) <= 1 / 0.69
     assert max(shares) - min(shares) > 0.1
+
+
+def test_growing_examples_are_as_long_in_use_as_they_become(wavs: Path, tmp_path: Path) -> None:
+    source = training_source("listen_attend_spell")
+    slots = []
+    for name, grow in (("grown", 0), ("growing", 5)):
+        settings = ("data.augment.join=1-12", f"data.augment.grow={grow}", "model.audio.stack=1")
+        found = examples(configured(wavs, *settings), tmp_path / name)
+        slots.append(source.search_settings(SearchConfig(), found).split_above)
+    assert min(slots) > 200  # 41 for one recording each
