@@ -76,8 +76,8 @@ def config_of(family: str, folder: Path) -> RunConfig:
         for part, found in (("train", melodies.train), ("dev", melodies.dev)):
             for number, each in enumerate(found):
                 (folder / f"{part}{number}.wav").write_bytes(each.wav)
-            table = [f"{part}{number}.wav\t{each.text}\n" for number, each in enumerate(found)]
-            (folder / f"{part}.tsv").write_text("".join(table))
+            spoken = [f"{part}{number}.wav\t{each.text}\n" for number, each in enumerate(found)]
+            (folder / f"{part}.tsv").write_text("".join(spoken))
         tables = {"transcripts": folder / "train.tsv", "dev_transcripts": folder / "dev.tsv"}
         return settings([], [], preset, [*SIZES], inputs={"audio": folder, **tables})
     texts = write_texts(folder, train=8, dev=2)
