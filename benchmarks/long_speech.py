@@ -24,7 +24,6 @@ import digits
 
 LENGTHS = (2, 4, 8, 16, 32)
 NUMBERS = 8  # of each speaker and length
-SEEDS = (1, 2)
 LISTEN = ("-p", "listen-attend-spell-nano")
 LISTENER = ("model.hidden=96",)  # settings of the recipe that the Transformer does not have
 MECHANISMS = {
@@ -48,6 +47,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=1500, help="updates of each training")
+    parser.add_argument("--seeds", type=int, default=2, help="trainings of each mechanism")
     parser.add_argument("--threads", default="1")
     options = parser.parse_args()
     recordings = digits.unpacked(options.data, options.work)
@@ -55,7 +55,7 @@ def main() -> None:
     rates: dict[str, list[list[float]]] = {}
     print(f"{'mechanism':<24}" + "".join(f"{length:>9}" for length in LENGTHS))
     for name in MECHANISMS:
-        for seed in SEEDS:
+        for seed in range(1, options.seeds + 1):
             run = options.work / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}"
             settings = settings_of(name, seed, options.steps)
             digits.trained(recordings, options.work, run.name, options.threads, settings)

@@ -31,7 +31,8 @@ PAUSE = (0.05, 0.4)  # seconds before, between and after the words
 NOISE = (20.0, 40.0)  # dB below the sound
 NUMBERS, SEED = 100, 3  # joined recordings of each speaker, for a score
 RECIPE = (
-    *("data.augment.join=1-6", "data.augment.grow=40", "data.augment.noise=5-60"),
+    *("data.augment.join=1-6", "data.augment.grow=40", "data.augment.pause=10-400"),
+    "data.augment.noise=5-60",
     *("data.augment.speed=0.15", "data.augment.tempo=0.35", "data.augment.warp=0.2"),
     *("data.augment.mask_bands=8", "data.augment.mask_frames=12"),
     *("model.audio.center=true", "model.audio.range=70"),

@@ -75,7 +75,9 @@ class AugmentConfig:
         "(Bengio et al. 2009): attention is learned sooner",
         at_most=100_000,
     )
-    pause: str = option("50-400", "ms of silence before, between and after joined recordings")
+    pause: str = option(
+        "50-400", "ms of silence between joined recordings, and before and after half of them"
+    )
     noise: str = option(
         "", "white noise in dB below the sound, such as 10-40, lower is louder (empty: none)"
     )
@@ -272,6 +274,7 @@ class SoundExamples(Examples):
         if range_of(augment.join, "data.augment.join")[1] > 1:
             low, high = range_of(augment.pause, "data.augment.pause")
             lengths = random.uniform(low, high, len(parts) + 1) * rate / 1000
+            lengths[[0, -1]] *= random.random(2) < 0.5  # files often begin and end with a word
             pauses = [np.zeros(round(length), np.float32) for length in lengths.tolist()]
             parts = [pauses[0], *chain.from_iterable(zip(parts, pauses[1:], strict=True))]
         sound = np.concatenate(parts)
