@@ -26,6 +26,7 @@ LENGTHS = (2, 4, 8, 16, 32)
 NUMBERS = 8  # of each speaker and length
 LISTEN = ("-p", "listen-attend-spell-nano")
 LISTENER = ("model.hidden=96",)  # settings of the recipe that the Transformer does not have
+REPLACED = ("train.steps", "data.augment.join", "data.augment.grow")
 MECHANISMS = {
     "content-based": (*LISTEN, "-s", "model.attention.score=additive"),
     "location-aware": (*LISTEN, "-s", "model.attention.score=location_aware"),
@@ -86,9 +87,14 @@ def test_sets(
 
 def settings_of(mechanism: str, seed: int, steps: int) -> list[str]:
     """Return the words of `attn train` for a mechanism: the recipe of `digits`, one to four."""
-    recipe = [each for each in digits.RECIPE if not each.startswith("train.steps")]
+    recipe = [each for each in digits.RECIPE if not each.startswith(REPLACED)]
     kept = [each for each in recipe if mechanism != "Transformer" or each not in LISTENER]
-    kept += ["data.augment.join=1-4", f"train.steps={steps}", f"train.seed={seed}"]
+    kept += [
+        "data.augment.join=1-4",
+        "data.augment.grow=10",
+        f"train.steps={steps}",
+        f"train.seed={seed}",
+    ]
     return [*MECHANISMS[mechanism], *(word for setting in kept for word in ("-s", setting))]
 
 
