@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import math
 import tarfile
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncli.data.dev_split import described, held_out
-from attncli.data.images.named import find_images, open_images
+from attncli.data.images.named import ImageIndex, find_images, open_images
 from attncli.data.recordings import (
     AugmentConfig,
     HeldSamples,
@@ -186,15 +187,16 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
         dev = [row for row in train if row.audio in held]
         train = [row for row in train if row.audio not in held]
     faults: list[str] = []
-    read = 0
-
-    def shown() -> None:
-        nonlocal read
-        progress("reading recordings", read, len(train) + len(dev))
-        read += 1
-
+    index, numbers, total = open_images(data.audio), itertools.count(), len(train) + len(dev)
     kept = {
-        part: write_samples(rows, part, config, folder, faults, shown)
+        part: write_samples(
+            SampleWriter(folder, part),
+            rows,
+            index,
+            config,
+            faults,
+            lambda: progress("reading recordings", next(numbers), total),
+        )
         for part, rows in (("train", train), ("dev", dev))
     }
     if not kept["train"]:
@@ -217,21 +219,20 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
 
 
 def write_samples(
+    writer: SampleWriter,
     rows: list[Transcribed],
-    part: str,
+    index: ImageIndex,
     config: RunConfig,
-    folder: Path,
     faults: list[str],
     shown: Callable[[], None],
 ) -> list[Transcribed]:
-    """Write the samples of the recordings of a part; return their rows.
+    """Write the samples of the recordings that an index finds; return their rows.
 
     What cannot be read is added to `faults`. shown: called before each recording.
     """
     from models.sound.reading import read_sound
 
-    data, rate = config.data, config.model.audio.rate
-    index, writer, kept = open_images(data.audio), SampleWriter(folder, part), []
+    data, rate, kept = config.data, config.model.audio.rate, []
     for row in rows:
         shown()
         if not row.text:
