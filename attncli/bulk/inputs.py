@@ -17,9 +17,9 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.bulk.job import BulkJob
-from attncli.bulk.tasks import BulkTask, bulk_task
-from attncli.data.images.named import FileKind, FileRange, ImageFile, named_images
+from attncli.bulk.job import BulkJob, bulk_task
+from attncli.bulk.tasks import BulkTask
+from attncli.data.images.named import IMAGES, FileKind, FileRange, ImageFile, named_images
 from attncli.data.lines import Line, decode
 from attncli.data.streams import decompressed, open_input
 from attncli.data.text.rows import as_rows
@@ -129,7 +129,7 @@ def shards_of(job: BulkJob, sources: Sequence[BulkSource], size: int) -> Iterato
     for index, source in enumerate(sources):
         first, head = 1, b""
         if job.input == "images":
-            groups = _images(source.paths, size, bulk_task(job.task).files)
+            groups = _images(source.paths, size, bulk_task(job.task).files or IMAGES)
         else:
             groups = _lines(source.paths, size)
         for group in groups:

@@ -1,7 +1,8 @@
 """A bulk job: task, models and settings, parsed from the words after `--` by the task's command.
 
 There is no second list of options: a task takes each option of its command, except those of
-NOT_IN_BULK, which choose inputs and outputs or draw something.
+NOT_IN_BULK, which choose inputs and outputs or draw something. A task is a `BulkTask`, named in
+attncli.tasks.table: the runner of the task, and the form of its results.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from typing import Any
 
 import typer
 
-from attncli.bulk.tasks import bulk_task
+from attncli.bulk.tasks import BulkTask
 from attncli.data.text.tables import read_glossary
 from attncli.options.help_page import HelpPage
-from attncli.tasks.table import TASKS
+from attncli.tasks.table import BULK, TASKS
 from attncli.version import __version__
-from models.base.errors import ConfigurationError
+from models.base.errors import ConfigurationError, unknown_name
 from models.catalogue.installed import chosen_model
 from models.storage.digests import file_digest
 from models.storage.settings import NAME as CONFIG
@@ -130,3 +131,11 @@ def _models(task: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     for folder in found:
         read_settings(folder)  # refuses one that cannot be read, before any work
     return tuple(str(folder.resolve()) for folder in found)
+
+
+def bulk_task(name: str) -> type[BulkTask]:
+    """Return the class of a task; raise UnknownNameError if no task with bulk jobs has the name."""
+    if name not in BULK:
+        hint = "attn bulk IN OUT -- translate --to de"
+        raise unknown_name("task", name, BULK, hint=hint)
+    return resolve_name(BULK[name])

@@ -1,41 +1,44 @@
-"""Tasks of `attn bulk`: one class each, named in attncli.tasks.table. It opens a task's runner."""
+"""What a task of `attn bulk` is: its runner, and the form of its results."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from attncli.data.images.named import IMAGES
 from attncli.data.lines import CHUNK_LINES, Line
-from attncli.tasks.table import BULK
-from models.base.errors import unknown_name
 
 if TYPE_CHECKING:
     from attncli.bulk.job import BulkJob
+    from attncli.data.images.named import FileKind
 
 
 class RecordResult(NamedTuple):
     """Result of one record."""
 
     row: bytes  # rows in the output format
-    value: str | None  # the best result as text; None: there is none, `error` says why
-    error: str = ""
-    warnings: tuple[str, ...] = ()
+    value: str | None  # the best result as text; None: there is none, the note says why
+    notes: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> str:
+        """Why there is no result; empty if there is one."""
+        return "".join(self.notes) if self.value is None else ""
 
 
 class BulkTask(ABC):
     """Opened models. Records are lines (attncli.data.lines), or images (named_images)."""
 
-    doing: str  # label of the progress: "translating"
-    shipped: str  # task of the shipped model that is used without -m
-    input = "lines"  # kind of its records: lines, or images and other files
-    files = IMAGES  # of the input images: names of the files in folders and archives
+    doing: ClassVar[str]  # label of the progress: "translating"
+    shipped: ClassVar[str]  # task of the shipped model that is used without -m
+    files: ClassVar[FileKind | None] = None  # records in folders and archives; None: lines
     fields = 1  # of JSON lines that make up a record
-    into: str  # field or column of the results in JSON lines and tables
+    into: ClassVar[str]  # field or column of the results in JSON lines and tables
     documents = ""  # command for documents, whose lines are not records
-    unused_tables: tuple[str, ...]  # tables of the command's settings that a bulk job does not use
+    unused_tables: tuple[str, ...] = ()  # of the command's settings
+    run: Callable[[Sequence[Any]], Iterable[Any]]  # the runner: one result for each record
+    row: Callable[[Any], bytes]  # the rows of a result in the output format
 
     @abstractmethod
     def __init__(self, job: BulkJob) -> None:
@@ -46,54 +49,48 @@ class BulkTask(ABC):
     def given(settings: Mapping[str, Any]) -> Any:
         """Return the GivenSettings of a job's settings; raise an error if they cannot be used."""
 
+    @abstractmethod
+    def failed(self, record: Any, error: str) -> Any:
+        """Return the result of a record that could not be processed."""
+
+    @abstractmethod
+    def value(self, result: Any) -> tuple[str | None, ...]:
+        """Return the best result as text, None if there is none, and notes about it."""
+
     def record(self, value: Any, number: int) -> Any:
         """Return the record of a value of a table: a text, or path or bytes of an image."""
-        return Line(number, value)
+        if self.files is None:
+            return Line(number, value)
+        from attncli.data.images.named import ImageFile
 
-    @abstractmethod
-    def run(self, records: Sequence[Any]) -> list[RecordResult]:
-        """Return the result of each record; one that cannot be processed has an error."""
-
-    @abstractmethod
-    def failed(self, record: Any, error: str) -> RecordResult:
-        """Return the result of a record that could not be processed."""
+        if isinstance(value, bytes):
+            return ImageFile(f"{self.files.noun.split()[-1]} {number}", value)
+        return ImageFile(value, Path(value))
 
     def results(self, records: Sequence[Any]) -> Iterator[RecordResult]:
         """Yield the result of each record, in the chunks that the commands for lines compute."""
         for start in range(0, len(records), CHUNK_LINES):
-            yield from results_of(self, records[start : start + CHUNK_LINES])
+            for result in results_of(self, records[start : start + CHUNK_LINES]):
+                value, *notes = self.value(result)
+                yield RecordResult(self.row(result), value, tuple(filter(None, notes)))
 
 
-def results_of(task: BulkTask, records: Sequence[Any]) -> list[RecordResult]:
+def results_of(task: BulkTask, records: Sequence[Any]) -> list[Any]:
     """Return the result of each record of a chunk.
 
     If the chunk raises an exception, each record is processed alone, and those that raise get an
     error. If every one of several records raises, the task itself fails: the exception is raised.
     """
-
-    def alone(record: Any) -> RecordResult:
-        try:
-            return task.run([record])[0]
-        except Exception as error:
-            return task.failed(record, f"{type(error).__name__}: {error}")
-
     try:
-        return task.run(records)
+        return list(task.run(records))
     except Exception:
-        found = [alone(record) for record in records]
-        if len(found) > 1 and all(result.error for result in found):
+        found, failures = list[Any](), 0
+        for record in records:
+            try:
+                found += task.run([record])
+            except Exception as error:
+                found.append(task.failed(record, f"{type(error).__name__}: {error}"))
+                failures += 1
+        if len(found) == failures > 1:
             raise
         return found
-
-
-def bulk_task(name: str) -> type[BulkTask]:
-    """Return the class of a task; raise UnknownNameError if no task with bulk jobs has the name."""
-    if name not in BULK:
-        hint = "attn bulk IN OUT -- translate --to de"
-        raise unknown_name("task", name, BULK, hint=hint)
-    return resolve_name(BULK[name])
-
-
-def open_task(job: BulkJob) -> BulkTask:
-    """Open the models of a job. This imports torch, or CTranslate2."""
-    return bulk_task(job.task)(job)

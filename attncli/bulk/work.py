@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.bulk.inputs import Record, Shard, records_of
-from attncli.bulk.job import BulkJob
-from attncli.bulk.tasks import BulkTask, RecordResult, open_task
+from attncli.bulk.job import BulkJob, bulk_task
+from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.json import as_json_line
 from attncli.terminal import console
 from models.base.errors import ModelError, NotFoundError, ResourceError
@@ -69,15 +69,8 @@ class ShardWorker:
 
     @cached_property
     def task(self) -> BulkTask:
-        """The models, opened at the first shard: a mistake becomes its answer."""
-        return open_task(self.job)
-
-    def answer(self, shard: Shard) -> ShardResult | tuple[str, str, str]:
-        """Return the part of a shard, or the three facts of a user's mistake."""
-        try:
-            return self.part(shard)
-        except ModelError as error:
-            return error.found, error.expected, error.hint
+        """The models, opened at the first shard, which reports a mistake."""
+        return bulk_task(self.job.task)(self.job)
 
     def part(self, shard: Shard) -> ShardResult:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
@@ -86,16 +79,9 @@ class ShardWorker:
         for record in records:
             result = None if record.value is None else next(results)
             rows.append(self._row(record, result))
-            if (
-                error := record.fault
-                if result is None
-                else result.error
-                if result.value is None
-                else ""
-            ):
-                notes.append(RecordNote(record.number, "error", error))
-            warnings = result.warnings if result else ()
-            notes += [RecordNote(record.number, "warning", text) for text in warnings]
+            texts = result.notes if result else filter(None, [record.fault])
+            kind = "warning" if result and result.value is not None else "error"
+            notes += [RecordNote(record.number, kind, text) for text in texts]
         return ShardResult(shard.number, shard.size, tuple(notes), b"".join(rows))
 
     def _row(self, record: Record, result: RecordResult | None) -> bytes:
@@ -107,13 +93,6 @@ class ShardWorker:
             error = {"error": result.error} if result.value is None else {}
             text = as_json_line({**record.found, self.task.into: result.value, **error})
         return f"{text}{record.line.ending}".encode("utf-8", "replace")
-
-
-def part_of(answer: ShardResult | tuple[str, str, str]) -> ShardResult:
-    """Return the part of an answer; raise ModelError for a mistake."""
-    if isinstance(answer, ShardResult):
-        return answer
-    raise ModelError(*answer)
 
 
 def local(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
@@ -134,12 +113,12 @@ def local(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
             while True:
                 for shard in islice(given, AHEAD * size - len(futures)):
                     unfinished[shard.number] = shard
-                    futures.add(pool.submit(_answer, shard))
+                    futures.add(pool.submit(_part, shard))
                 if not futures:
                     return
                 done, futures = wait(futures, return_when=FIRST_COMPLETED)
                 for future in done:
-                    part = part_of(future.result())
+                    part = future.result()
                     yield part
                     del unfinished[part.number]
         except BrokenProcessPool:
@@ -183,8 +162,8 @@ def _end_with(parent: Any) -> None:
     os._exit(1)
 
 
-def _answer(shard: Shard) -> ShardResult | tuple[str, str, str]:
-    return WORKERS[0].answer(shard)
+def _part(shard: Shard) -> ShardResult:
+    return WORKERS[0].part(shard)
 
 
 def gpus(device: str) -> list[str]:
@@ -215,11 +194,13 @@ def on_ray(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
     try:
         for shard in shards:
             if not pool.has_free():
-                yield part_of(pool.get_next_unordered())
-            pool.submit(lambda actor, one: actor.answer.remote(one), shard)
+                yield pool.get_next_unordered()
+            pool.submit(lambda actor, one: actor.part.remote(one), shard)
         while pool.has_next():
-            yield part_of(pool.get_next_unordered())
+            yield pool.get_next_unordered()
     except ray.exceptions.RayError as error:
+        if isinstance(cause := getattr(error, "cause", None), ModelError):
+            raise cause from None
         raise ResourceError(
             f"Ray could not process a shard ({str(error).splitlines()[0]})",
             "workers with enough memory",

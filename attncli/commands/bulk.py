@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from attncli.bulk.inputs import sources_of
-from attncli.bulk.job import BulkJob, read_job
+from attncli.bulk.job import BulkJob, bulk_task, read_job
 from attncli.bulk.run import NOTES, BulkPlan, BulkProgress, BulkSummary, run_bulk, state_folder
-from attncli.bulk.tasks import bulk_task
 from attncli.bulk.work import ENGINES
 from attncli.data.images.named import GROUP
 from attncli.data.lines import CHUNK_LINES
@@ -129,9 +128,9 @@ def _with_input(job: BulkJob, fields: list[str]) -> BulkJob:
     if not fields and (inputs := row_inputs([Path(model) for model in job.models])):
         return replace(job, input="rows", fields=inputs)
     if not fields:
-        return replace(job, input=task.input)
+        return replace(job, input="images" if task.files else "lines")
     if not task.fields:
-        raise typer.BadParameter(f"{task.input} have no fields", param_hint="'--field'")
+        raise typer.BadParameter("images have no fields", param_hint="'--field'")
     if len(fields) != task.fields:
         found = f"{task.fields} expected, found {len(fields)}"
         raise typer.BadParameter(found, param_hint="'--field'")

@@ -29,7 +29,7 @@ TASKS: dict[str, Task] = {
             "text": "attncli.tasks.translate.training.source:TextTraining",
             "rows": "attncli.tasks.translate.training.source:RowTraining",
         },
-        bulk="attncli.tasks.translate.bulk:TranslateTask",
+        bulk="attncli.tasks.translate.command:TranslateTask",
         loaded="attncli.interface.translator:Translator",
     ),
     "classify": Task(
@@ -38,7 +38,7 @@ TASKS: dict[str, Task] = {
             "evaluate labels": "attncli.tasks.classify.evaluate_command:labels",
         },
         training={"labelled_text": "attncli.tasks.classify.training.source:LabelTraining"},
-        bulk="attncli.tasks.classify.bulk:ClassifyTask",
+        bulk="attncli.tasks.classify.command:ClassifyTask",
         loaded="attncli.interface.classifier:Classifier",
     ),
     "caption": Task(
@@ -47,7 +47,7 @@ TASKS: dict[str, Task] = {
             "evaluate captions": "attncli.tasks.caption.evaluate_command:captions",
         },
         training={"image": "attncli.tasks.caption.training.source:ImageTraining"},
-        bulk="attncli.tasks.caption.bulk:CaptionTask",
+        bulk="attncli.tasks.caption.command:CaptionTask",
         loaded="attncli.interface.captioner:Captioner",
     ),
     "transcribe": Task(
@@ -56,7 +56,7 @@ TASKS: dict[str, Task] = {
             "evaluate transcripts": "attncli.tasks.transcribe.evaluate_command:transcripts",
         },
         training={"audio": "attncli.tasks.transcribe.training:AudioTraining"},
-        bulk="attncli.tasks.transcribe.bulk:TranscribeTask",
+        bulk="attncli.tasks.transcribe.runner:TranscribeTask",
     ),
     "align": Task(
         {
@@ -64,7 +64,7 @@ TASKS: dict[str, Task] = {
             "align train": "attncli.commands.train.aligner:align_train",
             "evaluate alignments": "attncli.tasks.align.evaluate_command:alignments",
         },
-        bulk="attncli.tasks.align.bulk:AlignTask",
+        bulk="attncli.tasks.align.command:AlignTask",
     ),
     "explain": Task({"explain": "attncli.tasks.explain.command:explain"}),
 }

@@ -9,15 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from attncli.bulk.tasks import BulkTask
 from attncli.data.alignments import read_external_alignments
-from attncli.data.lines import input_chunks
+from attncli.data.lines import Line, input_chunks
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
-from attncli.data.text.corpus import PairLine, pairs_of_files, pairs_of_lines
+from attncli.data.text.corpus import PairLine, pair_of, pairs_of_files, pairs_of_lines
 from attncli.options.line_streams import Output
 from attncli.options.pictures import Drawing, Picture, check_drawing
 from attncli.options.settings import GivenSettings, SetOption, read_settings
@@ -31,6 +32,7 @@ from attncli.options.shared import (
     Threads,
     To,
 )
+from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
 from attncli.tasks.align.pairs import AlignOptions, AlignRunner, empty
 from attncli.terminal import console
@@ -39,6 +41,11 @@ from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
 from models.use_config import AlignConfig
+
+if TYPE_CHECKING:
+    from attncli.bulk.job import BulkJob
+
+LINKS = "pharaoh"  # format without --format
 
 # A run of ``attn align``: align pairs or read alignments, write and draw them.
 
@@ -207,7 +214,7 @@ def align(
     """
     given = align_settings(set, reverse=reverse_model is not None)
     tables = given.tables
-    name = format or (format_of(output) if output else "pharaoh")
+    name = format or (format_of(output) if output else LINKS)
     drawing = check_drawing(picture, tables.picture.lines, drawn=show, arrays=True)
     models = model or []
     _check(files or [], models, reverse_model, hypotheses or [], given.of("align"))
@@ -282,3 +289,46 @@ def align_options(given: GivenSettings[AlignTables], **options: Any) -> AlignOpt
         messages=console,
         **options,
     )
+
+
+class AlignTask(BulkTask):
+    """A model that aligns the pairs of a bulk job; a second model is the reverse one."""
+
+    doing, shipped, into = "aligning", "translate", "links"
+    fields = 2  # source and target
+    unused_tables = ("picture",)
+
+    def __init__(self, job: BulkJob) -> None:
+        model, *reverse = (Path(model) for model in job.models)
+        given, format = self.given(job.settings, reverse=bool(reverse)), job.settings["format"]
+        options = align_options(
+            given,
+            reverse=next(iter(reverse), None),
+            scored=FORMATS[format or LINKS].scores,
+            to=job.settings["to"],
+            source=job.settings["source"],
+            device=job.device,
+            threads=job.threads,
+        )
+        runner, style = AlignRunner.open([model], options), Style(given.tables.links.probabilities)
+        self.run = lambda lines: next(runner.run([[pair_of(line) for line in lines]]))
+        self.row = lambda pair: written([pair], format or LINKS, style)
+
+    @staticmethod
+    def given(settings: Mapping[str, Any], *, reverse: bool = True) -> GivenSettings[AlignTables]:
+        """Return the settings; refuse a format that is one document for all pairs."""
+        if FORMATS[settings["format"] or LINKS].document:
+            raise ConfigurationError(
+                f"--format {settings['format']}, which is one document", "a format of lines"
+            )
+        return align_settings(settings["set"], reverse=reverse)
+
+    def failed(self, record: Line, error: str) -> AlignedPair:
+        """Return a pair without links."""
+        return empty(pair_of(record))._replace(note=error)
+
+    def value(self, result: AlignedPair) -> tuple[str | None, ...]:
+        """Return the links."""
+        if result.note:
+            return None, f"pair {result.number} is {result.note}; not aligned"
+        return (linked(result.panels[0], 0, probabilities=False),)

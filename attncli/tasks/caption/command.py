@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from attncli.bulk.tasks import BulkTask
 from attncli.data.images.named import (
+    IMAGES,
     STDIN,
     ImageFile,
     check_image,
@@ -36,6 +40,7 @@ from attncli.options.shared import (
 )
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.images import (
+    RAISED,
     CaptionRunner,
     CaptionStatistics,
     Draw,
@@ -54,6 +59,9 @@ from attncli.terminal.screen import current_screen
 from models.base.errors import ConfigurationError
 from models.base.settings import option
 from models.use_config import SearchConfig
+
+if TYPE_CHECKING:
+    from attncli.bulk.job import BulkJob
 
 OF_TEXTS = ("search.max_ratio", "search.max_extra", "search.split_above")
 
@@ -236,3 +244,39 @@ def _shown(outcomes: list[CaptionedImage], layout: RowLayout) -> bytes:
         if outcome.attention:
             parts.append(maps_as_text(outcome.attention, screen).encode("utf-8", "replace"))
     return b"".join(parts)
+
+
+class CaptionTask(BulkTask):
+    """Captioners of the images of a bulk job."""
+
+    doing, shipped, into = "captioning", "caption", "caption"
+    files, fields = IMAGES, 0
+    unused_tables = ("output",)
+
+    def __init__(self, job: BulkJob) -> None:
+        given = self.given(job.settings)
+        options, batch = caption_options(given, job.device, job.threads), given.tables.compute
+        runner = CaptionRunner.open(Path(job.models[0]), options, batch=batch.batch_images)
+        several, read_mode = runner.captioner.search.nbest > 1, runner.captioner.read_mode
+        layout = RowLayout(job.settings["format"], several, job.settings["scores"], read_mode)
+        self.run = lambda images: chain.from_iterable(runner.run([images]))
+        self.row = lambda outcome: rendered([outcome], layout)
+
+    @staticmethod
+    def given(settings: Mapping[str, Any]) -> GivenSettings[CaptionTables]:
+        """Return the settings; refuse one page for all images."""
+        if settings["format"] == "html":
+            raise ConfigurationError("--format html, which is one document", "text, tsv or jsonl")
+        set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
+        return search_settings(CaptionTables, set, beam, nbest)
+
+    def failed(self, record: ImageFile, error: str) -> CaptionedImage:
+        """Return an image without a caption."""
+        return CaptionedImage(record, (), note=error)
+
+    def value(self, result: CaptionedImage) -> tuple[str | None, ...]:
+        """Return the caption, and a warning if it was cut."""
+        if not result.hypotheses:
+            return None, result.note
+        cut = f"{result.file.name}: the caption was cut at its length limit {RAISED}"
+        return result.caption, cut if result.hypotheses[0].truncated else ""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
 FEWEST = 10  # images from which on equal captions are reported
+RAISED = "(search.max_caption raises the limit)"
 REMEMBERED = 1000  # different captions that are counted
 SIDE = 448  # minimum side of an image that maps are drawn over, in pixels
 THREADS = 2  # images that are decoded at a time
@@ -110,7 +111,7 @@ class CaptionStatistics:
         if self._truncated:
             yield (
                 f"captions cut at their length limit: {self._truncated:,} of {self._images:,} "
-                "(search.max_caption raises the limit)"
+                f"{RAISED}"
             )
         if self._alike and 2 * self._alike >= self._maps:
             where = f"in {self._alike:,} of {self._maps:,} images " if self._maps > 1 else ""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from attncli.bulk.tasks import BulkTask
+from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.streams import check_output
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Input, LineWriter, Output, open_source, write_lines
 from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing, check_shown
-from attncli.options.settings import SetOption, read_settings
+from attncli.options.settings import GivenSettings, SetOption, read_settings
 from attncli.options.shared import (
     Device,
     HardAttention,
@@ -29,6 +32,9 @@ from attncli.tasks.classify.writers import rendered
 from attncli.terminal import console
 from attncli.terminal.screen import current_screen
 from models.base.settings import option
+
+if TYPE_CHECKING:
+    from attncli.bulk.job import BulkJob
 
 
 @dataclass(frozen=True)
@@ -114,3 +120,34 @@ def classify(
         )
         writer.picture.draw()
     raise typer.Exit(not complete)
+
+
+class ClassifyTask(BulkTask):
+    """Classifiers of the lines of a bulk job."""
+
+    doing, shipped, into = "classifying", "classify", "label"
+    unused_tables = ("picture",)
+
+    def __init__(self, job: BulkJob) -> None:
+        model, settings = Path(job.models[0]), job.settings
+        format, nbest = settings["format"], settings["nbest"]
+        tables = self.given(settings).tables
+        options = OpenOptions(job.device, job.threads, tables.attention.read_decode)
+        layout, size = RowLayout(format, nbest > 1, settings["scores"]), tables.compute.batch_tokens
+        runner = ClassifyRunner.open(model, options, nbest=nbest, max_batch_tokens=size)
+        self.run = lambda lines: next(runner.run([list(lines)], weights=format == "jsonl"))
+        self.row = lambda outcome: rendered([outcome], layout)
+
+    @staticmethod
+    def given(settings: Mapping[str, Any]) -> GivenSettings[ClassifyTables]:
+        """Return the settings."""
+        return read_settings(ClassifyTables, settings["set"])
+
+    def failed(self, record: Line, error: str) -> ClassifiedLine:
+        """Return a line without labels."""
+        return ClassifiedLine(record, None, error)
+
+    def value(self, result: ClassifiedLine) -> tuple[str | None, ...]:
+        """Return the best label; it is empty for an empty line."""
+        labels = result.result and [each.label for each in result.result.labels]
+        return None if labels is None else next(iter(labels), ""), result.note

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from attncli.data.images.named import ImageFile
+from attncli.bulk.tasks import BulkTask
+from attncli.data.images.named import RECORDINGS, ImageFile
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
-from attncli.render.transcripts import TranscribedFile
-from models.base.errors import InputError, ModelError
+from attncli.options.settings import GivenSettings
+from attncli.options.shared import search_settings
+from attncli.render.transcripts import TIMED, TranscribedFile, rendered
+from attncli.tasks.transcribe.command import TranscribeTables, transcribe_options
+from models.base.errors import ConfigurationError, InputError, ModelError
 from models.inference.transcriber import NamedRecording, Transcriber
+
+if TYPE_CHECKING:
+    from attncli.bulk.job import BulkJob
 
 
 class TranscribeRunner:
@@ -52,3 +61,33 @@ def _content(file: ImageFile) -> Path | bytes:
     if file.fault:
         raise InputError(file.fault)
     return file.content()
+
+
+class TranscribeTask(BulkTask):
+    """Models of speech, for the recordings of a bulk job."""
+
+    doing, shipped, into = "transcribing", "transcribe", "text"
+    files, fields = RECORDINGS, 0
+
+    def __init__(self, job: BulkJob) -> None:
+        settings, format = job.settings, job.settings["format"]
+        options = transcribe_options(self.given(settings), job.device, job.threads)
+        options = replace(options, source=settings["source"], to=settings["to"])
+        runner = TranscribeRunner.open(Path(job.models[0]), options)
+        self.run = partial(runner.run, times=format in TIMED)
+        self.row = partial(rendered, format=format, alone=False)
+
+    @staticmethod
+    def given(settings: Mapping[str, Any]) -> GivenSettings[TranscribeTables]:
+        """Return the settings; refuse formats that are one document for each recording."""
+        if settings["format"] in ("srt", "vtt"):
+            raise ConfigurationError(f"--format {settings['format']}", "text, tsv, jsonl or ctm")
+        return search_settings(TranscribeTables, settings["set"], settings["beam"])
+
+    def failed(self, record: ImageFile, error: str) -> TranscribedFile:
+        """Return a recording without a transcript."""
+        return TranscribedFile(record.name, None, error)
+
+    def value(self, result: TranscribedFile) -> tuple[str | None, ...]:
+        """Return the transcript."""
+        return None if result.note else result.text, result.note

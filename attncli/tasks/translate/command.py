@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar
 
 import typer
 
-from attncli.data.lines import TranslatedLine
+from attncli.bulk.tasks import BulkTask
+from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_glossary
 from attncli.documents.document import Document
@@ -61,7 +62,13 @@ from attncli.terminal.messages import Messages
 from attncli.terminal.screen import Screen, current_screen
 from models.base.errors import ConfigurationError
 from models.base.settings import option
+from models.text.languages import Glossary, Term
 from models.use_config import AlignConfig, SearchConfig
+
+if TYPE_CHECKING:
+    from attncli.bulk.job import BulkJob
+
+IN_BULK = ("to", "source", "precision", "verbatim", "keep_tags")  # options of its bulk jobs
 
 
 @dataclass(frozen=True)
@@ -278,3 +285,41 @@ def _check_alignment(aligned: bool, given: Mapping[str, object]) -> None:
         raise ConfigurationError(
             f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
         )
+
+
+class TranslateTask(BulkTask):
+    """Text models that translate the lines of a bulk job."""
+
+    doing, shipped, into = "translating", "translate", "translation"
+    documents = "attn translate -i"
+    unused_tables = ("input", "picture", "align")
+
+    def __init__(self, job: BulkJob) -> None:
+        settings, terms = job.settings, job.settings["glossary"] or ()
+        options = translate_options(
+            self.given(settings),
+            device=job.device,
+            threads=job.threads,
+            glossary=Glossary(tuple(Term(*term) for term in terms)) if terms else None,
+            **{name: settings[name] for name in IN_BULK},
+        )
+        runner = TranslateRunner.open([Path(model) for model in job.models], options)
+        several, read_mode = runner.translator.search.nbest > 1, runner.translator.read_mode
+        self.layout = RowLayout(settings["format"], several, settings["scores"], read_mode)
+        self.run = lambda lines: next(runner.run([list(lines)]))
+        self.row = lambda outcome: rendered([outcome], self.layout)
+
+    @staticmethod
+    def given(settings: Mapping[str, Any]) -> GivenSettings[TranslateTables]:
+        """Return the settings; refuse those that do not agree."""
+        set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
+        return search_settings(TranslateTables, set, beam, nbest)
+
+    def failed(self, record: Line, error: str) -> TranslatedLine:
+        """Return a line without a translation."""
+        return TranslatedLine(record, None, error)
+
+    def value(self, result: TranslatedLine) -> tuple[str | None, ...]:
+        """Return the translation and its warnings."""
+        text = result.translation and result.translation.text
+        return text, result.note, *OutputReport().messages([result])

@@ -19,7 +19,7 @@ from attncli.bulk import run, work
 from attncli.bulk.inputs import Shard
 from attncli.bulk.job import BulkJob
 from attncli.bulk.run import part_name, read_part, write_part
-from attncli.bulk.tasks import RecordResult, results_of
+from attncli.bulk.tasks import results_of
 from attncli.bulk.work import RecordNote, ShardResult
 from attncli.embedded.grammar import generate
 from attncli.shell import app
@@ -235,20 +235,19 @@ def test_ctrl_c_is_one_line_and_loses_nothing(
 class Uppercase:
     """A task that fails on a word, and on more than one record with it."""
 
-    def run(self, records: list[str]) -> list[RecordResult]:
+    def run(self, records: list[str]) -> list[str]:
         if "bad" in records:
             raise RuntimeError("out of memory")
-        return [RecordResult(record.upper().encode(), record.upper()) for record in records]
+        return [record.upper() for record in records]
 
-    def failed(self, record: str, error: str) -> RecordResult:
-        return RecordResult(b"", None, error)
+    def failed(self, record: str, error: str) -> str:
+        return f"{record}: {error}"
 
 
 def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
     task: Any = Uppercase()
     found = results_of(task, ["a", "bad", "b"])
-    assert [result.value for result in found] == ["A", None, "B"]
-    assert found[1].error == "RuntimeError: out of memory"
+    assert found == ["A", "bad: RuntimeError: out of memory", "B"]
     with pytest.raises(RuntimeError, match="out of memory"):
         results_of(task, ["bad", "bad"])
 
@@ -261,7 +260,7 @@ def test_a_shard_that_kills_every_worker_stops_the_job_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(work, "DEATHS", 2)
-    monkeypatch.setattr(work, "_answer", in_process.kill_itself)
+    monkeypatch.setattr(work, "_part", in_process.kill_itself)
     assert bulk(source, tmp_path / "out", "translate", "-m", tiny_bundle) == 1
     error = capsys.readouterr().err
     assert "2 workers ended without a result for one shard (7 records" in error

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from attncli.bulk.job import NOT_IN_BULK, NOT_IN_SETTINGS, read_job
-from attncli.bulk.tasks import bulk_task, open_task
+from attncli.bulk.job import NOT_IN_BULK, NOT_IN_SETTINGS, bulk_task, read_job
 from attncli.tasks.table import BULK, TASKS
 from models.catalogue.installed import BOX, DEFAULTS, is_bundle
 from tests.attncli.command_line import Attn
@@ -52,7 +51,7 @@ def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
             return super().__getitem__(parameter)
 
     job = read_job([name, "--to", "de"] if bulk_task(name).shipped == "translate" else [name])
-    open_task(replace(job, settings=Recorded(job.settings)))
+    bulk_task(name)(replace(job, settings=Recorded(job.settings)))
     parameters = set(inspect.signature(resolve_name(TASKS[name].commands[name])).parameters)
     assert used == parameters - {*NOT_IN_SETTINGS, *NOT_IN_BULK}
 
@@ -79,7 +78,7 @@ def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: 
     job = read_job(with_model(words, tiny_bundle))
     assert (job.settings["beam"], job.settings["verbatim"], job.threads) == (3, True, 1)
     assert job.settings["glossary"] == [["dog", "Hund"]]
-    assert open_task(job).layout.scores  # type: ignore[attr-defined]
+    assert bulk_task(job.task)(job).layout.scores  # type: ignore[attr-defined]
     assert read_job(with_model(["translate", "--threads", "0"], tiny_bundle)).threads == 0
 
 
