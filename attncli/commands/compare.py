@@ -25,7 +25,7 @@ from attncli.commands.train.options import (
     check_run_folder,
     split_dev,
 )
-from attncli.commands.train.run import Display, Stop, stoppable
+from attncli.commands.train.run import Display, Stop, memory_advice, stoppable
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions
@@ -59,13 +59,16 @@ if TYPE_CHECKING:
 # Runs of a comparison: planned and trained; their tables and plots written. Imports torch.
 
 
-def show_remaining(runs: list[job.Planned], tests: job.Tests, best: int, output: Path) -> None:
-    """Write the number of runs of each variant that are not measured yet.
+def show_remaining(
+    runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
+) -> None:
+    """Write the number of runs of each variant that are not measured yet, and their time.
 
     If all runs are measured, name the file of the results instead.
     """
 
     from attncli.jobs import compare as job
+    from attncli.jobs.train import dry_run
 
     left, count = job.missing(runs, tests, best), job.planned_count(runs, best)
     if not left:
@@ -75,10 +78,15 @@ def show_remaining(runs: list[job.Planned], tests: job.Tests, best: int, output:
     counts = Counter(run.variant for run in left)
     rows = [(variant, str(number)) for variant, number in counts.items()]
     write_stdout(columns([("variant", "runs"), *rows, ("total", str(len(left)))]))
-    further = count - sum(run.first for run in runs)
-    if best and left[0].first and further:
+    further = count - sum(run.first for run in runs) if best and left[0].first else 0
+    if further:
         variants = counted(best, "variant")
         console.say(f"then {counted(further, 'run')} of further seeds, of the best {variants}")
+    config = left[0].config
+    with Display(config.train) as display, memory_advice(config.train):
+        found = dry_run(config, device=device, progress=display.progress)
+    needed = found.time_needed(config.train, len(left) + further)
+    console.say(f"all runs, by {left[0].variant}: {needed}")
 
 
 def run(
@@ -293,7 +301,7 @@ Grid = Annotated[
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="List the runs that are not measured yet; train nothing."),
+    typer.Option("--dry-run", help="List the runs that are not measured yet, and their time."),
 ]
 
 
@@ -378,7 +386,7 @@ def compare(
         data, tested = prepare(base, tests, folder)
         runs = plan(found, data, seeds, output)
         if dry_run:
-            return show_remaining(runs, tested, best, output)
+            return show_remaining(runs, tested, best, output, where)
     rows, failed = run(runs, tested, best, output, where)
     write_stdout(WRITERS["txt"](rows))
     if failed:

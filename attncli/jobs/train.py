@@ -56,6 +56,7 @@ from models.bundle import Bundle
 from models.config import ModelConfig
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
+FIRST_CHECKPOINT = 1.0  # minutes of training; later ones follow after train.checkpoint_minutes
 
 
 def train(
@@ -124,7 +125,7 @@ def check_new(config: RunConfig, path: Path) -> None:
 
 
 def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.Estimate:
-    """Return parameters, vocabulary and batches of an epoch; nothing is kept."""
+    """Return parameters, vocabulary, batches of an epoch and time; nothing is kept."""
     check_buildable(config)
     return estimate.estimate(config, torch.device(device), progress)
 
@@ -173,7 +174,10 @@ def updates(
                 log_scores(run, event)
                 save_samples(run, event)
                 save_evaluated(run, event)
-        late = time.monotonic() - saved > 60 * config.checkpoint_minutes
+        pause = config.checkpoint_minutes
+        if not run.folder.checkpoint.exists():
+            pause = min(pause, FIRST_CHECKPOINT)
+        late = time.monotonic() - saved > 60 * pause
         if late or isinstance(event, Ended):
             save_checkpoint(run)
         if late or isinstance(event, Evaluated):

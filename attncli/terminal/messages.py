@@ -57,6 +57,14 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
+def rounded_time(seconds: float) -> str:
+    """Return a time in its unit: "12 seconds", "12 minutes", "3 hours"."""
+    if seconds < 60:
+        return counted(max(1, round(seconds)), "second")
+    minutes = round(seconds / 60)
+    return counted(minutes, "minute") if minutes < 120 else counted(round(minutes / 60), "hour")
+
+
 # Text for terminals and tables: its width in columns, escapes of control characters, cells.
 #
 # Other people choose this text: names of files, cells of tables, words.

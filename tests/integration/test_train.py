@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shlex
 import signal
 import time
@@ -168,7 +169,11 @@ def test_mistakes_are_one_line(
 def test_a_dry_run_prints_and_writes_nothing(texts: Texts, tmp_path: Path, attn: Attn) -> None:
     command = arguments(texts, tmp_path / "run", "--dry-run")
     shown = dict(line.split("  ", 1) for line in attn(*command).out.splitlines())
-    assert list(shown) == ["parameters", "vocabulary", "sentence pairs", "an epoch"]
+    assert list(shown) == ["parameters", "vocabulary", "sentence pairs", "an epoch", "time"]
+    assert re.fullmatch(
+        r"at most \d+ seconds? on this machine \(2 updates timed\), and evaluations",
+        shown["time"].strip(),
+    )
     assert shown["vocabulary"].strip() == "330 joint tokens"
     assert shown["sentence pairs"].strip() == "60 (0 excluded), 12 for dev"
     short = ("-s", "train.steps=0", "-s", "train.epochs=2", "-s", "train.warmup=400")

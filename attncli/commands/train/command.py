@@ -142,6 +142,7 @@ def _dry_run(config: RunConfig, device: str) -> None:
     print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
     unit = "batch" if found.batches == 1 else "batches"
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
+    print(f"time              {found.time_needed(config.train)}")
     for warning in found.warnings:
         console.warn(warning)
 

@@ -120,7 +120,7 @@ Processes = Annotated[
         help="Train in N processes on this machine; for several machines, start attn by torchrun.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show sizes of the run without training.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show sizes and time; write nothing.")]
 
 
 class TrainCommand(HelpPage):

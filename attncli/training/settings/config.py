@@ -243,7 +243,7 @@ class TrainConfig:
         at_most=1,
     )
     checkpoint_minutes: float = option(
-        5.0, "minutes between checkpoints; every evaluation writes one too"
+        5.0, "minutes between checkpoints, 1 at first; every evaluation writes one too"
     )
     log_every: int = option(50, "updates between lines of log.jsonl", least=1)
     samples: int = option(

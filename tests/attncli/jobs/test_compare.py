@@ -162,7 +162,9 @@ def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "-o", str(out)]
     command = ["models", "compare", "-p", "transformer-nano", *data, *SETTINGS, "--seeds", "1"]
     command += ["-s", "train.steps=2"]
-    head, *rows, total = attn(*command, "heads=2", "heads=4", "--dry-run").out.splitlines()
+    table, said = attn(*command, "heads=2", "heads=4", "--dry-run")
+    assert "all runs, by model.heads=2: at most 1 second" in said
+    head, *rows, total = table.splitlines()
     assert head.split() == ["variant", "runs"] and total.split() == ["total", "2"]
     assert [row.split() for row in rows] == [["model.heads=2", "1"], ["model.heads=4", "1"]]
     assert not out.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from attncli.training.interfaces import (
     Stepped,
 )
 from attncli.training.run.command_line import settings
+from attncli.training.run.estimate import Estimate
+from attncli.training.settings.config import TrainConfig
 from attncli.training.storage.folder import RunFolder
 from models import load_translator
 from models.alignment import AlignConfig, choose_head
@@ -89,6 +92,28 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
     steps = [event for event in events if isinstance(event, Stepped)]
     assert found.batches == len(steps)
     assert found.target_tokens == sum(event.tokens for event in steps)
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"steps": 400, "epochs": 0}, "about 13 minutes"),
+        ({"steps": 400, "epochs": 3}, "about 30 seconds"),  # of 5 batches
+        ({"steps": 0, "epochs": 9000}, "about 25 hours"),
+        ({"steps": 400, "epochs": 0, "minutes": 5.0}, "at most 5 minutes"),
+        ({"steps": 400, "epochs": 0, "patience": 3}, "at most 13 minutes"),
+        ({"steps": 0, "epochs": 0}, "2 seconds for each update"),
+    ],
+)
+def test_the_time_of_a_run_follows_from_its_limits_and_two_updates(
+    limits: dict[str, float], expected: str
+) -> None:
+    train = replace(TrainConfig(minutes=0.0, patience=0), **limits)  # type: ignore[arg-type]
+    found = Estimate(1, "", 60, "pairs", 0, 12, (), 5, 600, seconds=(1.5, 2.5))
+    assert found.time_needed(train).startswith(expected)
+    if train.minutes:
+        assert "2 updates timed" in found.time_needed(train)
+        assert found.time_needed(train, runs=3).startswith("at most 15 minutes")
 
 
 def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
