@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from attncli.data.lines import CHUNK_LINES, Line
@@ -61,11 +60,7 @@ class BulkTask(ABC):
         """Return the record of a value of a table: a text, or path or bytes of an image."""
         if self.files is None:
             return Line(number, value)
-        from attncli.data.images.named import ImageFile
-
-        if isinstance(value, bytes):
-            return ImageFile(f"{self.files.noun.split()[-1]} {number}", value)
-        return ImageFile(value, Path(value))
+        return self.files.named(value, number)
 
     def results(self, records: Sequence[Any]) -> Iterator[RecordResult]:
         """Yield the result of each record, in the chunks that the commands for lines compute."""

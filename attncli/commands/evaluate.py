@@ -163,13 +163,12 @@ def evaluate(
         scoring=Scoring(tables.scores.tokenize, tables.scores.lowercase, confidence),
         step=step,
         save=save,
-        options=TranslateOptions(
+        options=TranslateOptions.of(
+            given,
             device,
             threads,
-            tables.attention.read_decode,
-            given.of("search"),
-            to,
-            source_language,
+            to=to,
+            source=source_language,
             mixed=len(folders) > 1,
             messages=console,
             max_batch_tokens=tables.compute.batch_tokens,

@@ -15,6 +15,7 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attncli.options.settings import GivenSettings
 from attncli.terminal.messages import Messages, Silent
 from models import (
     load_captioner,
@@ -34,6 +35,8 @@ from models.storage.settings import read_settings, task_of
 from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.ctranslate2.translator import CTranslate2Translator
@@ -66,6 +69,12 @@ class OpenOptions:
     source: str = ""  # source language; only checked
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
     messages: Messages = Silent()  # receives remarks about the models, and what a job reports
+
+    @classmethod
+    def of(cls, given: GivenSettings[Any], device: str, threads: int, **own: Any) -> Self:
+        """Return the options of a command that has the tables `search` and `attention`."""
+        read_mode, search = given.tables.attention.read_decode, given.of("search")
+        return cls(device, threads, read_mode, search, **own)
 
 
 def open_translator(models: Path | Sequence[Path] | None, options: OpenOptions) -> Translator:

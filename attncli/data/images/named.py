@@ -153,6 +153,12 @@ class FileKind(NamedTuple):
     noun: str
     suffixes: tuple[str, ...]
 
+    def named(self, content: str | bytes, number: int) -> ImageFile:
+        """Return a file by its path, or by its bytes and their number."""
+        if isinstance(content, bytes):
+            return ImageFile(f"{self.noun.split()[-1]} {number}", content)
+        return ImageFile(content, Path(content))
+
 
 IMAGES = FileKind("an image", SUFFIXES)
 RECORDINGS = FileKind(

@@ -151,7 +151,7 @@ def caption(
     check_image(names, recursive=recursive)
     check_output(output)
     with open_attention(picture, alone=alone) as draw:
-        options = caption_options(given, device, threads)
+        options = OpenOptions.of(given, device, threads, messages=console)
         runner = CaptionRunner.open(model, options, batch=tables.compute.batch_images)
         captioner = runner.captioner
         layout = RowLayout(
@@ -170,12 +170,6 @@ def caption(
             failed = _write_all(results, layout, write, draw, sidecars, render, advance)
     if failed:
         raise typer.Exit(1)
-
-
-def caption_options(given: GivenSettings[CaptionTables], device: str, threads: int) -> OpenOptions:
-    """Return how the models are opened."""
-    read_mode = given.tables.attention.read_decode
-    return OpenOptions(device, threads, read_mode, given.of("search"), messages=console)
 
 
 def _check(
@@ -255,7 +249,10 @@ class CaptionTask(BulkTask):
 
     def __init__(self, job: BulkJob) -> None:
         given = self.given(job.settings)
-        options, batch = caption_options(given, job.device, job.threads), given.tables.compute
+        options, batch = (
+            OpenOptions.of(given, job.device, job.threads),
+            given.tables.compute,
+        )
         runner = CaptionRunner.open(Path(job.models[0]), options, batch=batch.batch_images)
         several, read_mode = runner.captioner.search.nbest > 1, runner.captioner.read_mode
         layout = RowLayout(job.settings["format"], several, job.settings["scores"], read_mode)

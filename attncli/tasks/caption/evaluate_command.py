@@ -105,12 +105,6 @@ def captions(
         part=split or "",
         attention=given.tables.scores.attention,
         save=save,
-        options=OpenOptions(
-            device,
-            threads,
-            given.tables.attention.read_decode,
-            given.of("search"),
-            messages=console,
-        ),
+        options=OpenOptions.of(given, device, threads, messages=console),
     )
     write_stdout(caption_scores_as(evaluations, test_set, json=json))

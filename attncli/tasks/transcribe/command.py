@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, ClassVar, Literal
 
@@ -14,7 +14,7 @@ from attncli.data.streams import check_output, open_output
 from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, is_away
 from attncli.options.pictures import check_shown
-from attncli.options.settings import GivenSettings, SetOption
+from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, HardAttention, OneModel, Threads, search_settings
 from attncli.terminal import console
 from attncli.terminal.messages import counted
@@ -105,7 +105,7 @@ def transcribe(
     from attncli.tasks.transcribe.runner import TranscribeRunner
 
     draw = drawing(picture, console, alone=is_alone(names))
-    options = replace(transcribe_options(given, device, threads), source=source, to=to)
+    options = OpenOptions.of(given, device, threads, source=source, to=to, messages=console)
     runner = TranscribeRunner.open(model, options)
     groups = named_images(names, recursive=True, kind=RECORDINGS)
     if not names:
@@ -132,11 +132,3 @@ def transcribe(
             advance(count, counted(count, "recording"))
     if failed:
         raise typer.Exit(1)
-
-
-def transcribe_options(
-    given: GivenSettings[TranscribeTables], device: str, threads: int
-) -> OpenOptions:
-    """Return how the model is opened."""
-    read_mode = given.tables.attention.read_decode
-    return OpenOptions(device, threads, read_mode, given.of("search"), messages=console)

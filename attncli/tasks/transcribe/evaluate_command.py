@@ -19,7 +19,8 @@ from attncli.options.shared import Beam, Device, Threads, search_settings
 from attncli.render.scores import scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
-from attncli.tasks.transcribe.command import TranscribeTables, transcribe_options
+from attncli.tasks.transcribe.command import TranscribeTables
+from attncli.terminal import console
 from models.base.errors import ModelError
 
 Table = Annotated[
@@ -65,7 +66,7 @@ def transcripts(
         raise typer.BadParameter("a model needs the recordings", param_hint="'--audio'")
     systems, failed = [], 0
     for name, folder in zip(model_names(folders), folders, strict=True):
-        options = transcribe_options(given, device, threads)
+        options = OpenOptions.of(given, device, threads, messages=console)
         found, seconds, faults = _transcribed(folder, rows, Path(str(audio)), options)
         evaluation.save_outputs(save, name, found)
         systems.append(_scored(name, found, rows, seconds))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from attncli.jobs.loading import OpenOptions
 from attncli.options.settings import GivenSettings
 from attncli.options.shared import search_settings
 from attncli.render.transcripts import TIMED, TranscribedFile, rendered
-from attncli.tasks.transcribe.command import TranscribeTables, transcribe_options
+from attncli.tasks.transcribe.command import TranscribeTables
 from models.base.errors import ConfigurationError, InputError, ModelError
 from models.inference.transcriber import NamedRecording, Transcriber
 
@@ -71,8 +70,8 @@ class TranscribeTask(BulkTask):
 
     def __init__(self, job: BulkJob) -> None:
         settings, format = job.settings, job.settings["format"]
-        options = transcribe_options(self.given(settings), job.device, job.threads)
-        options = replace(options, source=settings["source"], to=settings["to"])
+        languages = {"source": settings["source"], "to": settings["to"]}
+        options = OpenOptions.of(self.given(settings), job.device, job.threads, **languages)
         runner = TranscribeRunner.open(Path(job.models[0]), options)
         self.run = partial(runner.run, times=format in TIMED)
         self.row = partial(rendered, format=format, alone=False)

@@ -53,8 +53,12 @@ from attncli.tasks.translate.documents import (
     refuse_given,
     translate_document,
 )
-from attncli.tasks.translate.engine import Precision, TranslateBatches, TranslateOptions
-from attncli.tasks.translate.line_plans import LineSettings
+from attncli.tasks.translate.engine import (
+    LineSettings,
+    Precision,
+    TranslateBatches,
+    TranslateOptions,
+)
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal import console
@@ -235,10 +239,9 @@ def _with_failed(run: Translate, failed: list[TranslatedLine]) -> Translate:
 def translate_options(given: GivenSettings[TranslateTables], **options: Any) -> TranslateOptions:
     """Return the options of a translation from the settings of a command and its own options."""
     tables = given.tables
-    return TranslateOptions(
-        search=given.of("search"),
+    return TranslateOptions.of(
+        given,
         align=given.of("align"),
-        read_mode=tables.attention.read_decode,
         backend=tables.compute.backend,
         max_batch_tokens=tables.compute.batch_tokens,
         long_lines=tables.text.long_lines,

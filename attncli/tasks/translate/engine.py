@@ -42,19 +42,45 @@ class TranslateBatches(TextBatches):
 
 
 @dataclass(frozen=True)
+class LineSettings:
+    """Conversion of lines to texts."""
+
+    long_lines: str = option(
+        "split",
+        "lines that are too long for the model: split (at sentence ends) or refuse",
+        choices=("split", "refuse"),
+    )
+
+
+@dataclass(frozen=True)
 class TranslateOptions(OpenOptions):
-    """Options of a translation. source: AUTO recognises it, and copies lines in the target."""
+    """Options of a translation. source: AUTO recognises it, and copies lines in the target.
+
+    Usually spaces, apostrophes and accents are normalised, lines in capitals that the model does
+    not know are translated in lower case, and unchanged are lines without letters, addresses,
+    spaces and emoji at the ends of a line, and a word that is longer than the model accepts.
+    """
 
     backend: str = "auto"  # of Engine; auto: ctranslate2 where it can, torch otherwise
     precision: Precision = "auto"  # int8 only with ctranslate2
     max_batch_tokens: int = MAX_BATCH_TOKENS
     long_lines: str = "split"  # lines that are too long for the model: split or refuse
-    verbatim: bool = False  # give lines to the model as they are
+    verbatim: bool = False  # give lines to the model as they are, but for what is too long
     keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
     glossary: Glossary | None = None
     align: Mapping[str, Any] = field(default_factory=dict)  # replace the saved settings
     heads: bool = False  # alignments have the weights of every head
+
+    @property
+    def cut_above(self) -> int:
+        """Tokens; a longer sentence is divided at clause marks; 0: the usual limits."""
+        return int(self.search.get("split_above", 0))
+
+    @property
+    def limited(self) -> bool:
+        """True if the user has set a length at which outputs may be cut."""
+        return not {"max_ratio", "max_extra"}.isdisjoint(self.search)
 
 
 def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -> TextTranslator:

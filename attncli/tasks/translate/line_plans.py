@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import combining
@@ -18,7 +17,6 @@ from attncli.tags.messages import branches
 from attncli.tags.protect import MARK, QUICK, Languages, Part, protect
 from attncli.tags.stand_ins import stand_ins
 from models.base.limits import LINE_TAGS
-from models.base.settings import option
 from models.text.normalise import (
     APOSTROPHE_SIGNS as APOSTROPHES,
 )
@@ -40,6 +38,7 @@ from models.use_config import VERBATIM, PrepareConfig
 
 if TYPE_CHECKING:
     from attncli.tags.parse import TaggedLine
+    from attncli.tasks.translate.engine import TranslateOptions
     from models.inference.text_translator import TextTranslator
 
 # between texts of one line: a tab, a bar, the stroke of {price}/month
@@ -58,36 +57,6 @@ KEYS = re.compile(
 ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbered list
 ELLIPSIS = re.compile(r"(\S+(?:\s+\S+){0,3}?)(\s?(?:…|\.{3}))")  # at the end of an entry
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
-
-
-@dataclass(frozen=True)
-class LineSettings:
-    """Conversion of lines to texts."""
-
-    long_lines: str = option(
-        "split",
-        "lines that are too long for the model: split (at sentence ends) or refuse",
-        choices=("split", "refuse"),
-    )
-
-
-@dataclass(frozen=True)
-class LineOptions:
-    """Conversion of lines to texts. By default, only lines too long for the model are changed."""
-
-    long_lines: str = "split"  # of LineSettings
-    # spaces, apostrophes and accents are normalised, and lines in capitals that the model does not
-    # know are translated in lower case; unchanged are lines without letters, addresses, spaces and
-    # emoji at the ends of a line, and a word that is longer than the model accepts
-    everyday: bool = False
-    # tokens; a longer line is translated sentence by sentence; 0: never; None: by model.search
-    split_above: int | None = 0
-    limited: bool = False  # outputs may be cut, at a length that the user has set
-    cut_above: int = 0  # tokens; a longer sentence is divided at clause marks; 0: LONG
-
-
-EVERYDAY = LineOptions(everyday=True, split_above=None)
-ROWS = LineOptions(long_lines="refuse")  # of several inputs: a row is not text
 
 
 class LinePlan(NamedTuple):
@@ -112,7 +81,7 @@ class LinePlan(NamedTuple):
 def plan_line(
     line: Line,
     model: TextTranslator,
-    options: LineOptions,
+    options: TranslateOptions,
     *,
     language: str = "",
     tags: bool = False,
@@ -132,15 +101,15 @@ def plan_line(
     form = _form(model, options)
     if form.copies and is_untranslatable(line.text):
         return LinePlan(line, [], copied=True)
-    if options.everyday and _is_foreign(line.text, model):
+    if not options.verbatim and _is_foreign(line.text, model):
         return LinePlan(line, [], copied=True, foreign=True)
     if tags:
         return _plan_tagged(line, model, options, language)
     return _plan_text(line, line.text, model, options, language)
 
 
-def _form(model: TextTranslator, options: LineOptions) -> PrepareConfig:
-    return model.prepare if options.everyday else VERBATIM
+def _form(model: TextTranslator, options: TranslateOptions) -> PrepareConfig:
+    return VERBATIM if options.verbatim else model.prepare
 
 
 def _outer(text: str, form: PrepareConfig, language: str) -> tuple[str, str]:
@@ -159,7 +128,7 @@ def _outer(text: str, form: PrepareConfig, language: str) -> tuple[str, str]:
 
 
 def _plan_text(
-    line: Line, text: str, model: TextTranslator, options: LineOptions, language: str = ""
+    line: Line, text: str, model: TextTranslator, options: TranslateOptions, language: str = ""
 ) -> LinePlan:
     form = _form(model, options)
     before, after = _outer(text, form, language)
@@ -186,7 +155,7 @@ def _plan_text(
         dots = ELLIPSIS.fullmatch(each) if form.parts else None
         each, behind = dots.groups() if dots else (each, "")
         each = prepared(_plain(each, model) if form.parts else each, form)
-        texts.append(composed(each, model.source_length) if options.everyday else each)
+        texts.append(composed(each, model.source_length) if not options.verbatim else each)
         gaps.append(gap)
         gap = behind
     if not texts:
@@ -235,7 +204,7 @@ def _protected(
 
 
 def _plan_tagged(
-    line: Line, model: TextTranslator, options: LineOptions, language: str
+    line: Line, model: TextTranslator, options: TranslateOptions, language: str
 ) -> LinePlan:
     from attncli.tags.parse import parse
     from attncli.tags.scan import too_many_tags
@@ -244,16 +213,16 @@ def _plan_tagged(
     if too_many_tags(line.text):
         note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
         return LinePlan(line, [], note=note, refused=True)
-    unknown = partial(unknown_signs, model) if options.everyday else lambda text: ""
+    unknown = partial(unknown_signs, model) if not options.verbatim else lambda text: ""
     tagged = parse(line.text, unknown, Languages(language, model.to))
-    if not tagged.tags and options.everyday and not tagged.escaped:
+    if not tagged.tags and not options.verbatim and not tagged.escaped:
         return _plan_text(line, line.text, model, options, language)
     if not has_word(tagged.text):
         return LinePlan(line, [], tagged=tagged)
     form = _form(model, options)
     if form.copies and is_untranslatable(tagged.text):
         return LinePlan(line, [], copied=True)
-    if options.everyday:
+    if not options.verbatim:
         tagged = tagged.changed(lambda text: composed(_plain(text, model), model.source_length))
         tagged = tagged._replace(text=prepared_in_place(tagged.text, form))
     blocks = [block for block in tagged.blocks if has_word(block)]
@@ -286,7 +255,7 @@ def _has_unknown_capitals(text: str, model: TextTranslator) -> bool:
     return model.source_length(text) > CAPITALS * model.source_length(sentence_case(text))
 
 
-def _shortened(plan: LinePlan, model: TextTranslator, options: LineOptions) -> LinePlan:
+def _shortened(plan: LinePlan, model: TextTranslator, options: TranslateOptions) -> LinePlan:
     """Split the texts of a plan at sentence ends, and further where the model needs it."""
     most, note = model.max_source_length, ""
 
@@ -294,16 +263,18 @@ def _shortened(plan: LinePlan, model: TextTranslator, options: LineOptions) -> L
         return model.source_length(stand_ins(text, plan.protected, 0).text)
 
     longest = max(map(length, plan.parts))
-    above = model.search.split_above if options.split_above is None else options.split_above
+    above = 0 if model.inputs else model.search.split_above  # a row is not text
     if longest > most:
         note = f"line {plan.line.number} has {longest} tokens and the model takes {most}"
         if options.long_lines == "refuse":
             return LinePlan(plan.line, [], note=f"{note}; not translated", refused=True)
-        if options.everyday and _has_long_word(plan.line.text, model):
+        if not options.verbatim and _has_long_word(plan.line.text, model):
             note += "; a word without spaces, copied"
             return LinePlan(plan.line, [], note=note, copied=True)
     # a term that is forced into one sentence must not displace another
-    has_terms = options.everyday and bool(model.glossary and model.glossary.targets(plan.line.text))
+    has_terms = not options.verbatim and bool(
+        model.glossary and model.glossary.targets(plan.line.text)
+    )
     if longest <= most and not has_terms and not 0 < above < longest:
         return plan
     parts: list[str] = []
@@ -320,13 +291,13 @@ def _shortened(plan: LinePlan, model: TextTranslator, options: LineOptions) -> L
 
 
 def _fits(
-    sentence: str, length: Callable[[str], int], above: int, options: LineOptions, most: int
+    sentence: str, length: Callable[[str], int], above: int, options: TranslateOptions, most: int
 ) -> tuple[Callable[[str], bool], Callable[[str], bool]]:
     """Return the conditions for the parts of a sentence; the second for those cut within a word.
 
     A text without a stop, such as a transcript, is divided from a smaller length on.
     """
-    if options.everyday and above:
+    if not options.verbatim and above:
         cut = options.cut_above or (LONG if sentence[-1:] in STOPS else LONG_WITHOUT_STOP)
         most = min(cut, most)
     shorter = min(above or most, most)

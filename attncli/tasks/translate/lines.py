@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attncli.data.lines import Line, TranslatedLine
 from attncli.tags.protect import restore
 from attncli.tags.stand_ins import MarkedTranslation
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.faithful import (
     Faithful,
     MarkedText,
@@ -17,10 +18,9 @@ from attncli.tasks.translate.faithful import (
     Translating,
     translate_faithfully,
 )
-from attncli.tasks.translate.line_plans import LineOptions, LinePlan, plan_line
+from attncli.tasks.translate.line_plans import LinePlan, plan_line
 from attncli.tasks.translate.pieces import Fitting, fitted, joined
 from models.base.types import EMPTY, Hypothesis, Translation
-from models.config import MAX_BATCH_TOKENS
 from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def translate_lines(
     chunks: Iterable[list[Line]],
     translator: TextTranslator,
     *,
-    options: LineOptions,
-    max_batch_tokens: int = MAX_BATCH_TOKENS,
+    options: TranslateOptions,
     aligner: AlignTranslations | None = None,
     languages: Callable[[list[Line]], list[str]] | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
@@ -55,10 +54,10 @@ def translate_lines(
             for line, source in zip(chunk, sources, strict=True)
         ]
         texts = _texts(plans, sources if languages else [""] * len(chunk))
-        run = _run(translator, max_batch_tokens, partial(_report, on_batch, len(texts)))
+        run = _run(translator, options.max_batch_tokens, partial(_report, on_batch, len(texts)))
         unknown, to = translator.unknown_characters, translator.to
         model = Translating(run, translator.search, unknown, to, options.limited)
-        again = options.everyday and translator.prepare.parts
+        again = not options.verbatim and translator.prepare.parts
         results = iter(translate_faithfully(texts, model, again=again))
         outcomes = [
             _outcome(plan, [next(results) for _ in plan.parts], translator, options)
@@ -104,7 +103,7 @@ def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None
 
 
 def _outcome(
-    plan: LinePlan, results: list[Faithful], translator: TextTranslator, options: LineOptions
+    plan: LinePlan, results: list[Faithful], translator: TextTranslator, options: TranslateOptions
 ) -> TranslatedLine:
     """Return the outcome of a line; the protected parts are still marks."""
     if plan.refused:
@@ -118,7 +117,7 @@ def _outcome(
     parts = tuple(piece.translation for piece in marked)
     gaps = [*_gaps(plan, results)]
     forms = [marked]
-    if options.everyday:
+    if not options.verbatim:
         language = plan.language or translator.source_language
         capitals = language not in ("", "de")  # where not every noun has one
         form = Fitting(translator.prepare.ends, capitals, translator.is_small)

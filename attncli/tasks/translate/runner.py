@@ -23,7 +23,6 @@ from attncli.jobs.loading import OpenOptions, model_names
 from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.engine import AUTO, TranslateOptions
-from attncli.tasks.translate.line_plans import EVERYDAY, ROWS, LineOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ConfigurationError
 from models.catalogue.installed import default_model
@@ -113,17 +112,17 @@ class TranslateRunner:
         on_batch: Callable[[int, int], None],
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
+        if self.translator.inputs:  # a row is not text
+            options = replace(options, verbatim=True, long_lines="refuse")
         translated = partial(
             translate_lines,
             translator=self.translator,
-            options=self._line_options,
-            max_batch_tokens=options.max_batch_tokens,
+            options=options,
             aligner=self._token_weights if options.keep_tags or options.document else None,
             languages=self.languages,
             on_batch=on_batch,
         )
-        whole = options.verbatim or self.translator.inputs
-        found = translated(chunks) if whole else by_line(chunks, translated)
+        found = translated(chunks) if options.verbatim else by_line(chunks, translated)
         if not weights:
             return found
         from attncli.tasks.translate.alignment import with_alignments
@@ -134,16 +133,6 @@ class TranslateRunner:
     def summary(self) -> str:
         """Return how many lines were copied because of their language; "" if there were none."""
         return getattr(self.languages, "summary", "")
-
-    @property
-    def _line_options(self) -> LineOptions:
-        options = self.options
-        if self.translator.inputs:
-            return ROWS
-        most = int(options.search.get("split_above", 0))
-        limited = not {"max_ratio", "max_extra"}.isdisjoint(options.search)
-        usual = replace(EVERYDAY, everyday=not options.verbatim, cut_above=most, limited=limited)
-        return replace(usual, long_lines=options.long_lines)
 
     @cached_property
     def in_torch(self) -> tuple[Translator, ...]:

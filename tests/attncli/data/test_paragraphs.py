@@ -8,14 +8,16 @@ import pytest
 
 from attncli.data.lines import Line
 from attncli.data.paragraphs import by_line
-from attncli.tasks.translate.line_plans import EVERYDAY
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from tests.upper_model import Upper
+
+USUAL = TranslateOptions()
 
 
 @pytest.mark.parametrize("text", ["a dog", "a dog\n\na cat\r\n", "\ra\r\r", "", "\n", "a\n12\n"])
 def test_every_line_is_translated_and_every_line_end_stays(text: str) -> None:
-    translate = partial(translate_lines, translator=Upper(), options=EVERYDAY)
+    translate = partial(translate_lines, translator=Upper(), options=USUAL)
     chunks = [[Line(1, text), Line(2, "a cat")], [Line(3, text)]]
     first, second = by_line(chunks, translate)
     assert [one.line.number for one in (*first, *second)] == [1, 2, 3]
@@ -25,6 +27,6 @@ def test_every_line_is_translated_and_every_line_end_stays(text: str) -> None:
 
 
 def test_a_text_with_a_line_that_is_refused_is_not_translated() -> None:
-    translate = partial(translate_lines, translator=Upper(), options=EVERYDAY)
+    translate = partial(translate_lines, translator=Upper(), options=USUAL)
     [[outcome]] = by_line([[Line(7, "a\nb", fault="longer than 1 MiB")]], translate)
     assert outcome.translation is None and "line 7 is longer" in outcome.note

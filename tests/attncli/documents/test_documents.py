@@ -17,7 +17,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import TAGS
 from attncli.tasks.translate import documents
-from attncli.tasks.translate.line_plans import LineOptions
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.types import Hypothesis, Translation
 from models.inference.search.batching import windows
@@ -55,7 +55,7 @@ def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
     results = translate_lines(
         windows(documents.lines_of(document), CHUNK_LINES),
         model,
-        options=LineOptions(),
+        options=TranslateOptions(verbatim=True),
         aligner=one_to_one,
     )
     return [outcome for chunk in results for outcome in chunk]

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from attncli.data.lines import Line
-from attncli.tasks.translate.line_plans import EVERYDAY, plan_line
+from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.line_plans import plan_line
 from models.base.errors import InputError
 from models.bundle import Bundle, read, save
 from models.inference.translator import Translator
 from models.text.normalise import check_untokenised, preparation_for, prepared
 from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 from tests.upper_model import Upper
+
+USUAL = TranslateOptions()
 
 PLAIN = ["The dog sleeps.", "it's late", "A cat sits on the mat."]
 
@@ -55,7 +58,7 @@ def test_a_way_of_writing_that_training_has_seen_is_not_changed(name: str, text:
     assert of(*PLAIN * 60, text) == PrepareConfig()  # one line of very many
     model = Upper()
     model.prepare = found
-    plan = plan_line(Line(1, text), model, EVERYDAY)
+    plan = plan_line(Line(1, text), model, USUAL)
     assert plan.parts == [text] and not plan.copied and not plan.capitals
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from attncli.data.lines import Line
 from attncli.tasks.align.pairs import aligner_of
 from attncli.tasks.translate.alignment import with_alignments
-from attncli.tasks.translate.line_plans import LineOptions
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.alignment import align_translations
 from models.inference.translator import Translator
@@ -60,8 +61,9 @@ def test_tables_json_and_nbest(
 
 def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> None:
     line = Line(1, f"{TEXT} She is.")
-    options = LineOptions(split_above=tiny_translator.source_length(TEXT))
-    outcomes = translate_lines([[line]], tiny_translator, options=options)
+    search = replace(tiny_translator.search, split_above=tiny_translator.source_length(TEXT))
+    options, model = TranslateOptions(verbatim=True), tiny_translator.with_search(search)
+    outcomes = translate_lines([[line]], model, options=options)
     [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, {})])
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments

@@ -13,13 +13,15 @@ import pytest
 from attncli.data.lines import Line, TranslatedLine
 from attncli.render.rows import RowLayout
 from attncli.shell.app import run
-from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.writers import OutputReport, rendered
 from models.base.types import Hypothesis, Translation
 from models.use_config import SearchConfig
 from tests.attncli.tags.small import one_to_one
 from tests.upper_model import Upper
+
+USUAL = TranslateOptions()
 
 
 class Faulty(Upper):
@@ -42,14 +44,16 @@ class Faulty(Upper):
 
 
 def outcome(
-    text: str, model: Upper, options: LineOptions = EVERYDAY, *, tags: bool = False
+    text: str, model: Upper, options: TranslateOptions = USUAL, *, tags: bool = False
 ) -> TranslatedLine:
     aligner = one_to_one if tags else None
     [[found]] = translate_lines([[Line(1, text)]], model, options=options, aligner=aligner)
     return found
 
 
-def output(text: str, model: Upper, options: LineOptions = EVERYDAY, *, tags: bool = False) -> str:
+def output(
+    text: str, model: Upper, options: TranslateOptions = USUAL, *, tags: bool = False
+) -> str:
     found = outcome(text, model, options, tags=tags)
     assert found.translation and not found.checks
     return found.translation.text
@@ -147,7 +151,7 @@ def test_a_text_without_stops_is_divided_where_it_can_be() -> None:
     starts = [text.split()[0] for text in model.asked]
     assert starts.count("and") + starts.count("then") + starts.count("so") == len(starts)
     model.asked.clear()
-    output(" ".join(words), model, LineOptions(everyday=True, split_above=None, cut_above=20))
+    output(" ".join(words), model, TranslateOptions(search={"split_above": 20}))
     assert max(map(model.source_length, model.asked)) <= 20
 
 
@@ -165,7 +169,11 @@ def test_a_loop_in_a_long_text_is_mended_in_halves() -> None:
 
 
 class Sentences(Faulty):
-    """Writes each text as a sentence: with a capital and a stop."""
+    """Writes each text as a sentence: with a capital and a stop; takes short sentences."""
+
+    def __init__(self, fault: Callable[[str], str]) -> None:
+        super().__init__(fault)
+        self.search = SearchConfig(split_above=4)
 
     def is_small(self, word: str) -> bool:
         """Return False for a noun."""
@@ -186,13 +194,13 @@ class Sentences(Faulty):
     ],
 )
 def test_a_piece_begins_and_ends_as_its_source(text: str, expected: str) -> None:
-    options = LineOptions(everyday=True, split_above=4, cut_above=8)
+    options = TranslateOptions(search={"split_above": 8})
     assert output(text, Sentences(str), options) == expected
 
 
 def test_a_word_at_a_seam_is_written_once() -> None:
     model = Sentences(lambda text: text[:-1] + " and." if text.startswith("So") else text)
-    options = LineOptions(everyday=True, split_above=4, cut_above=8)
+    options = TranslateOptions(search={"split_above": 8})
     assert output("so we go home and we eat it", model, options) == "So we go home and we eat it"
 
 
@@ -212,7 +220,9 @@ def test_an_output_that_the_user_has_limited_is_translated_once() -> None:
 
     for limited in (False, True):
         model = Cut(str)
-        found = outcome("it is 5 here", model, LineOptions(everyday=True, limited=limited))
+        found = outcome(
+            "it is 5 here", model, TranslateOptions(search={"max_ratio": 1} if limited else {})
+        )
         assert (len(model.asked) == 1) == limited and (found.text == "IT") == limited
 
 

@@ -10,7 +10,8 @@ import pytest
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import sentences
 from attncli.options.shared import check_texts
-from attncli.tasks.translate.line_plans import EVERYDAY, LineOptions, LinePlan, plan_line
+from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.line_plans import LinePlan, plan_line
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from models.base.errors import ModelError
@@ -19,11 +20,13 @@ from models.inference.translator import Translator
 from models.text.languages import Glossary, Term
 from tests.upper_model import Upper
 
+USUAL = TranslateOptions()
+
 PLAIN = "The old dog sees a small house."
 
 
 def outcomes(
-    texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
+    texts: list[str], model: Translator | Upper, options: TranslateOptions = USUAL
 ) -> list[TranslatedLine]:
     lines = [Line(number, text) for number, text in enumerate(texts, 1)]
     [found] = translate_lines([lines], model, options=options)
@@ -31,7 +34,7 @@ def outcomes(
 
 
 def translated(
-    texts: list[str], model: Translator | Upper, options: LineOptions = EVERYDAY
+    texts: list[str], model: Translator | Upper, options: TranslateOptions = USUAL
 ) -> list[str]:
     found = [outcome.translation for outcome in outcomes(texts, model, options)]
     return [translation.text if translation else "" for translation in found]
@@ -57,7 +60,7 @@ def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
     tiny_translator: Translator,
 ) -> None:
     texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
-    plain = LineOptions()
+    plain = TranslateOptions(verbatim=True)
     assert [found.lost for found in outcomes(texts, tiny_translator, plain)] == ["", "😀", "東京"]
     assert not any(found.lost for found in outcomes(texts, tiny_translator))
     assert [found.lost for found in outcomes(["東"], Copying(tiny_translator))] == [""]
@@ -71,7 +74,7 @@ def test_a_line_of_letters_that_the_model_does_not_know_is_copied_and_reported(
     assert [outcome.foreign for outcome in found] == [True, False, False]
     assert found[0].translation and found[0].translation.text == lines[0] and not found[0].lost
     assert next(OutputReport().messages(found)).startswith("line 1: copied")
-    assert not outcomes(lines, tiny_translator, LineOptions())[0].foreign
+    assert not outcomes(lines, tiny_translator, TranslateOptions(verbatim=True))[0].foreign
 
 
 class Copying(Upper):
@@ -88,12 +91,12 @@ class Copying(Upper):
 def test_apostrophes_are_straight_and_accents_composed_for_the_model(text: str, plain: str) -> None:
     model = Upper()
     assert translated([text], model) == [plain.upper()]
-    assert translated([text], model, LineOptions()) == [text.upper()]
+    assert translated([text], model, TranslateOptions(verbatim=True)) == [text.upper()]
 
 
 def test_text_between_tags_is_composed_and_tags_stay_as_they_are() -> None:
     tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
-    plan = plan_line(Line(1, tagged), Upper(), EVERYDAY, tags=True)
+    plan = plan_line(Line(1, tagged), Upper(), USUAL, tags=True)
     assert plan.parts == ["Sch\u00f6n ist das M\u00e4dchen."]
     assert plan.tagged and [tag.at for tag in plan.tagged.tags] == [0, 5, 10, 21]
     assert plan.tagged.tags[2].raw == "<a href='u\u0308'>"
@@ -104,7 +107,9 @@ def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Tra
     assert translated(lines, tiny_translator) == lines
     model = Upper()
     assert translated(lines, model) == lines and not model.asked
-    assert translated(["600"], model, LineOptions()) == ["600"] and list(model.asked) == ["600"]
+    assert translated(["600"], model, TranslateOptions(verbatim=True)) == ["600"] and list(
+        model.asked
+    ) == ["600"]
 
 
 @pytest.mark.parametrize(
@@ -112,16 +117,16 @@ def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Tra
     [
         (
             ["3 1 2", "", "4"],
-            EVERYDAY,
+            USUAL,
             "2 lines without letters copied; --verbatim translates them",
         ),
-        (["3 1 2", "a"], EVERYDAY, ""),
-        (["3 1 2"], LineOptions(), ""),
-        ([""], EVERYDAY, ""),
+        (["3 1 2", "a"], USUAL, ""),
+        (["3 1 2"], TranslateOptions(verbatim=True), ""),
+        ([""], USUAL, ""),
     ],
 )
 def test_an_input_without_letters_is_reported(
-    lines: list[str], options: LineOptions, said: str
+    lines: list[str], options: TranslateOptions, said: str
 ) -> None:
     report = OutputReport()
     assert not list(report.messages(outcomes(lines, Upper(), options)))
@@ -130,7 +135,7 @@ def test_an_input_without_letters_is_reported(
 
 def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
     def plan(text: str) -> LinePlan:
-        return plan_line(Line(1, text), Upper(), EVERYDAY, tags=True)
+        return plan_line(Line(1, text), Upper(), USUAL, tags=True)
 
     assert plan("600").copied and plan("<td><b>600</b></td>").copied and plan("{n} 12").copied
     assert plan("it\u2019s  a\u00a0dog ").parts == ["it's a dog"]
@@ -142,7 +147,9 @@ def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
 ) -> None:
     [plain] = translated([PLAIN], tiny_translator)
     assert translated([PLAIN.upper()], tiny_translator) == [plain.upper()]
-    assert translated([PLAIN.upper()], tiny_translator, LineOptions()) != [plain.upper()]
+    assert translated([PLAIN.upper()], tiny_translator, TranslateOptions(verbatim=True)) != [
+        plain.upper()
+    ]
     model = Upper()  # knows capitals: its tokens do not depend on the case
     translated(["THE DOG RUNS"], model)
     assert list(model.asked) == ["THE DOG RUNS"]
@@ -152,12 +159,11 @@ def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Transla
     texts = [PLAIN, "He ran.", "I ran."]
     parts = translated(texts, tiny_translator)
     assert tiny_translator.search.split_above == 40
-    for most, count in ((5, 3), (200, 1), (0, 1)):  # by an option, or as the model says
+    for most, count in ((5, 3), (200, 1), (0, 1)):
         model = tiny_translator.with_search(replace(tiny_translator.search, split_above=most))
-        [outcome] = outcomes([" ".join(texts)], model, EVERYDAY)
+        [outcome] = outcomes([" ".join(texts)], model, USUAL)
         assert len(outcome.parts) == count and not outcome.note
-        [same] = outcomes([" ".join(texts)], tiny_translator, LineOptions(split_above=most))
-        assert same == outcome and outcome.translation
+        assert outcome.translation
         assert count == 1 or outcome.translation.text == " ".join(parts)
 
 
@@ -169,7 +175,7 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     [outcome] = outcomes([word], model)
     note = "line 1 has 27 tokens and the model takes 20; a word without spaces, copied"
     assert outcome.note == note
-    assert translated([word], model, replace(EVERYDAY, everyday=False)) != [word] and model.asked
+    assert translated([word], model, TranslateOptions(verbatim=True)) != [word] and model.asked
     model.asked.clear()
     assert translated(["走" * 250], model) and model.asked  # written without spaces
 
@@ -228,6 +234,6 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
 def test_a_line_with_a_term_of_the_glossary_is_translated_sentence_by_sentence() -> None:
     model = Upper()
     line = Line(1, "The dog sees. The old cat sleeps.")
-    assert plan_line(line, model, EVERYDAY).parts == [line.text]
+    assert plan_line(line, model, USUAL).parts == [line.text]
     model.glossary = Glossary((Term("cat", "Kater"),))
-    assert plan_line(line, model, EVERYDAY).parts == ["The dog sees.", "The old cat sleeps."]
+    assert plan_line(line, model, USUAL).parts == ["The dog sees.", "The old cat sleeps."]

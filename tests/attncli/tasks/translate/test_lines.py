@@ -9,7 +9,7 @@ import pytest
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import split
 from attncli.tasks.classify.languages import LineLanguages
-from attncli.tasks.translate.line_plans import LineOptions
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.runner import TranslateRunner
 from models import load_classifier
@@ -23,7 +23,7 @@ from tests.upper_model import Upper
 def outcomes(*texts: str, model: Upper | None = None, nbest: int = 1) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     model = (model or Upper()).with_search(SearchConfig(nbest=nbest))
-    [found] = translate_lines([chunk], model, options=LineOptions())
+    [found] = translate_lines([chunk], model, options=TranslateOptions(verbatim=True))
     return found
 
 

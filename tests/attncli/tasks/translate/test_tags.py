@@ -9,7 +9,7 @@ from attncli.data.lines import Line, TranslatedLine
 from attncli.tags.scan import count
 from attncli.tags.spans import TokenWeights
 from attncli.tasks.translate.alignment import AlignTranslations, token_weights
-from attncli.tasks.translate.line_plans import LineOptions
+from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.types import Translation
 from models.inference.text_translator import TextTranslator
@@ -28,7 +28,9 @@ def outcomes(
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest, max_ratio=1, max_extra=5)
     translator = (model or Upper()).with_search(search)
-    [found] = translate_lines([chunk], translator, options=LineOptions(), aligner=align)
+    [found] = translate_lines(
+        [chunk], translator, options=TranslateOptions(verbatim=True), aligner=align
+    )
     return found
 
 
