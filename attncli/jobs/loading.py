@@ -26,9 +26,9 @@ from models import (
 )
 from models.base.errors import ConfigurationError, ModelError
 from models.base.process import retain_freed_memory
-from models.base.settings import merged
 from models.catalogue.installed import chosen_model, find_model
 from models.inference.ctranslate2.cache import cache_folder
+from models.inference.search.hypotheses import changed_search
 from models.sources import columns_of
 from models.storage.archive import read_about
 from models.storage.settings import read_settings, task_of
@@ -274,7 +274,7 @@ def retain_memory() -> None:
 
 def _configured(model: M, options: OpenOptions) -> M:
     """Apply search settings and read mode; report the read mode of hard attention."""
-    model = model.with_search(merged(model.search, options.search))
+    model = model.with_search(changed_search(model.search, options.search))
     kind, _, saved = model.read_mode.partition(" ")
     if options.read_mode or kind == "hard":
         model = model.with_read_mode(options.read_mode or saved, seed=model.search.seed)

@@ -12,11 +12,12 @@ from attncli.jobs.loading import OpenOptions, configured
 from attncli.options.shared import TextBatches
 from models.base.errors import ConfigurationError, DamagedError
 from models.base.process import retain_freed_memory
-from models.base.settings import from_dict, merged, option
+from models.base.settings import from_dict, option
 from models.catalogue.installed import chosen_model
 from models.config import MAX_BATCH_TOKENS
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
+from models.inference.search.hypotheses import changed_search
 from models.storage.archive import read_facts
 from models.storage.settings import read_settings
 from models.text.languages import Glossary
@@ -128,7 +129,7 @@ def _reason(path: Path, options: OpenOptions) -> str:
     if options.read_mode:
         return "attention.read_decode"
     saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
-    return obstacle(path, merged(saved, options.search), options.device)
+    return obstacle(path, changed_search(saved, options.search), options.device)
 
 
 def _check_torch(options: TranslateOptions, reason: str) -> None:

@@ -5,15 +5,18 @@ here, with the length penalty of Wu et al. CTranslate2 stops at a number of fini
 and `beam_search` when no live one can rank among the best. PATIENCE * beam hypotheses are
 requested, so that both find the same best outputs.
 
-An output that reaches its length limit is searched again with this limit, and ended. torch searches
-what CTranslate2 treats differently: sampling, and inputs whose outputs have forbidden tokens.
+An output that reaches its length limit is ended there. CTranslate2 stops all outputs of a batch at
+one length, so sources with a smaller limit are searched again, together if they share it. torch
+searches what CTranslate2 treats differently: sampling, and inputs whose outputs have forbidden
+tokens.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -38,7 +41,7 @@ from models.inference.text_translator import EncodedText, TextTranslator
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, read_settings
 from models.text.languages import control_tokens
-from models.text.tokenizer import END, NEVER_OUTPUT, Tokenizer
+from models.text.tokenizer import END, NEVER_OUTPUT, PAD, Tokenizer
 from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
@@ -155,15 +158,19 @@ class CTranslate2Translator(TextTranslator):
         if config.method == "sample" or 2 * width > len(self.tokenizer.target):
             return self.torch()._search(sources, config)
         limits = [length_limit(len(each.ids), config) for each in sources]
-        results = self._results(sources, max(limits), config)
-        starts = [self.tokenizer.target_start(each.to) for each in sources]
-        outputs = [
-            self._finished(result, limit, config, len(start))
-            for result, limit, start in zip(results, limits, starts, strict=True)
-        ]
-        for index, (source, limit) in enumerate(zip(sources, limits, strict=True)):
-            if not outputs[index]:
-                outputs[index] = self._at_limit(source, limit, config)
+        found = self._hypotheses(sources, max(limits) - 1, config)
+        outputs = [self._best(*each, config) for each in zip(found, sources, strict=True)]
+        over = defaultdict[int, list[int]](list)  # numbers of sources for each limit
+        for number, limit in enumerate(limits):
+            if any(one.truncated or len(one.ids) + 1 >= limit for one in found[number]):
+                over[limit].append(number)
+        for limit, numbers in over.items():
+            cut = [sources[number] for number in numbers]
+            known = [found[number] for number in numbers] if limit == max(limits) else []
+            for number, ended in zip(
+                numbers, self._at_limit(cut, limit, config, known), strict=True
+            ):
+                outputs[number] = ended
         again = [index for index, found in enumerate(outputs) if len(found) < config.nbest]
         if again:
             found = self.torch()._search([sources[index] for index in again], config)
@@ -171,10 +178,13 @@ class CTranslate2Translator(TextTranslator):
                 outputs[index] = led_by(outputs[index][:1], of_torch)[: config.nbest]
         return outputs
 
-    def _results(
+    def _hypotheses(
         self, sources: Sequence[EncodedText], limit: int, config: SearchConfig
-    ) -> list[Any]:
-        """Return the hypotheses of CTranslate2, of at most `limit` tokens."""
+    ) -> list[list[Finished]]:
+        """Return the hypotheses of CTranslate2, of at most `limit` tokens.
+
+        Those that the limit cut are `truncated`, and their log-probabilities lack an end mark.
+        """
         starts = [[*map(str, self.tokenizer.target_start(each.to))] for each in sources]
         translate = partial(
             self.engine.translate_batch,
@@ -187,66 +197,84 @@ class CTranslate2Translator(TextTranslator):
             max_batch_size=self._batch_tokens(sources),
             max_decoding_length=max(1, min(self.positions, limit)),
         )
-        found: list[Any] = interruptible(translate)
+        found = []
+        for result in interruptible(translate):
+            outputs = zip(result.hypotheses, result.scores, strict=True)
+            found.append([finished(tokens, log_prob, config) for tokens, log_prob in outputs])
         return found
 
-    def _at_limit(self, source: EncodedText, limit: int, config: SearchConfig) -> list[Finished]:
-        """Return the best outputs of a source whose hypotheses reach the length limit.
+    def _best(
+        self, found: list[Finished], source: EncodedText, config: SearchConfig
+    ) -> list[Finished]:
+        """Return the best allowed hypotheses, and the cut ones that may rank among them."""
+        given = len(self.tokenizer.target_start(source.to))
+        best, ended = list[Finished](), 0
+        for one in sorted(found, key=by_score):
+            if ended < config.nbest and self._forbidden.isdisjoint(one.ids[given:]):
+                best.append(one)
+                ended += not one.truncated
+        return best
 
-        Those that have not ended by then get an end mark. None if this needs torch: for penalties
-        on tokens, and if every output has a forbidden token.
+    def _at_limit(
+        self,
+        sources: Sequence[EncodedText],
+        limit: int,
+        config: SearchConfig,
+        known: list[list[Finished]],
+    ) -> list[list[Finished]]:
+        """Return the best outputs of sources whose hypotheses reach their length limit.
+
+        Those that have not ended by then get an end mark. known: of a search that stopped there;
+        empty if it went further. None if this needs torch: for penalties on tokens, for limits
+        without a choice, and if every output has a forbidden token.
         """
-        if limit < 2 or config.no_repeat or config.repetition_penalty != 1:
-            return []
-        if self.tokenizer.target_start(source.to):  # a given first token
-            return []
-        [result] = self._results([source], limit - 1, config)
-        ids = [tuple(map(int, tokens)) for tokens in result.hypotheses]
-        ended = [one[-1:] == (END,) for one in ids]
-        cut = [[*map(str, one)] for one, end in zip(ids, ended, strict=True) if not end]
-        scored, ending = self._scored(source, cut) if cut else (iter(()), iter(()))
-        found = []
-        for one, end, log_prob in zip(ids, ended, result.scores, strict=True):
-            body, whole = (one[:-1], log_prob) if end else (one, next(scored))
-            truncated = not end and not next(ending)
-            if self._forbidden.isdisjoint(body):
-                score = whole / length_penalty(len(body) + 1, config)
-                found.append(Finished(body, whole, score, truncated))
-        return sorted(found, key=lambda one: -one.score)[: config.nbest]
+        given = max(len(self.tokenizer.target_start(each.to)) for each in sources)
+        if limit < 2 + given or config.no_repeat or config.repetition_penalty != 1:
+            return [[] for _ in sources]
+        known = known or self._hypotheses(sources, limit - 1, config)
+        best = [self._best(*each, config) for each in zip(known, sources, strict=True)]
+        cut = [(n, one) for n, found in enumerate(best) for one in found if one.truncated]
+        outputs = [[one for one in found if not one.truncated] for found in best]
+        for (n, one), end in zip(cut, self._log_probs_of_end(sources, cut), strict=True):
+            score = (one.log_prob + end) / length_penalty(len(one.ids) + 1, config)
+            outputs[n].append(one._replace(log_prob=one.log_prob + end, score=score))
+        outputs = [sorted(found, key=by_score)[: config.nbest] for found in outputs]
+        cut = [(n, one) for n, found in enumerate(outputs) for one in found if one.truncated]
+        for (n, one), ends in zip(cut, self._would_end(sources, cut), strict=True):
+            outputs[n][outputs[n].index(one)] = one._replace(truncated=not ends)
+        return outputs
 
-    def _scored(
-        self, source: EncodedText, outputs: list[list[str]]
-    ) -> tuple[Iterator[float], Iterator[bool]]:
-        """Return log p of each output with an end mark, and True if the model would end it so."""
-        sources = [[*map(str, source.ids)]] * len(outputs)
-        scored = self.engine.score_batch(sources, outputs)
-        options = _options(1) | {"max_decoding_length": len(outputs[0]) + 1}
-        next_ones = self.engine.translate_batch(sources, target_prefix=outputs, **options)
-        ends = (one.hypotheses[0][len(outputs[0])] == str(END) for one in next_ones)
-        return (sum(one.log_probs) for one in scored), ends
+    def _log_probs_of_end(
+        self, sources: Sequence[EncodedText], cut: Sequence[tuple[int, Finished]]
+    ) -> list[float]:
+        """Return log p of an end mark after each output, given with the number of its source."""
+        if not cut:
+            return []
+        texts, outputs = token_pairs(sources, cut)
+        most = max(1, MOST_BATCH // len(outputs[0]))
+        scored = self.engine.score_batch(texts, outputs, max_batch_size=most, max_input_length=0)
+        return [one.log_probs[-1] for one in scored]
+
+    def _would_end(
+        self, sources: Sequence[EncodedText], cut: Sequence[tuple[int, Finished]]
+    ) -> list[bool]:
+        """Return True for each output of a source that the model prefers to end here."""
+        if not cut:
+            return []
+        texts, outputs = token_pairs(sources, cut)
+        options = _options(1) | {
+            "return_alternatives": True,  # reads all of an output in one step
+            "end_token": [str(PAD)],  # no alternative may be an end
+            "max_decoding_length": len(outputs[0]) + 1,
+        }
+        found = self.engine.translate_batch(texts, target_prefix=outputs, **options)
+        return [one.hypotheses[0][-1] == str(END) for one in found]
 
     def _batch_tokens(self, sources: Sequence[EncodedText]) -> int:
         """Return the most tokens, padding included, that one thread searches together."""
         longest = max(len(each.ids) for each in sources)
         share = math.ceil(len(sources) / self.workers)  # sentences for each thread
         return min(MOST_BATCH, longest * max(LEAST_BATCH, share))
-
-    def _finished(
-        self, result: Any, limit: int, config: SearchConfig, given: int = 0
-    ) -> list[Finished]:
-        """Return the best outputs, best first; none if one may have reached the length limit.
-
-        given: number of first tokens that were given to the search.
-        """
-        found = []
-        for tokens, log_prob in zip(result.hypotheses, result.scores, strict=True):
-            ids = tuple(map(int, tokens))
-            if ids[-1:] != (END,) or len(ids) >= limit:
-                return []
-            if self._forbidden.isdisjoint(ids[given:]):
-                score = log_prob / length_penalty(len(ids), config)
-                found.append(Finished(ids[:-1], log_prob, score))
-        return sorted(found, key=lambda one: -one.score)[: config.nbest]
 
 
 class Later(ModuleType):
@@ -287,6 +315,27 @@ def table_size(config: ModelConfig, search: SearchConfig) -> int:
     """Return the size of the table of positions: the longest output of the longest source."""
     longest = length_limit(config.max_source, search)
     return max(config.max_source, min(MOST_POSITIONS, longest))
+
+
+def finished(tokens: Sequence[str], log_prob: float, config: SearchConfig) -> Finished:
+    """Return a hypothesis of CTranslate2, which is truncated if it has no end mark."""
+    ids = tuple(map(int, tokens))
+    cut = ids[-1:] != (END,)
+    body = ids if cut else ids[:-1]
+    return Finished(body, log_prob, log_prob / length_penalty(len(body) + 1, config), cut)
+
+
+def by_score(one: Finished) -> float:
+    """Return a key that sorts hypotheses, best first."""
+    return -one.score
+
+
+def token_pairs(
+    sources: Sequence[EncodedText], cut: Sequence[tuple[int, Finished]]
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the tokens of the sources and of the outputs, one pair for each output."""
+    texts = [[*map(str, sources[number].ids)] for number, _ in cut]
+    return texts, [[*map(str, one.ids)] for _, one in cut]
 
 
 def _options(width: int) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from models.base.errors import ConfigurationError
 from models.base.limits import OUTPUT_TOKENS
-from models.base.settings import check_limits
+from models.base.settings import check_limits, merged
 from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
@@ -48,6 +48,12 @@ def check_search(config: SearchConfig) -> None:
         raise ConfigurationError(
             f"search.nbest = {config.nbest} with greedy search", "1", "use beam search or sampling"
         )
+
+
+def changed_search(saved: SearchConfig, given: Mapping[str, Any]) -> SearchConfig:
+    """Return saved settings with those that a user gives; a beam asks for beam search."""
+    asked = {"method": "beam"} if "beam" in given else {}
+    return merged(saved, {**asked, **given}, where="search")
 
 
 def beam_width(config: SearchConfig) -> int:

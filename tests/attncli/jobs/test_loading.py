@@ -11,6 +11,7 @@ import pytest
 from attncli.jobs.loading import model_names
 from models import load_translator
 from models.bundle import read, save
+from models.inference.search.hypotheses import changed_search
 from models.use_config import VERBATIM, SearchConfig
 from tests.attncli.command_line import Attn
 
@@ -40,6 +41,14 @@ def test_models_are_named_by_the_parts_of_their_paths_that_differ(
     assert model_names([Path(folder) for folder in folders]) == names
 
 
+def test_a_given_beam_is_beam_search_though_greedy_search_is_saved() -> None:
+    saved = SearchConfig(method="greedy", beam=1, max_extra=3)
+    found = changed_search(saved, {"beam": 4, "nbest": 4})
+    assert found == replace(saved, method="beam", beam=4, nbest=4)
+    assert changed_search(saved, {"beam": 4, "method": "sample"}).method == "sample"
+    assert changed_search(saved, {"max_extra": 5}).method == "greedy"
+
+
 def test_a_model_searches_by_its_saved_settings(
     tiny_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -59,6 +68,10 @@ def test_a_model_searches_by_its_saved_settings(
     test.write_text(f"{line}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
     attn("evaluate", "-m", folder, "--save", out, test)
     assert out.read_text("utf-8") == f"{own.text}\n"
+
+    greedy = replace(short, method="greedy", max_extra=9)
+    save(bundle._replace(search=greedy, prepare=VERBATIM), folder)
+    assert len(attn(*words, "-b", "4", "-n", "4").out.splitlines()) == 4
 
 
 def test_a_licence_that_limits_the_use_is_named_once_for_each_model(

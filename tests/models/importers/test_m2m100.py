@@ -118,6 +118,17 @@ def test_outputs_are_those_of_generate_in_both_engines(both: Both, beam: int) ->
     assert sum(map(bool, expected)) >= 40 and len({*map(tuple, expected)}) >= 5
 
 
+def test_outputs_that_reach_their_limits_are_those_of_torch_without_torch(both: Both) -> None:
+    fast = CTranslate2Translator.read(both.bundle).for_direction(*DIRECTIONS[both.kind])
+    fast.torch = lambda: pytest.fail("torch is not needed")
+    search = dataclasses.replace(both.ours.search, max_ratio=0.2, max_extra=3)
+    pairs = [engine.translate(LINES[:16], search=search) for engine in (fast, both.ours)]
+    for one, other in zip(*pairs, strict=True):
+        best, same = one.hypotheses[0], other.hypotheses[0]
+        assert (best.ids, best.truncated) == (same.ids, same.truncated)
+        assert best.log_prob == pytest.approx(same.log_prob, abs=1e-3)
+
+
 def test_language_tokens_are_those_of_its_tokenizer(tmp_path: Path) -> None:
     """All languages of NLLB-200 have the ids of fairseq: behind the pieces, which are shifted."""
     codes = import_module("transformers.models.nllb.tokenization_nllb").FAIRSEQ_LANGUAGE_CODES
