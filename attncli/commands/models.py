@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -340,11 +339,8 @@ def add(
         return write_stdout(columns(public_models(source), left=5))
     if not source:
         raise ModelError("no SOURCE", "a file, a folder, or owner/name", "or --list")
-    remarks: builtins.list[str] = []
-    folder = packages.add(source, name, revision=revision, sample=sample, remark=remarks.append)
+    folder = packages.add(source, name, revision=revision, sample=sample, messages=console)
     console.say(f"installed {folder.name} in {folder.parent}")
-    for remark in filter(None, remarks):
-        console.say(remark)
 
 
 def remove(

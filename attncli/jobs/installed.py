@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.jobs.models import _with_head
+from attncli.terminal.messages import Messages, Silent
 from attncli.training.storage.folder import RunFolder
 from models.base.errors import (
     ConfigurationError,
@@ -91,14 +92,14 @@ def add(
     *,
     revision: str = "",
     sample: Path | None = None,
-    remark: Callable[[str], None] = lambda text: None,
+    messages: Messages | None = None,
 ) -> Path:
     """Install a packed model, a copy of a bundle's folder, or a public model.
 
     source: a path, or a name of the Hugging Face hub. name: of the installed model; by default that
     of the file. revision: of the hub. sample: source texts, one a line, by which the attention head
-    that aligns best is chosen; the default for English is the embedded grammar. remark: receives
-    a line about this choice. Raises ModelError if the name is taken, or the model is damaged;
+    that aligns best is chosen; the default for English is the embedded grammar. messages: report
+    the conversion and this choice. Raises ModelError if the name is taken, or the model is damaged;
     nothing is installed then.
     """
     from models.importers.hub import fetch, is_hub_name
@@ -113,7 +114,7 @@ def add(
         path = fetch(source, revision)
     elif revision:
         raise ModelError(f"--revision {revision} of {source}", "a name of the hub")
-    write_folder(target, lambda part: remark(_install(path, part, source, sample)))
+    write_folder(target, lambda part: _install(path, part, source, sample, messages or Silent()))
     return target
 
 
@@ -205,8 +206,10 @@ def _card(path: Path, required: bool) -> str:
         raise ModelError(f"cannot read {path} ({error})", "a card in Markdown") from None
 
 
-def _install(path: Path, folder: Path, source: str, sample: Path | None) -> str:
-    """Write a bundle into a folder; return the remark about its alignment head."""
+def _install(
+    path: Path, folder: Path, source: str, sample: Path | None, messages: Messages
+) -> None:
+    """Write a bundle into a folder."""
     from models.bundle import read
     from models.importers.published import import_model, is_published
 
@@ -216,15 +219,16 @@ def _install(path: Path, folder: Path, source: str, sample: Path | None) -> str:
             "a file made by `attn models pack`, a public model, or a name of the hub as owner/name",
         )
     if is_published(path):
-        import_model(path, folder, name=source)
-        return _with_head(folder, sample)
-    if path.is_dir():
+        with messages.progress(f"converting {path.name}", total=1.0) as advance:
+            import_model(path, folder, name=source, advance=advance)
+        if chosen := _with_head(folder, sample):
+            messages.say(chosen)
+    elif path.is_dir():
         is_int8 = read_settings(path).get("weights") == "int8"
         _save(path, folder, Packing(weights="int8" if is_int8 else "fp32"))
-        return ""
-    extract_archive(path, folder)
-    read(folder)
-    return ""
+    else:
+        extract_archive(path, folder)
+        read(folder)
 
 
 def _checked_name(name: str) -> str:

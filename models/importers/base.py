@@ -11,7 +11,7 @@ begins with "T " is stored transposed:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -127,7 +127,7 @@ class Importer:
         parts = [self.theirs(part) for part in self.source_names(name)]
         if not parts:
             raise ConfigurationError(f"no rule for the weights {name}", "a bug in the importer")
-        found = torch.cat(parts)
+        found = torch.cat(parts) if len(parts) > 1 else parts[0]
         return found.T if self._is_transposed(name) and found.dim() == 2 else found
 
     def source_names(self, name: str) -> list[str]:
@@ -193,11 +193,17 @@ def importer_of(folder: Path) -> Importer:
     raise ConfigurationError(f"{folder}: {kind}", f"a model of the formats {known}")
 
 
-def write_bundle(importer: Importer, folder: Path, *, name: str) -> None:
+def write_bundle(
+    importer: Importer,
+    folder: Path,
+    *,
+    name: str,
+    advance: Callable[[float], None] = lambda share: None,
+) -> None:
     """Write the model of an importer as a bundle into an existing empty folder.
 
-    name: of the model or its address, for the card. Raises ModelError if the weights do not fit the
-    settings, or something in them is not known.
+    name: of the model or its address, for the card. advance: receives the share that is written.
+    Raises ModelError if the weights do not fit the settings, or something in them is not known.
     """
     found = importer.imported
     sizes = sizes_of(found.tokenizer, found.model.family)
@@ -206,7 +212,7 @@ def write_bundle(importer: Importer, folder: Path, *, name: str) -> None:
     shapes = {key: tuple(tensor.shape) for key, tensor in wanted.items()}
     dtype = importer.dtype
     tensors = ((key, importer.tensor(key, shape)) for key, shape in shapes.items())
-    write_tensors(folder / WEIGHTS, shapes, dtype, tensors)
+    write_tensors(folder / WEIGHTS, shapes, dtype, tensors, advance)
     _check_all_used(importer)
     settings = {
         "format": FORMAT,

@@ -10,9 +10,10 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
 from pkgutil import resolve_name
+from typing import Any
 
 from models.base.errors import intact
 from models.importers.base import FORMATS, importer_of, write_bundle
@@ -35,16 +36,13 @@ def is_published(path: Path) -> bool:
         return not {NAME, WEIGHTS} & {*archive.namelist()}
 
 
-def import_model(path: Path, folder: Path, *, name: str) -> None:
-    """Write a published model as a bundle into an existing empty folder.
+def import_model(path: Path, folder: Path, **options: Any) -> None:
+    """Write a published model as a bundle into an existing empty folder; see `write_bundle`.
 
-    name: of the model or its address, for the card. Raises ModelError if its format is not known,
-    or it is damaged.
+    Raises ModelError if its format is not known, or it is damaged.
     """
-    if path.is_dir():
-        return write_bundle(importer_of(path), folder, name=name)
-    with extracted(path) as inside:
-        write_bundle(importer_of(inside), folder, name=name)
+    with nullcontext(path) if path.is_dir() else extracted(path) as inside:
+        write_bundle(importer_of(inside), folder, **options)
 
 
 @contextmanager

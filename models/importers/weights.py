@@ -10,6 +10,7 @@ import pickle
 import struct
 import zipfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -58,14 +59,22 @@ class FileWeights:
         self.names = list(self._readers)
 
     def _add_safe(self, path: Path) -> None:
-        with intact(path, "whole weights in safetensors", "get it again", SafetensorError):
-            file = safe_open(path, framework="pt")
-            names = file.keys()  # type: ignore[no-untyped-call]
-            self._readers |= dict.fromkeys(names, file.get_tensor)
+        with (
+            intact(path, "whole weights in safetensors", "get it again", SafetensorError),
+            safe_open(path, framework="pt") as file,
+        ):
+            self._readers |= dict.fromkeys(file.keys(), partial(mapped, path))
 
     def tensor(self, name: str) -> Tensor:
         """Return a tensor; raise KeyError if there is none."""
         return self._readers[name](name)
+
+
+def mapped(path: Path, name: str) -> Tensor:
+    """Return a tensor of a safetensors file, which stays mapped for as long as the tensor."""
+    with safe_open(path, framework="pt") as file:
+        found: Tensor = file.get_tensor(name)
+        return found
 
 
 def read_pickled(path: Path) -> dict[str, Tensor]:
@@ -185,11 +194,12 @@ def write_tensors(
     shapes: dict[str, tuple[int, ...]],
     dtype: torch.dtype,
     tensors: Iterable[tuple[str, Tensor]],
+    advance: Callable[[float], None] = lambda share: None,
 ) -> None:
     """Write weights in safetensors one after another, so that one at a time is in memory.
 
-    tensors: in the order of `shapes`. Raises DamagedError if one has another shape, or is not
-    finite.
+    tensors: in the order of `shapes`. advance: called with the share of bytes written so far.
+    Raises DamagedError if a tensor has another shape, or is not finite.
     """
     header, place = dict[str, Any](), 0
     for name, shape in shapes.items():
@@ -207,8 +217,9 @@ def write_tensors(
                     f"{shapes[name]}, as its configuration says",
                     "get the model again",
                 )
-            if not bool(tensor.isfinite().all()):
+            if not all(end.isfinite() for end in tensor.aminmax()):  # a NaN is both
                 raise DamagedError(
                     f"weights that are infinite or not numbers for {name}", "finite weights"
                 )
-            file.write(tensor.to(dtype).contiguous().numpy().tobytes())
+            file.write(tensor.to(dtype).contiguous().numpy().data)
+            advance(header[name]["data_offsets"][1] / place)
