@@ -95,11 +95,18 @@ def _end(status: int) -> NoReturn:
     """
     if _is_observed():
         sys.exit(status if _deliver() else status or 1)
+    sys.unraisablehook = _report_at_exit
     atexit._run_exitfuncs()  # may write to stdout
     status = status if _deliver() else status or 1
     with suppress(OSError, ValueError, AttributeError):  # stderr may be closed or None
         sys.stderr.flush()
     os._exit(status)
+
+
+def _report_at_exit(fault: sys.UnraisableHookArgs) -> None:
+    """Report what fails at the end of the program, unless the memory is exhausted."""
+    if fault.exc_value is None or not is_exhausted(fault.exc_value):
+        sys.__unraisablehook__(fault)
 
 
 def _is_observed() -> bool:
@@ -190,7 +197,7 @@ class CommandTable(TyperGroup):
             raise typer.Exit(130) from None
         except BrokenPipeError:
             raise typer.Exit(0) from None
-        except (RuntimeError, MemoryError, OSError) as error:
+        except Exception as error:
             if not is_exhausted(error):
                 raise
             console.warn(str(exhausted()))

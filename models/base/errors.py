@@ -66,9 +66,11 @@ class ResourceError(ModelError):
     """Work that needs more memory, disk space or time than is available or allowed."""
 
 
-EXHAUSTED = (  # in the message of an exception of torch, CTranslate2, oneDNN or numpy
+EXHAUSTED = (  # in the message of an exception of torch, CTranslate2, oneDNN, numpy or the loader
     "out of memory",
     "can't allocate memory",
+    "cannot allocate memory",
+    "failed to map segment",  # of a library that an import loads
     "not enough memory",
     "unable to allocate",
     "failed to allocate",
@@ -86,7 +88,9 @@ def is_exhausted(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM or "os error 12" in str(error)
     said = str(error).lower()
-    is_sign = isinstance(error, RuntimeError) and any(sign in said for sign in EXHAUSTED)
+    is_sign = isinstance(error, RuntimeError | ImportError) and any(
+        sign in said for sign in EXHAUSTED
+    )
     return is_sign or isinstance(error, MemoryError)
 
 

@@ -22,7 +22,7 @@ import torch
 from PIL import Image, ImageOps, UnidentifiedImageError, features
 from torch import Tensor
 
-from models.base.errors import InputError, ModelError, NotFoundError
+from models.base.errors import InputError, ModelError, NotFoundError, is_exhausted
 from models.base.extras import install_command
 from models.base.files import open_regular
 from models.base.limits import IMAGE_BYTES, IMAGE_PIXELS
@@ -176,6 +176,8 @@ def _readable(name: str) -> Iterator[None]:
     except Image.DecompressionBombError:
         raise InputError(f"{name} has too many pixels", *FEWER_PIXELS) from None
     except BROKEN as error:
+        if is_exhausted(error):
+            raise
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         reason = " ".join(reason.split())
         raise InputError(f"{name} cannot be read ({reason})", f"a complete {known[2:]}") from None

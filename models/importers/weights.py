@@ -19,7 +19,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from models.base.errors import DamagedError, NotFoundError, intact
+from models.base.errors import DamagedError, NotFoundError, intact, is_exhausted
 
 SAFE, SAFE_INDEX, PICKLED = (
     "model.safetensors",
@@ -85,6 +85,8 @@ def read_pickled(path: Path) -> dict[str, Tensor]:
         except RuntimeError:  # a file from before version 1.6 cannot be mapped
             stored = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
+        if is_exhausted(error):
+            raise
         reason = " ".join(str(error).split())[:80]
         raise DamagedError(
             f"{path} is damaged, or has code in it, which was not run ({reason} ..)",

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.base.errors import InputError, ModelError, NotFoundError
+from models.base.errors import InputError, ModelError, NotFoundError, is_exhausted
 from models.base.extras import install_command
 from models.base.files import open_regular
 from models.base.limits import AUDIO_SECONDS, AUDIO_STREAM_BYTES
@@ -211,6 +211,8 @@ def _readable(name: str) -> Iterator[None]:
     except FileNotFoundError:
         raise NotFoundError(f"no file {name}", KNOWN) from None
     except (OSError, RuntimeError, ValueError, TypeError) as error:
+        if is_exhausted(error):
+            raise
         reason = getattr(error, "strerror", None) or str(getattr(error, "error_string", error))
         reason = " ".join(reason.split()).rstrip(".")
         raise InputError(f"{name} cannot be read ({reason})", f"a complete {KNOWN[2:]}") from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from models.base.errors import ConfigurationError, InputError, intact, unknown_name
+from models.base.errors import ConfigurationError, InputError, intact, is_exhausted, unknown_name
 from models.sources import TAB
 from models.text.json_tokenizer import JsonProcessor
 from models.text.languages import TO, control_tokens, target_token
@@ -293,9 +293,12 @@ def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) 
             bos_id=START,
             eos_id=END,
             control_symbols=control_tokens(config),
+            num_threads=2,  # the library aborts the program if it cannot start one
             minloglevel=2,
         )
     except RuntimeError as error:
+        if is_exhausted(error):
+            raise
         if "sentences_.empty()" in str(error):
             raise InputError("training text without words", "text on both sides") from None
         reason = str(error).splitlines()[-1].rpartition("] ")[2].strip()  # without its place in C++

@@ -168,6 +168,7 @@ def failing(error: BaseException) -> Callable[..., None]:
         RuntimeError("std::bad_alloc"),
         MemoryError(),
         OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("libtorch.so: failed to map segment from shared object"),
     ],
 )
 def test_exhausted_memory_is_one_line_in_every_command(
