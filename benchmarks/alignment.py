@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from hansard_text import Data, Pair, prepare
 
-from attncli.data.alignments import PairLinks, read_links
+from attncli.data.text.alignments import PairLinks, read_links
 from attncli.render.rows import columns
 from attncli.scoring.sequences import score_alignments
 from models.base.types import Link

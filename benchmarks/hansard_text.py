@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.text.tables import open_text
+from attncli.data.lines import open_text
 
 Pair = tuple[str, str]
 

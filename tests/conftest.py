@@ -24,7 +24,7 @@ from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
 from attncli.shell import app
 from attncli.tasks.caption.training import source as captions
-from attncli.tasks.classify.training import data as labels
+from attncli.tasks.classify.training import source as labels
 from attncli.tasks.translate.training import data as translations
 from attncli.training.run import saving
 from attncli.training.run.command_line import settings

@@ -46,7 +46,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.embedded",
     "attncli.data",
     "attncli.data.text",
-    "attncli.data.alignments",
+    "attncli.data.text.alignments",
     "attncli.data.images",
     "attncli.data.recordings",
     "attncli.scoring",

@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 from attncli.bulk.job import BulkJob, bulk_task
 from attncli.bulk.tasks import BulkTask
 from attncli.data.images.named import IMAGES, FileKind, FileRange, ImageFile, named_images
-from attncli.data.lines import Line, decode
+from attncli.data.lines import Line, byte_lines, decode
 from attncli.data.streams import decompressed, open_input
-from attncli.data.text.rows import as_rows
-from attncli.data.text.tables import byte_lines
+from attncli.data.text.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
 from attncli.terminal.messages import one_cell
 from models.base.errors import InputError, NotFoundError

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from attncli.bulk.inputs import BulkSource, Shard, shards_of
 from attncli.bulk.job import BulkJob
 from attncli.bulk.work import ENGINES, RecordNote, ShardResult
-from attncli.data.json import as_json, as_json_line
+from attncli.data.streams import as_json, as_json_line
 from attncli.training.storage.folder import locked
 from models.base.errors import DamagedError, InputError
 from models.base.files import remove_leftovers, replacing, write_bytes, write_errors, write_text

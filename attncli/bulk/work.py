@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from attncli.bulk.inputs import Record, Shard, records_of
 from attncli.bulk.job import BulkJob, bulk_task
 from attncli.bulk.tasks import BulkTask, RecordResult
-from attncli.data.json import as_json_line
+from attncli.data.streams import as_json_line
 from attncli.terminal import console
 from models.base.errors import ModelError, NotFoundError, ResourceError
 from models.base.extras import install_command

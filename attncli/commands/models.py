@@ -11,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.data.json import as_json
-from attncli.data.streams import write_stdout
+from attncli.data.streams import as_json, write_stdout
 from attncli.jobs import installed as packages
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, Packing, listed
@@ -21,7 +20,7 @@ from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption, read_settings
 from attncli.render.rows import columns, size, wrapped
 from attncli.terminal import console
-from attncli.terminal.screen import current_screen
+from attncli.terminal.messages import current_screen
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.base.errors import ModelError

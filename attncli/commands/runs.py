@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.data.json import as_json
-from attncli.data.streams import write_stdout
+from attncli.data.streams import as_json, write_stdout
 from attncli.jobs import runs as job
 from attncli.jobs.runs import RunSummary
 from attncli.render.rows import columns, size

@@ -20,17 +20,25 @@ import select
 import stat
 import sys
 from collections import deque
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from attncli.data.encodings import WESTERN, western
 from attncli.data.panels import AlignedPair
-from attncli.data.streams import decompressed, is_compressed
+from attncli.data.streams import (
+    WESTERN,
+    decompressed,
+    is_compressed,
+    matching,
+    open_input,
+    western,
+)
 from attncli.terminal import console
 from models.base.errors import InputError
 from models.base.limits import LINE_BYTES
 from models.base.types import Classification, Hypothesis, Translation
+from models.text.normalise import nfc
 
 if TYPE_CHECKING:
     from attncli.tags.checks import Check
@@ -249,3 +257,45 @@ def _prompted(stream: BinaryIO) -> Iterator[list[Line]]:
         yield chunk
         console.prompt(PROMPT)
     console.say("")
+
+
+def open_text(path: Path | str, *, as_written: bool = False) -> closing[Generator[str]]:
+    """Open a file, or standard input for ``-``, as decompressed lines.
+
+    The files that match a pattern (`streams.matching`) are read one after another. as_written: True
+    leaves decomposed accents, for lines with names of files.
+    """
+    return closing(_lines(matching(path), str if as_written else nfc))
+
+
+def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
+    """Yield the lines of files in a Unicode form; InputError for one that cannot be decoded."""
+    for path in paths:
+        with open_input(path) as stream:
+            for number, content in enumerate(byte_lines(decompressed(stream, path)), 1):
+                line = decode(content, number)
+                if line.fault:
+                    encoding = "UTF-16" if content.startswith(UTF_16_MARKS) else "LATIN1"
+                    raise InputError(
+                        f"{path}, line {number} is {line.fault}",
+                        f"UTF-8 in lines of at most {LINE_BYTES >> 20} MiB",
+                        f"convert the file, as with `iconv -f {encoding} -t UTF-8`",
+                    )
+                yield form(line.text.rstrip("\r"))
+
+
+def byte_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines of some blocks, with their ends.
+
+    An over-long line is cut just above the limit of `decode`.
+    """
+    partial = bytearray()
+    for block in blocks:
+        first, *others = block.split(b"\n")
+        if len(partial) <= LINE_BYTES:
+            partial += first
+        for line in others:
+            yield bytes(partial) + b"\n"
+            partial = bytearray(line)
+    if partial:
+        yield bytes(partial)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attncli.data.batching import Examples
-from attncli.data.text.tables import open_text
+from attncli.data.lines import open_text
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
 from models.base.types import Batch

@@ -1,10 +1,11 @@
-"""Streams of input and output, compressed or not."""
+"""Byte streams: files, standard input and output, compression, encodings, JSON."""
 
 from __future__ import annotations
 
 import glob
 import io
 import itertools
+import json
 import os
 import re
 import sys
@@ -17,6 +18,44 @@ from typing import Any, BinaryIO, NamedTuple
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.files import replacing
 from models.base.limits import FILE_BYTES, WINDOW_BYTES
+
+# JSON as written by all commands: a document for people and programs, or one line.
+
+
+# Ends of lines for some readers of JSON lines, and characters that control a terminal
+SPECIAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def as_json(record: object) -> str:
+    """Return a record as an indented document."""
+    return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def as_json_line(record: object) -> str:
+    """Return a record as one line, without a line end; SPECIAL and control characters escaped."""
+    row = json.dumps(record, ensure_ascii=False)
+    return SPECIAL.sub(lambda found: f"\\u{ord(found[0]):04x}", row)
+
+
+# Text that is not UTF-8: Windows-1252 is read if it looks like a text, anything else is not.
+
+
+WESTERN = "windows-1252"
+MOST_ACCENTED = 0.3  # share of the letters; a text in another code page has more
+CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
+
+
+def western(content: bytes) -> str | None:
+    """Return some content that is not UTF-8 as Windows-1252; None if it does not look like that."""
+    try:
+        text = content.decode(WESTERN)
+    except UnicodeDecodeError:
+        return None
+    letters = [sign for sign in text if sign.isalpha()]
+    accented = sum(sign > "\x7f" for sign in letters)
+    is_binary = b"\xff" in content or any(sign < " " and sign not in "\t\n\r\f" for sign in text)
+    return None if is_binary or accented > MOST_ACCENTED * len(letters) else text
+
 
 # gz, xz and zst: recognised by the first bytes when read, chosen by the name when written.
 

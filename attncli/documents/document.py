@@ -12,7 +12,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from attncli.tags.messages import branches
+from attncli.tags.parse import branches
 from models.base.errors import InputError
 
 # Line breaks of a translated segment: lines of a maximum length, or a maximum number of lines.
@@ -271,7 +271,7 @@ FORMATS = {
     "srt": FormatRow("attncli.documents.subtitles:read_srt", (".srt",), "-->"),
     "vtt": FormatRow("attncli.documents.subtitles:read_vtt", (".vtt",), "^WEBVTT"),
     "ass": FormatRow(
-        "attncli.documents.ass:read", (".ass", ".ssa"), r"(?m)^(?:Dialogue:|\[Script Info\])"
+        "attncli.documents.subtitles:read", (".ass", ".ssa"), r"(?m)^(?:Dialogue:|\[Script Info\])"
     ),
     "markdown": FormatRow("attncli.documents.markdown:read", (".md", ".markdown", ".mdx")),
     "html": FormatRow("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
@@ -289,7 +289,7 @@ FORMATS = {
     ),
 }
 PACKED = {  # archives of several files; `read` takes bytes
-    "docx": FormatRow("attncli.documents.packed.docx:read", (".docx",)),
+    "docx": FormatRow("attncli.documents.packed.office:read", (".docx",)),
     "pptx": FormatRow("attncli.documents.packed.slides:read", (".pptx",)),
     "xlsx": FormatRow("attncli.documents.packed.sheets:read", (".xlsx",)),
     "odt": FormatRow("attncli.documents.packed.odt:read", (".odt", ".odp", ".ods")),

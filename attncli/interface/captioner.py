@@ -15,7 +15,7 @@ from attncli.interface.results import RankedOutputs, check_search, framed
 from attncli.render.image_attention import attention_maps, html_page
 from attncli.render.maps_terminal import maps_as_text
 from attncli.tasks.caption.images import SIDE
-from attncli.terminal.screen import current_screen
+from attncli.terminal.messages import current_screen
 from models.base.errors import InputError
 from models.config import BATCH_IMAGES
 from models.images.opening import open_image, to_square

@@ -10,7 +10,7 @@ from attncli.data.panels import WeightedText
 from attncli.interface.results import as_list, framed
 from attncli.render.alignment.weighted_text import html, weighted_text, words_in_colour
 from attncli.tasks.classify.lines import ClassifyRunner
-from attncli.terminal.screen import current_screen
+from attncli.terminal.messages import current_screen
 from models.base.errors import InputError
 from models.base.types import Classification
 from models.inference.classifier import Classifier as LabelModel

@@ -13,14 +13,14 @@ from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
-from attncli.render.alignment.terminal import heat_maps
+from attncli.render.alignment.writers import heat_maps
 from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.align.pairs import Aligner, drawn, every_head
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.alignment import joined, with_parts
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
-from attncli.terminal.screen import current_screen
+from attncli.terminal.messages import current_screen
 from models.alignment import Alignment, align, align_translations
 from models.base.errors import InputError
 from models.base.types import EMPTY, Translation

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from attncli.data.lines import open_text
 from attncli.data.streams import check_output, open_output
-from attncli.data.text.tables import open_text
 from attncli.options.shared import MODEL
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError

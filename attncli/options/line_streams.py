@@ -18,8 +18,7 @@ from attncli.data.lines import input_chunks
 from attncli.data.streams import is_compressed, open_input, open_output, texts_as_stream
 from attncli.options.pictures import Picture
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress, counted
-from attncli.terminal.screen import Screen
+from attncli.terminal.messages import Screen, ShowProgress, counted
 
 if TYPE_CHECKING:
     from attncli.data.lines import ClassifiedLine, Line, TranslatedLine

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.json import as_json
+from attncli.data.streams import as_json
 from attncli.render.plots import Strip, strips
 from attncli.render.rows import columns
 from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict

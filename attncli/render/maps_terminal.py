@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attncli.render.image_attention import AttentionMaps, described, highlighted, smooth
-from attncli.terminal.messages import fitted, padded
-from attncli.terminal.screen import GROUND, LETTER, Screen, colour_code
+from attncli.terminal.messages import GROUND, LETTER, Screen, colour_code, fitted, padded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

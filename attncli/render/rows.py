@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
-from attncli.data.json import as_json_line
 from attncli.data.lines import ClassifiedLine, TranslatedLine
+from attncli.data.streams import as_json_line
 from attncli.terminal.messages import one_cell, one_line, padded, width
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attncli.data.json import as_json
+from attncli.data.streams import as_json
 from attncli.render.rows import columns, read_modes, speed_cells
 from attncli.scoring.score import MetricScore, System
 

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
-from attncli.render.alignment.shades import shade
-from attncli.render.alignment.terminal import MARKS, coloured
+from attncli.render.alignment.data import shade
+from attncli.render.alignment.writers import MARKS, coloured
 from attncli.render.image_attention import escaped
-from attncli.terminal.messages import fitted, padded, without_controls
-from attncli.terminal.screen import Screen
+from attncli.terminal.messages import Screen, fitted, padded, without_controls
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from attncli.data.json import as_json_line
+from attncli.data.streams import as_json_line
 from attncli.terminal.messages import one_cell, printable
 from models.inference.transcriber import Transcript, Word
 

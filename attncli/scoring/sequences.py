@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from attncli.data.alignments import PairLinks
+from attncli.data.text.alignments import PairLinks
 from models.base.types import Link
 from models.text.normalise import nfc
 

@@ -1,23 +1,25 @@
-"""The models of the service: the only module that opens and runs them, through `attncli.jobs`.
-
-A job is a frozen dataclass with the options of one kind of work. Requests whose jobs are equal are
-computed in one batch: ``job.run(model, inputs)`` returns one result per input, in order.
-"""
+"""The models of the service, each in a thread with a queue of work."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attncli.data.images.named import ImageFile
 from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.jobs import loading
+from attncli.serve.requests import SECONDS, RequestError
 from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of, self_heads
 from attncli.tasks.caption.images import CaptionRunner
 from attncli.tasks.caption.writers import CaptionedImage
@@ -25,7 +27,14 @@ from attncli.tasks.classify.lines import ClassifyRunner
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.terminal import console
-from models.base.errors import ConfigurationError
+from models.base.errors import (
+    ConfigurationError,
+    DamagedError,
+    ModelError,
+    NotFoundError,
+    ResourceError,
+    is_exhausted,
+)
 from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
@@ -189,3 +198,143 @@ def _directed(translator: Any, languages: tuple[str, str]) -> Any:
 def _aligner(model: ServedModel, languages: tuple[str, str], heads: bool) -> Aligner:
     [translator] = _directed(model.translator, languages).in_torch()
     return aligner_of(translator, WORDS, heads=heads, scored=False)
+
+
+# A model in its own thread, with a queue of work.
+#
+# Requests that arrive while a batch runs form the next batch; the thread never waits for more.
+# Urgent work comes before bulk work. Bulk work becomes urgent after PATIENCE seconds. Work is
+# dropped if its future is cancelled, because its client has gone or its time limit has passed.
+
+
+BATCH = 64  # inputs of one batch
+PATIENCE = 5.0  # seconds that bulk work waits behind urgent work
+
+
+class Work(NamedTuple):
+    """Inputs of one request for one job, and where their results go."""
+
+    job: ModelJob
+    inputs: Sequence[Any]
+    results: Future[Sequence[Any]]
+    since: float  # by time.monotonic
+
+
+class ModelThread:
+    """The thread of a model. It opens the model for the first work, and releases it when idle."""
+
+    def __init__(
+        self,
+        open_model: Callable[[], ServedModel],
+        *,
+        most: int,
+        idle: float,
+        on_batch: Callable[[int, float], None] = lambda inputs, seconds: None,
+    ) -> None:
+        self._open, self._most, self._idle, self._on_batch = open_model, most, idle, on_batch
+        self._urgent: deque[Work] = deque()
+        self._bulk: deque[Work] = deque()
+        self._changed = threading.Condition()
+        self._model: ServedModel | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Number of works that wait."""
+        return len(self._urgent) + len(self._bulk)
+
+    @property
+    def is_open(self) -> bool:
+        """True while the model is in memory."""
+        return self._model is not None
+
+    def submit(
+        self, job: ModelJob, inputs: Sequence[Any], *, urgent: bool = True
+    ) -> Future[Sequence[Any]]:
+        """Add work; return the future of its results. Raises RequestError if too much waits."""
+        work = Work(job, inputs, Future(), time.monotonic())
+        with self._changed:
+            if self.waiting >= self._most:  # drop the work of clients that have gone
+                self._urgent, self._bulk = (
+                    deque(each for each in queue if not each.results.cancelled())
+                    for queue in (self._urgent, self._bulk)
+                )
+            if self._closed or self.waiting >= self._most:
+                raise RequestError(503, "The service is busy: too many requests wait", SECONDS)
+            (self._urgent if urgent else self._bulk).append(work)
+            self._changed.notify()
+        return work.results
+
+    def close(self) -> None:
+        """Finish the work that waits, then end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while batch := self._next():
+            started = time.monotonic()
+            self._run(batch)
+            inputs = sum(len(work.inputs) for work in batch)
+            self._on_batch(inputs, time.monotonic() - started)
+            del batch  # so that an idle engine holds no results
+
+    def _next(self) -> list[Work]:
+        """Return the next batch, waiting for work; none at the end."""
+        with self._changed:
+            while True:
+                if batch := self._taken():
+                    return batch
+                if self._closed:
+                    return []
+                if not self._changed.wait(self._idle) and self._model is not None:
+                    self._model = None
+                    gc.collect()
+
+    def _taken(self) -> list[Work]:
+        """Take the first work and all work of the same job that fits into its batch."""
+        queues = [self._urgent, self._bulk]
+        if self._bulk and time.monotonic() - self._bulk[0].since > PATIENCE:
+            queues.reverse()
+        batch: list[Work] = []
+        size = 0
+        for queue in queues:
+            for _ in range(len(queue)):
+                work = queue.popleft()
+                if batch and (work.job != batch[0].job or size + len(work.inputs) > BATCH):
+                    queue.append(work)  # after one turn, the queue is in its order again
+                elif work.results.set_running_or_notify_cancel():
+                    batch.append(work)
+                    size += len(work.inputs)
+        return batch
+
+    def _run(self, batch: list[Work]) -> None:
+        """Compute a batch; if an input is at fault, compute each work alone."""
+        inputs = [each for work in batch for each in work.inputs]
+        try:
+            if self._model is None:
+                self._model = self._open()
+            results = batch[0].job.run(self._model, inputs)
+        except BaseException as error:
+            is_known = isinstance(error, ModelError) or is_exhausted(error)
+            if is_known and len(batch) > 1:
+                for work in batch:
+                    self._run([work])
+                return
+            for work in batch:
+                work.results.set_exception(_as_request_error(error) if is_known else error)
+        else:
+            rest = iter(results)
+            for work in batch:
+                work.results.set_result([next(rest) for _ in work.inputs])
+
+
+def _as_request_error(error: BaseException) -> Exception:
+    if isinstance(error, (DamagedError, NotFoundError, ResourceError)):
+        return RequestError(503, str(error))
+    if isinstance(error, ModelError):
+        return RequestError(400, str(error))
+    return RequestError(503, "Not enough memory for this request", 2)

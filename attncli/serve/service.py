@@ -17,10 +17,8 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from attncli.serve.access import Hosts, Keys, RateLimit
-from attncli.serve.catalogue import Catalogue, ServeOptions
-from attncli.serve.engine import ModelThread
-from attncli.serve.models import ModelJob, ServedModel
+from attncli.serve.catalogue import Catalogue, Hosts, Keys, RateLimit, ServeOptions
+from attncli.serve.models import ModelJob, ModelThread, ServedModel
 from attncli.serve.requests import (
     SECONDS,
     Parameters,

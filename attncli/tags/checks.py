@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attncli.tags.messages import branches
 from attncli.tags.numbers import digits_of
+from attncli.tags.parse import branches
 from attncli.tags.protect import FIRST, MARK, Part, protect, restore
-from attncli.tags.words import UNSPACED, has_word
+from attncli.tags.spans import UNSPACED, has_word
 from models.inference.search.repeats import repetition
 
 LOOP = 3  # times that a phrase occurs in a row, at least

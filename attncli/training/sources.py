@@ -30,8 +30,8 @@ from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerCo
 if TYPE_CHECKING:
     import numpy as np
 
-    from attncli.data.alignments import Index
     from attncli.data.batching import Examples
+    from attncli.data.text.alignments import Index
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import DataConfig, TrainConfig
     from models.base.types import VocabularySizes

@@ -17,10 +17,10 @@ import numpy
 import zstandard
 from PIL import Image
 
-from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.images.captions import read_captions
 from attncli.data.images.named import open_images
-from attncli.data.text import tables
+from attncli.data.lines import open_text
+from attncli.data.text.alignments import read_external_alignments, read_links
 from models.base.errors import ModelError
 from models.images.opening import open_image
 from tests.torture.mutate import mutate_json
@@ -94,7 +94,7 @@ def _captions() -> list[bytes]:
 
 
 def _read_lines(path: Path) -> None:
-    with tables.open_text(path) as lines:
+    with open_text(path) as lines:
         for _ in lines:
             pass
 

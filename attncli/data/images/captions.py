@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attncli.data.alignments import target_weights
 from attncli.data.batching import Examples
+from attncli.data.lines import open_text
 from attncli.data.text import tables
+from attncli.data.text.alignments import target_weights
 from attncli.data.text.tokens import Side
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
@@ -86,7 +87,7 @@ def _is_json(path: Path | str) -> bool:
 
 def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
     """Yield name and caption of each row of a table, a token file or a CSV file."""
-    with tables.open_text(path, as_written=True) as lines:
+    with open_text(path, as_written=True) as lines:
         rows = list(lines)
     first = rows[0] if rows else ""
     if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):

@@ -22,9 +22,9 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from attncli.data.lines import CHUNK_LINES, Line
+from attncli.data.lines import CHUNK_LINES, Line, open_text
 from attncli.data.streams import decompressed, matching, open_input
-from attncli.data.text.tables import open_text, without_header
+from attncli.data.text.tables import without_header
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 

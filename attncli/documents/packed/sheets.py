@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.packed.docx import PRESERVE
-from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, read_office
+from attncli.documents.packed.office import PRESERVE, InlinePart, OfficeFormat, Token, read_office
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 NAMES = re.compile(r"xl/(sharedStrings|worksheets/[^/]*|comments\d*)\.xml")

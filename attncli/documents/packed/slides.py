@@ -13,8 +13,13 @@ from typing import Any
 
 from attncli.documents.divide import TAB
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.packed.docx import formatting_of
-from attncli.documents.packed.office import InlinePart, OfficeFormat, Token, read_office
+from attncli.documents.packed.office import (
+    InlinePart,
+    OfficeFormat,
+    Token,
+    formatting_of,
+    read_office,
+)
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 NAMES = re.compile(r"ppt/(slides|notesSlides)/[^/]*\.xml")

@@ -1,16 +1,4 @@
-"""Alignments as data: lines of text, NumPy arrays, and the page that shows them in a browser.
-
-- ``pharaoh``: `0-0 1-2`, source first, counted from 0; with probabilities `0-0:0.93`, the weight
-  that the target unit gives to the source unit.
-- ``talp``: as Pharaoh, but counted from 1. ``naacl``: `1 1 1 S`, sentence and words counted from 1.
-- ``jsonl``: source and target units, weights (a row for each target unit), links, score, and a
-  note where there is no alignment; external alignments in `views`, by file name.
-- ``npz``: for pair n, from 1: `source_n` and `target_n` (units), `weights_n` (J, I), `links_n`
-  (N, 2), `score_n`, and `heads_n` (L, H, J, I) if every head was requested; nothing is pickled.
-  Of the second of several models, `weights_n_2` and `links_n_2`, and so on.
-- ``html``: the template `page.html` of this folder, which loads nothing, with the pairs as JSON:
-  weights in thousandths, row by row; weights of every head as base64 of one byte each.
-"""
+"""Alignments as links and records, and the shades of their weights."""
 
 from __future__ import annotations
 
@@ -19,10 +7,10 @@ import io
 import json
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
-from attncli.data.json import as_json_line
 from attncli.data.panels import AlignedPair, Panel
+from attncli.data.streams import as_json_line
 
 DIGITS = 4
 PLACE = "@DATA@"  # of the pairs in page.html
@@ -138,3 +126,38 @@ def _panel(panel: Panel) -> dict[str, Any]:
         record["shape"] = panel.heads.shape[:2]
         record["heads"] = base64.b64encode(levels.tobytes()).decode("ascii")
     return record
+
+
+# Colours of weights, equal in every picture: shades of blue.
+
+
+# colours of weights at equal distances from 0 to 1
+STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
+LINK = "#d55e00"  # the frame of a link
+
+
+class Shade(NamedTuple):
+    """A colour, and the colour of text on it."""
+
+    red: int
+    green: int
+    blue: int
+
+    @property
+    def code(self) -> str:
+        """Return the colour as HTML writes it."""
+        return f"#{self.red:02x}{self.green:02x}{self.blue:02x}"
+
+    @property
+    def dark(self) -> bool:
+        """Return True if text on this colour must be light."""
+        return 0.299 * self.red + 0.587 * self.green + 0.114 * self.blue < 140
+
+
+def shade(weight: float) -> Shade:
+    """Return the colour of a weight from 0 to 1; a larger weight is darker."""
+    place = min(max(weight, 0.0), 1.0) * (len(STOPS) - 1)
+    before = min(int(place), len(STOPS) - 2)
+    part = place - before
+    low, high = STOPS[before], STOPS[before + 1]
+    return Shade(*(round(a + part * (b - a)) for a, b in zip(low, high, strict=True)))

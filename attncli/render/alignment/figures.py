@@ -20,7 +20,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font, get_font
 from matplotlib.patches import Patch, Rectangle
 
 from attncli.data.panels import AlignedPair, Panel, WeightedText
-from attncli.render.alignment.shades import LINK, shade
+from attncli.render.alignment.data import LINK, shade
 from attncli.render.alignment.weighted_text import Measures, laid_out
 from attncli.terminal.messages import is_right_to_left, without_controls
 

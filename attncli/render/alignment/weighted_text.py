@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from attncli.data.lines import ClassifiedLine
 from attncli.data.panels import WeightedText, WeightRow
-from attncli.render.alignment.shades import shade
-from attncli.render.alignment.terminal import coloured
-from attncli.terminal.messages import without_controls
-from attncli.terminal.screen import Screen
+from attncli.render.alignment.data import shade
+from attncli.render.alignment.writers import coloured
+from attncli.terminal.messages import Screen, without_controls
 
 SMALLEST = 0.01  # of a weight that is written as a number in a terminal without colours
 HEAD = """<!doctype html>

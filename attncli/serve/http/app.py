@@ -28,15 +28,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from attncli.serve.catalogue import ServeOptions
-from attncli.serve.http import (
-    captions_labels,
-    chat,
-    documents,
-    information,
-    transcripts,
-    translate,
-)
-from attncli.serve.http.answers import _refusal
+from attncli.serve.http import chat, documents, information, media, translate
+from attncli.serve.http.information import error_answer
 from attncli.serve.requests import RequestError
 from attncli.serve.service import Service
 from attncli.terminal import console
@@ -65,20 +58,20 @@ GET, POST, BOTH = ["GET"], ["POST"], ["GET", "POST"]
 ENDPOINTS = (
     ("/translate", translate.translate, POST),
     ("/languages", information.languages, BOTH),  # translateLocally's clients post
-    ("/detect", captions_labels.detect, POST),
+    ("/detect", media.detect, POST),
     ("/translate_file", documents.translate_file, POST),
     ("/download_file/{token}/{name}", documents.download_file, GET),
     ("/frontend/settings", information.frontend_settings, GET),
     ("/health", information.health, GET),
-    ("/caption", captions_labels.caption, POST),
+    ("/caption", media.caption, POST),
     ("/align", translate.align, POST),
-    ("/classify", captions_labels.classify, POST),
-    ("/transcribe", transcripts.transcribe, POST),
+    ("/classify", media.classify, POST),
+    ("/transcribe", media.transcribe, POST),
     ("/models", information.models, GET),
     ("/metrics", information.metrics, GET),
     ("/v1/models", chat.models, GET),
     ("/v1/chat/completions", chat.completions, POST),
-    ("/v1/audio/transcriptions", transcripts.transcriptions, POST),
+    ("/v1/audio/transcriptions", media.transcriptions, POST),
 )
 PAGES = {"/": "index.html", "/docs": "api.html"}
 
@@ -143,14 +136,14 @@ class Guard:
             return None
         except HTTPException as error:
             refusal = RequestError(error.status_code, str(error.detail))
-            return _refusal(scope, refusal, error.headers)
+            return error_answer(scope, refusal, error.headers)
         except RequestError as error:
             if error.status == 413:
                 await body.read_rest()
-            return _refusal(scope, error)
+            return error_answer(scope, error)
         except Exception as error:
             _report(error)
-            return _refusal(scope, RequestError(500, "Internal error: please report it"))
+            return error_answer(scope, RequestError(500, "Internal error: please report it"))
         return None
 
     def _check(self, scope: Scope, body: _LimitedBody) -> None:

@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.serve.catalogue import CAPTION, CLASSIFY, OfferedModel, ServedDirection
-from attncli.serve.http.captions_labels import caption_record, captioned, recognised
 from attncli.serve.http.documents import event
+from attncli.serve.http.media import caption_record, captioned, recognised
 from attncli.serve.http.translate import output
 from attncli.serve.models import CaptionJob, ClassifyJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid

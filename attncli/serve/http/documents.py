@@ -31,7 +31,7 @@ from attncli.documents.document import (
     suffixes,
 )
 from attncli.serve.catalogue import DOCUMENT_TIMES, ServedDirection
-from attncli.serve.http.captions_labels import AUTO, recognised
+from attncli.serve.http.media import AUTO, recognised
 from attncli.serve.models import TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of

@@ -16,8 +16,8 @@ from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.documents.document import LINE_END
 from attncli.serve.catalogue import ServedDirection
-from attncli.serve.http.captions_labels import AUTO, Detected, recognised
 from attncli.serve.http.documents import translated_html
+from attncli.serve.http.media import AUTO, Detected, recognised
 from attncli.serve.models import AlignJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of

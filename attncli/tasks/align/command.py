@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from attncli.bulk.tasks import BulkTask
-from attncli.data.alignments import read_external_alignments
 from attncli.data.lines import Line, input_chunks
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
+from attncli.data.text.alignments import read_external_alignments
 from attncli.data.text.corpus import PairLine, pair_of, pairs_of_files, pairs_of_lines
 from attncli.options.line_streams import Output
 from attncli.options.pictures import Drawing, Picture, check_drawing
@@ -36,8 +36,7 @@ from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
 from attncli.tasks.align.pairs import AlignOptions, AlignRunner, empty
 from attncli.terminal import console
-from attncli.terminal.messages import Messages, counted
-from attncli.terminal.screen import current_screen
+from attncli.terminal.messages import Messages, counted, current_screen
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
 from models.use_config import AlignConfig

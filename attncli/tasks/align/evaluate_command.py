@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from attncli.data.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.data.streams import write_stdout
+from attncli.data.text.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.data.text.corpus import PairLine, read_pairs
 from attncli.jobs.loading import model_names
 from attncli.options.evaluation import Json, Models, folders_of

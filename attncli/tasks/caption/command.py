@@ -54,8 +54,7 @@ from attncli.tasks.caption.writers import (
     rendered,
 )
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress, counted
-from attncli.terminal.screen import current_screen
+from attncli.terminal.messages import ShowProgress, counted, current_screen
 from models.base.errors import ConfigurationError
 from models.base.settings import option
 from models.use_config import SearchConfig

@@ -1,23 +1,290 @@
-"""``attn evaluate captions``: options for scores of captions; the work is in evaluation.py."""
+"""``attn evaluate captions``: scores of captions."""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import typer
 
-from attncli.data.streams import write_stdout
-from attncli.jobs.loading import OpenOptions
-from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
+from attncli.data.images.captions import parts_of, read_captions
+from attncli.data.images.named import ImageFile, find_images, last_part, open_images
+from attncli.data.lines import open_text
+from attncli.data.streams import check_files, write_stdout
+from attncli.jobs.loading import OpenOptions, model_names
+from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, save_outputs
 from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, HardAttention, Threads, search_settings
+from attncli.render.rows import columns
+from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.scoring.caption_metrics import is_content_word
+from attncli.scoring.captions import CaptionScores, caption_scores
+from attncli.scoring.score import MetricScore, System
 from attncli.tasks.caption.command import OF_TEXTS
-from attncli.tasks.caption.evaluation import caption_scores_as, evaluate_captions
+from attncli.tasks.caption.images import CaptionRunner
 from attncli.terminal import console
-from models.base.settings import option
+from attncli.terminal.messages import ShowProgress, counted
+from models.base.errors import ModelError
+from models.base.settings import option, parse_json
+from models.config import BATCH_IMAGES
 from models.use_config import SearchConfig
+
+if TYPE_CHECKING:
+    from models.inference.captioner import Captioner
+
+
+# Evaluation of captions: scores, attention, tables.
+
+
+# Scores of a captioner's attention: how concentrated it is, and what the words lose by erasure.
+
+
+class AttentionScores(NamedTuple):
+    """Means over the content words of the captions of a test set."""
+
+    words: int
+    entropy: float  # share of the maximum, that of equal weights
+    attended: float  # nats of log-probability lost if the most attended fifth is blurred
+    random: float  # nats lost if a random fifth is blurred
+    copied: float | None = None  # share of the words that were copied from labels, if it copies
+
+    @property
+    def ratio(self) -> float:
+        """Quotient of both losses: above 1 if attention shows what the words depend on."""
+        return self.attended / self.random if self.random > 0 else math.inf
+
+
+def attention_scores(
+    captioner: Captioner, files: Sequence[ImageFile], advance: ShowProgress
+) -> AttentionScores:
+    """Caption images and return the scores of the attention maps."""
+    from models.images.opening import open_image, to_square
+    from models.inference.erasure import Erased, erasure
+
+    config = captioner.config.image
+    entropy: list[float] = []
+    copied: list[float] = []
+    erased: list[Erased] = []
+    for start in range(0, len(files), BATCH_IMAGES):
+        group = files[start : start + BATCH_IMAGES]
+        images = [
+            to_square(open_image(file.content(), name=file.name, least=config.size), config)
+            for file in group
+        ]
+        found = captioner.caption(images, attention=True)
+        for number, (image, caption) in enumerate(zip(images, found, strict=True), start):
+            maps = caption.attention
+            assert maps is not None
+            chosen = [n for n, word in enumerate(maps.words) if is_content_word(word)]
+            most = math.log(maps.maps[0].numel()) if chosen else 1.0
+            entropy += [float(maps.entropy[n]) / most for n in chosen]
+            if maps.copied is not None:
+                copied += [float(maps.copied[n] > 1 / 2) for n in chosen]
+            erased += erasure(captioner, image, caption, chosen, seed=number)
+            advance(number + 1, "")
+    count = max(1, len(entropy))
+    return AttentionScores(
+        len(entropy),
+        sum(entropy) / count,
+        sum(one.attended for one in erased) / count,
+        sum(one.random for one in erased) / count,
+        sum(copied) / count if copied else None,
+    )
+
+
+class CaptionSet(NamedTuple):
+    """Images and their reference captions."""
+
+    name: str
+    images: list[str]  # names in the file of captions
+    references: list[list[str]]
+
+
+def evaluate_captions(
+    captions: Path,
+    *,
+    models: Sequence[Path] = (),
+    images: Path | None = None,
+    hypotheses: Sequence[Path] = (),
+    part: str = "",
+    attention: bool = False,
+    save: Path | None = None,
+    options: OpenOptions | None = None,
+) -> tuple[list[System], CaptionSet]:
+    """Score the captions of models, and of other programs, against references.
+
+    captions: file of references. images: folder or archive of the images, for models.
+    hypotheses: files of captions. part: train, dev or test, for a file with splits; "" means its
+    test part. attention: True scores the attention of models, too. save: file for the captions of
+    each model; `{model}` in its name is replaced. Raises ModelError for files that do not fit.
+    """
+    options = options or OpenOptions()
+    check_files([captions])
+    rows = read_captions(captions, part=part or ("test" if parts_of(captions) else ""))
+    references = [list(row.captions) for row in rows]
+    test_set = CaptionSet(captions.name, [row.image for row in rows], references)
+    others = [read_caption_system(path, test_set) for path in hypotheses]
+    systems = [*_captioned(models, test_set, images, options, save, attention), *others]
+    scored = [_scored(each, caption_scores(each.hypotheses, references)) for each in systems]
+    return scored, test_set
+
+
+def caption_test_set(
+    name: str, files: Sequence[ImageFile], runner: CaptionRunner, advance: ShowProgress
+) -> System:
+    """Caption the images of a test set. Raises ModelError if one cannot be read."""
+    start, captions = time.perf_counter(), []
+    for outcomes in runner.run([files]):
+        for outcome in outcomes:
+            if not outcome.hypotheses:
+                raise ModelError(outcome.note)
+            captions.append(outcome.hypotheses[0].text)
+        rate = len(captions) / (time.perf_counter() - start)
+        advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
+    read = runner.captioner.read_mode
+    return System(name, captions, time.perf_counter() - start, read=read)
+
+
+def _captioned(
+    folders: Sequence[Path],
+    test_set: CaptionSet,
+    images: Path | None,
+    options: OpenOptions,
+    save: Path | None,
+    attention: bool,
+) -> Iterator[System]:
+    """Caption with each model; save its captions before the next model is opened."""
+    if not folders:
+        return
+    assert images is not None
+    files = find_images(test_set.images, open_images(images), test_set.name)
+    for name, folder in zip(model_names(folders), folders, strict=True):
+        runner = CaptionRunner.open(folder, options)
+        captioner = runner.captioner
+        with options.messages.progress(f"captioning, {name}", total=len(files)) as advance:
+            system = caption_test_set(name, files, runner, advance)
+        texts = (" ".join(text.split()) for text in system.hypotheses)
+        save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
+        if attention and captioner.read_mode:
+            with options.messages.progress(
+                f"scoring attention, {name}", total=len(files)
+            ) as advance:
+                scores = attention_scores(captioner, files, advance)
+            facts = {"attention": {**scores._asdict(), "ratio": scores.ratio}}
+            system = system._replace(facts=facts)
+        yield system
+
+
+def read_caption_system(path: Path, test: CaptionSet) -> System:
+    """Read the captions of another program.
+
+    The file has one line for each image of the test set, in its order; or rows of image and
+    caption in any order: a table, JSON lines or a JSON array, as ``attn caption`` writes them.
+    """
+    with open_text(path, as_written=True) as lines:
+        rows = list(lines)
+    if rows and rows[0].lstrip()[:1] in ("{", "["):
+        found = _of_json(path, "\n".join(rows))
+    elif rows and all("\t" in row for row in rows):
+        cells = [row.split("\t") for row in rows]
+        found = {cell[0]: cell[1] for cell in reversed(cells)}  # of several, the first
+    elif len(rows) != len(test.images):
+        raise ModelError(
+            f"{path} has {counted(len(rows), 'line')}",
+            f"{len(test.images):,}, one for each image of {test.name}",
+            "or write image, tab, caption",
+        )
+    else:
+        return System(path.name, rows)
+    return System(path.name, _by_name(path, found, test))
+
+
+def _of_json(path: Path, text: str) -> dict[str, str]:
+    """Return the caption of each image, given an array of objects or one object a line."""
+    try:
+        if text.lstrip().startswith("["):
+            records = parse_json(text)
+        else:
+            records = [parse_json(row) for row in text.split("\n") if row.strip()]
+        return {str(record["image"]): str(record["caption"] or "") for record in records}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(
+            f"{path} has no JSON of captions ({error})",
+            '{"image": name, "caption": text}, one for each image',
+        ) from None
+
+
+def _by_name(path: Path, found: dict[str, str], test: CaptionSet) -> list[str]:
+    """Return the captions in the order of the test set; names match with or without folders."""
+    alone = {last_part(name): text for name, text in found.items()}
+    captions = []
+    for image in test.images:
+        caption = found.get(image, alone.get(last_part(image)))
+        if caption is None:
+            raise ModelError(f"{path} has no caption for {image}", f"one for each of {test.name}")
+        captions.append(caption)
+    return captions
+
+
+# Scores of captions as text and JSON: those of all tasks, BLEU without its penalty, attention.
+
+
+PLAIN, RATIO = "bleu_without_brevity_penalty", "length_ratio"  # facts of a system
+SCALES = (
+    "BLEU-1 to BLEU-4 and ROUGE-L are in percent; CIDEr-D is as the COCO tools give it "
+    "(some papers write it times 100).\n"
+)
+
+
+def caption_scores_as(systems: Sequence[System], test: CaptionSet, *, json: bool = False) -> str:
+    """Return the scores, BLEU without brevity penalty and scores of the attention."""
+    captions = sum(map(len, test.references))
+    if json:
+        counts = {"images": len(test.images), "references": captions}
+        return scores_as_json(counts, systems, "images")
+    images, references = counted(len(test.images), "image"), counted(captions, "reference caption")
+    tables = [columns(_plain_table(systems)), columns(_attention_table(systems)), SCALES]
+    head = f"{images}, {references} in {test.name}"
+    return scores_as_text(head, systems, "images", tables)
+
+
+def _scored(system: System, scores: CaptionScores) -> System:
+    """Return a system with its scores."""
+    bleu = scores.bleu
+    values = [
+        MetricScore(f"BLEU-{order}", value, bleu.signature if order == 4 else "")
+        for order, value in enumerate(bleu.penalised, 1)
+    ]
+    values += [
+        MetricScore("ROUGE-L", scores.rouge_l),
+        MetricScore("CIDEr-D", scores.cider, digits=3),
+    ]
+    facts = {PLAIN: bleu.plain, RATIO: bleu.length_ratio, **system.facts}
+    return system._replace(scores=tuple(values), facts=facts)
+
+
+def _plain_table(systems: Sequence[System]) -> list[list[str]]:
+    table = [["without brevity penalty", *(f"BLEU-{n}" for n in range(1, 5)), "length ratio"]]
+    for system in systems:
+        plain = (f"{value:.2f}" for value in system.facts[PLAIN])
+        table.append([system.name, *plain, f"{system.facts[RATIO]:.3f}"])
+    return table
+
+
+def _attention_table(systems: Sequence[System]) -> list[list[str]]:
+    head = ["attention, content words", "words", "entropy/max", "lost", "lost, random", "ratio"]
+    table = [[*head, "copied"]]
+    for system in systems:
+        if found := system.facts.get("attention"):
+            row = [system.name, f"{found['words']:,}", f"{found['entropy']:.1%}"]
+            row += [f"{found[name]:.3f}" for name in ("attended", "random")]
+            copied = found["copied"]
+            table.append([*row, f"{found['ratio']:.2f}", "" if copied is None else f"{copied:.1%}"])
+    return table if len(table) > 1 else []
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,9 @@ from attncli.options.shared import (
 )
 from attncli.render.alignment.weighted_text import weighted_text, words_in_colour
 from attncli.render.rows import RowFormat, RowLayout
-from attncli.tasks.classify.lines import ClassifyRunner
-from attncli.tasks.classify.writers import rendered
+from attncli.tasks.classify.lines import ClassifyRunner, rendered
 from attncli.terminal import console
-from attncli.terminal.screen import current_screen
+from attncli.terminal.messages import current_screen
 from models.base.settings import option
 
 if TYPE_CHECKING:

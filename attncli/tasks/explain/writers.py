@@ -19,17 +19,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from attncli.data.json import as_json_line
 from attncli.data.panels import AlignedPair, Panel
-from attncli.data.streams import Write, check_output, open_output
+from attncli.data.streams import Write, as_json_line, check_output, open_output
 from attncli.options.pictures import Drawing, Picture, check_drawing
-from attncli.render.alignment.terminal import heat_maps
+from attncli.render.alignment.writers import heat_maps
 from attncli.render.image_attention import writer_of
 from attncli.render.maps_terminal import maps_as_text
 from attncli.render.rows import columns
 from attncli.tasks.explain.lines import ExplainedLine
-from attncli.terminal.messages import Messages, printable
-from attncli.terminal.screen import Screen, current_screen
+from attncli.terminal.messages import Messages, Screen, current_screen, printable
 from models.base.errors import ConfigurationError, ModelError
 from models.explain.explanation import Explanation, Measure
 from models.explain.methods import TOLERANCE

@@ -101,8 +101,7 @@ def transcribe(
     check_output(output)
     check_shown(show, format)
     from attncli.render.transcripts import TIMED, rendered  # import torch
-    from attncli.tasks.transcribe.pictures import drawing, shown
-    from attncli.tasks.transcribe.runner import TranscribeRunner
+    from attncli.tasks.transcribe.runner import TranscribeRunner, drawing, shown
 
     draw = drawing(picture, console, alone=is_alone(names))
     options = OpenOptions.of(given, device, threads, source=source, to=to, messages=console)

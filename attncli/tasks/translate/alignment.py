@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair, Panel
 from attncli.tags.parse import TaggedLine
-from attncli.tags.project import project_tags
-from attncli.tags.spans import PartWeights, TokenWeights, word_weights
+from attncli.tags.place import project_tags
+from attncli.tags.spans import PartWeights, TokenWeights, word_weights, words
 from attncli.tags.stand_ins import MarkedTranslation, shifted
-from attncli.tags.words import words
 from attncli.tasks.align.pairs import Aligner, every_head, side_by_side
 from models.base.types import EMPTY, Translation
 from models.text.tokenizer import END

@@ -38,7 +38,7 @@ from attncli.options.shared import (
     check_texts,
     search_settings,
 )
-from attncli.render.alignment.terminal import heat_maps
+from attncli.render.alignment.writers import heat_maps
 from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.translate.documents import (
     Columns,
@@ -62,8 +62,7 @@ from attncli.tasks.translate.engine import (
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal import console
-from attncli.terminal.messages import Messages
-from attncli.terminal.screen import Screen, current_screen
+from attncli.terminal.messages import Messages, Screen, current_screen
 from models.base.errors import ConfigurationError
 from models.base.settings import option
 from models.text.languages import Glossary, Term

@@ -17,9 +17,8 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.encodings import CONVERT, WESTERN, western
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
-from attncli.data.streams import Write, read_whole
+from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
 from attncli.documents.divide import read_lines
 from attncli.documents.document import (
     FORMATS,

@@ -16,7 +16,7 @@ from attncli.data.text.corpus import (
     separator_of,
     table_rows,
 )
-from attncli.data.text.rows import row_pairs
+from attncli.data.text.tables import row_pairs
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.evaluation import read_outputs, save_outputs

@@ -13,7 +13,7 @@ from unicodedata import combining
 
 from attncli.data.lines import Line
 from attncli.data.split import sentences, split
-from attncli.tags.messages import branches
+from attncli.tags.parse import branches
 from attncli.tags.protect import MARK, QUICK, Languages, Part, protect
 from attncli.tags.stand_ins import stand_ins
 from models.base.limits import LINE_TAGS
@@ -208,7 +208,7 @@ def _plan_tagged(
 ) -> LinePlan:
     from attncli.tags.parse import parse
     from attncli.tags.scan import too_many_tags
-    from attncli.tags.words import has_word
+    from attncli.tags.spans import has_word
 
     if too_many_tags(line.text):
         note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"

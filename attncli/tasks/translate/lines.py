@@ -13,13 +13,15 @@ from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.faithful import (
     Faithful,
+    Fitting,
     MarkedText,
     TranslateTexts,
     Translating,
+    fitted,
+    joined,
     translate_faithfully,
 )
 from attncli.tasks.translate.line_plans import LinePlan, plan_line
-from attncli.tasks.translate.pieces import Fitting, fitted, joined
 from models.base.types import EMPTY, Hypothesis, Translation
 from models.use_config import SearchConfig
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.data.paragraphs import by_line
-from attncli.data.text.rows import as_rows
+from attncli.data.split import by_line
+from attncli.data.text.tables import as_rows
 from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, model_names
 from attncli.tasks.classify.languages import LineLanguages

@@ -14,13 +14,14 @@ import pytest
 import zstandard
 from PIL import Image
 
-from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.images.captions import read_captions
 from attncli.data.images.named import named_images, open_images
+from attncli.data.lines import open_text
 from attncli.data.split import split
-from attncli.data.text.tables import open_text, read_content
+from attncli.data.text.alignments import read_external_alignments, read_links
+from attncli.data.text.tables import read_content
 from attncli.tags.parse import parse
-from attncli.tags.project import project_tags
+from attncli.tags.place import project_tags
 from models.base.errors import ModelError
 from models.base.limits import LINE_TAGS
 from models.images.opening import open_image

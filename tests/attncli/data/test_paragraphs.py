@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from attncli.data.lines import Line
-from attncli.data.paragraphs import by_line
+from attncli.data.split import by_line
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from tests.upper_model import Upper

@@ -15,7 +15,7 @@ from attncli.jobs import compare
 from attncli.jobs.compare import check_all
 from attncli.jobs.variants import find
 from attncli.shell import app
-from attncli.tasks.caption.evaluation import evaluate_captions
+from attncli.tasks.caption.evaluate_command import evaluate_captions
 from attncli.training.run.configuration import run_config
 from models.base.errors import ModelError
 from models.bundle import read

@@ -22,7 +22,7 @@ from attncli.render.image_attention import (
     smooth,
 )
 from attncli.render.maps_terminal import SHADES, maps_as_text
-from attncli.terminal.screen import Screen
+from attncli.terminal.messages import Screen
 
 WORDS = ("a", "<b>red</b>", "円", "on")
 

@@ -21,7 +21,7 @@ from attncli.render.sound_attention import (
     strips,
     wav_of,
 )
-from attncli.terminal.screen import Screen
+from attncli.terminal.messages import Screen
 from models.base.errors import ModelError
 
 WEIGHTS = np.array([[0.2, 0.1, 0.0, 0.0, 0.0], [0.0, 0.0, 0.1, 0.4, 0.1]], np.float32)

@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from attncli.serve.access import Hosts, Keys
-from attncli.serve.catalogue import ServeOptions
+from attncli.serve.catalogue import Hosts, Keys, ServeOptions
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn
 

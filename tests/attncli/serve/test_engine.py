@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from attncli.serve import engine as engine_module
-from attncli.serve.engine import ModelThread
+from attncli.serve import models as engine_module
+from attncli.serve.models import ModelThread
 from attncli.serve.requests import RequestError
 from models.base.errors import InputError
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from attncli.shell.termination import GRACE, Termination
+from attncli.shell.app import GRACE, Termination
 
 
 def test_only_a_late_second_signal_ends_a_program_during_its_clean_up(

@@ -9,8 +9,8 @@ import pytest
 from attncli.tags.parse import parse
 from attncli.tags.protect import FIRST, MARK
 from attncli.tags.scan import count, scan
+from attncli.tags.spans import words
 from attncli.tags.stand_ins import stand_ins
-from attncli.tags.words import words
 from tests.attncli.tags.small import line
 
 

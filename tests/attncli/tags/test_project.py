@@ -8,11 +8,10 @@ from random import Random
 import pytest
 
 from attncli.tags.parse import parse
-from attncli.tags.project import project_tags
+from attncli.tags.place import project_tags
 from attncli.tags.protect import Part, restore
 from attncli.tags.scan import count, scan
-from attncli.tags.spans import PartWeights, TokenWeights, word_weights
-from attncli.tags.words import words
+from attncli.tags.spans import PartWeights, TokenWeights, word_weights, words
 from tests.attncli.tags.small import line, looks, tree
 
 

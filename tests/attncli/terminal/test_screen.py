@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from attncli.data.json import as_json_line
-from attncli.terminal.screen import TRUE_COLOUR, Screen, colours_of, current_screen
+from attncli.data.streams import as_json_line
+from attncli.terminal.messages import TRUE_COLOUR, Screen, colours_of, current_screen
 
 
 @pytest.mark.parametrize(

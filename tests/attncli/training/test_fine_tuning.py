@@ -13,7 +13,7 @@ import torch
 from attncli.commands.train.run import compared
 from attncli.data.text.mixture import Mixture, Variation
 from attncli.embedded.grammar import generate
-from attncli.tasks.translate.training import replay
+from attncli.tasks.translate.training import data
 from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.interfaces import Compared, Evaluated, FinalModel, Interrupted, ScoreChange
 from attncli.training.run.command_line import settings
@@ -121,7 +121,7 @@ def test_a_third_of_the_tokens_is_of_the_replay_set(
 def test_a_run_tells_what_it_learned_and_lost_and_hands_the_replay_set_on(
     start: Path, own: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "TESTED", 5)
+    monkeypatch.setattr(data, "TESTED", 5)
     config = config_of(start, own, "train.epochs=1", "train.lr=0.003")
     events = run(config, tmp_path / "whole")
     first, *_, kept, found = [e for e in events if not hasattr(e, "loss")][1:]
@@ -153,7 +153,7 @@ def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path)
 def test_updates_that_do_not_help_leave_the_model_as_it_was(
     start: Path, own: Texts, tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "TESTED", 5)
+    monkeypatch.setattr(data, "TESTED", 5)
     words = ["train", *own, "--start-from", start, "--from", "en", "--to", "de"]
     words += ["-o", tmp_path / "run", *(part for each in GREEDY for part in ("-s", each))]
     found = attn(*words, "-s", "train.lr=3", "-s", "train.epochs=1", "-s", "train.metric=loss")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.data.alignments import token_links
+from attncli.data.text.alignments import token_links
 from attncli.embedded.grammar import generate
 from attncli.tasks.caption.training import features as image_features
 from attncli.tasks.translate.training.data import as_links, as_tsv

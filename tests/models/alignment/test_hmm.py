@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attncli.data.alignments import PairLinks
+from attncli.data.text.alignments import PairLinks
 from attncli.embedded.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from models.alignment import diagonal

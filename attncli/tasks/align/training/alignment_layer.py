@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attncli.data.alignments import WordLinks, target_weights, token_links, with_end_mark
+from attncli.data.text.alignments import WordLinks, target_weights, token_links, with_end_mark
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Progress
 from models.alignment.align import align

@@ -17,7 +17,7 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.alignments import read_word_links
+from attncli.data.text.alignments import read_word_links
 from attncli.data.text.corpus import fingerprint, read_pairs
 from attncli.training.interfaces import Progress
 from attncli.training.run.command_line import settings

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attncli.data.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.images.captions import Captioned, parts_of, read_captions, styled
 from attncli.data.images.named import find_images, open_images
+from attncli.data.text.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.text.tokens import Dropped, Side, SideWriter, id_type, read_side
 from attncli.embedded import Splits, scenes
 from attncli.training.run.configuration import names_shipped_network

@@ -1,20 +1,35 @@
-"""Labelled texts in training: their settings and their source."""
+"""Training data of classifiers: tables of label, tab, text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.text.tables import read_labelled
-from attncli.training.interfaces import Data, DevSet, Progress
+from attncli.data.dev_split import described
+from attncli.data.text.tables import LabelledText, check_order, read_labelled, set_aside
+from attncli.embedded import Splits
+from attncli.embedded.grammar import split_tenses
+from attncli.tasks.classify.training.dev import DevLabels
+from attncli.training.interfaces import Data, DevSet, Prepared, Progress
+from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.config import DataConfig
-from attncli.training.sources import Comparison, TrainingSource, preparation
+from attncli.training.sources import (
+    Comparison,
+    Preparation,
+    TrainingSource,
+    learn_side,
+    preparation,
+    write_vocabulary,
+)
 from models.base.errors import ModelError
+from models.base.files import write_text
 from models.base.registry import TABLES
 from models.base.settings import option
+from models.text.normalise import normalise
+from models.text.tokenizer import LabelTokenizer, Tokenizer, read_tokenizer
 from models.use_config import TokenizerConfig
 
 if TYPE_CHECKING:
@@ -72,9 +87,7 @@ class LabelTraining(TrainingSource):
 
     def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
         """Write labelled sentences of the embedded grammar; return their settings."""
-        from attncli.tasks.classify.training import data as label_data
-
-        return label_data.demonstration(data, seed, folder)
+        return demonstration(data, seed, folder)
 
     def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the table of a test set; raise ModelError for one that cannot be read."""
@@ -84,16 +97,92 @@ class LabelTraining(TrainingSource):
 
     def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
         """Return labelled texts."""
-        from attncli.tasks.classify.training.data import dev_labels
-
         return dev_labels(read_labelled(files[0]))
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised texts with their labels, and the dev set."""
-        from attncli.tasks.classify.training import data as label_data
-
-        return label_data.load(preparation(config), folder, progress)
+        return load(preparation(config), folder, progress)
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the numbers of tokens and of labels."""
         return f"{sizes.source:,} tokens, {sizes.target:,} labels"
+
+
+# Training on labelled texts.
+
+
+DEMO_SIZE = 8000  # sentences of the embedded grammar, train
+DEV_SENTENCES = 500  # of the embedded grammar, dev and test each
+
+
+class LabelSplits(NamedTuple):
+    """Labelled texts as read from their files."""
+
+    train: list[LabelledText]
+    dev: list[LabelledText]
+
+
+def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; prepare them in the run folder the first time."""
+    data, place = settings.data, folder / "data"
+    if not data.labels:
+        data = demonstration(data, settings.seed, folder)
+    rows = read_rows(data)
+    labels = sorted({row.label for part in rows for row in part})
+
+    def vocabulary(part: Path, texts: list[str], _: list[str]) -> Tokenizer:
+        return write_vocabulary(
+            part, settings, lambda: learn(texts, labels, settings.tokenizer), progress
+        )
+
+    table = PairTable(data.labels, lambda: ((text, label) for label, text in rows.train))
+    pairs, dropped = prepare_pairs(settings, table, place, progress, learn=vocabulary)
+    dev = dev_labels(rows.dev) if rows.dev else None
+    remarks: tuple[str, ...] = ()
+    if dev and not data.dev_labels:
+        remarks = (described(len(dev), "labelled texts"),)
+    return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
+
+
+def demonstration(data: LabelData, seed: int, folder: Path) -> LabelData:
+    """Write labelled sentences of the embedded grammar; return settings that name the files."""
+    if not (folder / "data").exists():  # data/ is written after these files
+        parts = demo_rows(data, seed)
+        for name, rows in zip(parts._fields, parts, strict=True):
+            write_text(folder / f"{name}.tsv", as_table(rows))
+    return replace(data, labels=str(folder / "train.tsv"), dev_labels=str(folder / "dev.tsv"))
+
+
+def demo_rows(data: LabelData, seed: int) -> Splits:
+    """Return labelled sentences of the embedded grammar."""
+    return split_tenses(data.demo_size or DEMO_SIZE, DEV_SENTENCES, seed=seed)
+
+
+def as_table(rows: Iterable[tuple[str, str]]) -> str:
+    """Return rows (label, text) as a table."""
+    return "".join(f"{label}\t{text}\n" for label, text in rows)
+
+
+def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
+    """Return labelled texts as a dev set."""
+    return DevLabels([row.text for row in rows], [row.label for row in rows])
+
+
+def read_rows(data: LabelData) -> LabelSplits:
+    """Return the rows of both sets; raise ModelError for a dev label that training lacks."""
+    rows = read_labelled(data.labels)
+    check_order(rows, data.labels)
+    if not data.dev_labels:
+        return LabelSplits(*set_aside(rows, data.dev_share))
+    dev = read_labelled(data.dev_labels)
+    if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
+        raise ModelError(
+            f"label {unknown[0]!r} in {data.dev_labels}", f"the labels of {data.labels}"
+        )
+    return LabelSplits(rows, dev)
+
+
+def learn(texts: Iterable[str], labels: Sequence[str], config: TokenizerConfig) -> LabelTokenizer:
+    """Return a tokenizer learned from texts, with labels."""
+    learned = learn_side([normalise(text) for text in texts], config)
+    return LabelTokenizer(learned.files()["tokenizer.model"], labels)

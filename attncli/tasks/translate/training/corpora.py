@@ -15,16 +15,14 @@ from attncli.data.text import corpus, tokens
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.text.tokens import write_pairs
 from attncli.tasks.translate.training.data import (
+    example_share,
     pairs_of,
+    replay_corpora,
+    with_replay_share,
     write_held,
     write_tokenizer,
 )
 from attncli.tasks.translate.training.dev import DevDirections, DevTexts
-from attncli.tasks.translate.training.replay import (
-    example_share,
-    replay_corpora,
-    with_replay_share,
-)
 from attncli.tasks.translate.training.source import TextData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Prepared, Progress

@@ -1,25 +1,29 @@
-"""Sentence pairs as training data: from text files to a tokenizer and a tokenised corpus."""
+"""Training data of text models."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+import torch
 
 from attncli.data.batching import Examples
 from attncli.data.dev_split import described, held_out
 from attncli.data.text import corpus
-from attncli.data.text.mixture import Direction, Mixture, Variation
+from attncli.data.text.alignments import read_word_links, target_weights, token_links
+from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
+from attncli.data.text.tokens import Side, SideWriter, TokenPairs, read_side
 from attncli.embedded import Splits, grammar
 from attncli.tasks.translate.training.dev import read_texts
-from attncli.tasks.translate.training.linked_pairs import with_links, write_links
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.interfaces import Data, Prepared, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
+from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.sources import (
     Preparation,
     count_words,
@@ -29,11 +33,68 @@ from attncli.training.sources import (
     write_forms,
     write_vocabulary,
 )
+from models.base.errors import ModelError
 from models.base.files import write_text
+from models.base.types import Batch
+from models.storage.replay import read_replay
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as train_tokenizer
 from models.use_config import VERBATIM, PrepareConfig, TokenizerConfig
+
+# Sentence pairs with word links, which a model learns to attend to: guided alignment.
+#
+# The loss gets  -w sum_t sum_s G_ts log a_ts,  where G are the links as token weights, a the mean
+# of the heads of the layer that `attn align` reads by default, and w is train.attention.regions. A
+# token without links adds nothing. Sources: Chen et al. 2016; Garg et al. 2019, section 3.3.
+
+
+NAME = "links"
+
+
+@dataclass(frozen=True)
+class LinkedPairs(TokenPairs):
+    """A tokenised parallel corpus with the links of each pair."""
+
+    links: Side  # of each pair: source token, target token, source token, target token, ..
+
+    def batch(self, numbers: np.ndarray) -> Batch:
+        """Return the padded batch of some pairs with where attention should be, (B, T, S)."""
+        batch = super().batch(numbers)
+        shape = batch.target_out.shape[1], batch.source.shape[1]
+        pairs = [self.links[number].reshape(-1, 2) for number in numbers]
+        return batch._replace(regions=torch.from_numpy(target_weights(pairs, shape)))
+
+
+def write_links(
+    path: Path,
+    pairs: Iterable[tuple[str, str]],
+    held: Collection[str],
+    kept: np.ndarray,
+    tokenizer: Tokenizer,
+    folder: Path,
+) -> None:
+    """Write the token links of the pairs that are trained on.
+
+    path: file of word links, a line for each of `pairs`. held: sources that are left out. kept
+    (N,): True for each other pair that is written.
+    """
+    pairs = list(pairs)
+    rows = zip(pairs, read_word_links(path, len(pairs)), strict=True)
+    chosen = compress((row for row in rows if row[0][0] not in held), kept)
+    writer = SideWriter(folder, NAME, np.dtype(np.uint32))
+    for (source, target), links in chosen:
+        ids = tokenizer.encode(source), tokenizer.encode_target(target)
+        writer.add([token_links(links, *ids, tokenizer).flatten().tolist()])
+    writer.close()
+
+
+def with_links(pairs: TokenPairs, folder: Path) -> TokenPairs:
+    """Return the tokenised corpus of a run with its links, if it has some."""
+    if not (folder / f"{NAME}.ids").exists():
+        return pairs
+    return LinkedPairs(pairs.source, pairs.target, read_side(folder, NAME))
+
 
 DEMO_SIZE = 8000  # pairs of the embedded grammar, train
 DEV_PAIRS = 500  # of the embedded grammar, dev and test each
@@ -193,3 +254,71 @@ def variation_of(settings: Preparation, sampling: float) -> Variation:
         kind=settings.tokenizer.kind,
         longest=settings.longest,
     )
+
+
+# The replay set of an initial model as corpora of a run, a part of them to measure what is kept.
+#
+# replay/en-de.tsv      pairs to train on: references and outputs of the initial model
+# replay/dev.en-de.tsv  the first TESTED sources of the direction with their references
+
+
+TESTED = 30  # sources of a direction; they are decoded twice at the end of the run
+
+
+def replay_corpora(start_from: str, folder: Path) -> tuple[list[CorpusConfig], list[CorpusConfig]]:
+    """Write the replay set of a model into a run folder; return its training and dev corpora."""
+    pairs = read_replay(Path(start_from)) if start_from else []
+    if not pairs:
+        raise ModelError(
+            f"data.replay with {start_from or 'no initial model'}, which has no replay set",
+            "--start-from with a model that has one",
+            "set data.replay=0",
+        )
+    place = folder / "replay"
+    place.mkdir(exist_ok=True)
+    train, dev = [], []
+    for direction in dict.fromkeys(pair.direction for pair in pairs):
+        rows = [(pair.source, pair.target) for pair in pairs if pair.direction == direction]
+        references = dict(reversed(rows))  # the first target of each source
+        tested = list(dict.fromkeys(source for source, _ in rows))[:TESTED]
+        kept = [row for row in dict(rows).items() if row[0] not in tested]
+        train.append(_write(place / f"{direction}.tsv", direction, kept))
+        measured = [(source, references[source]) for source in tested]
+        dev.append(_write(place / f"dev.{direction}.tsv", direction, measured))
+    return train, dev
+
+
+def _write(path: Path, direction: str, rows: Sequence[tuple[str, str]]) -> CorpusConfig:
+    if not path.exists():
+        write_text(path, "".join(f"{source}\t{target}\n" for source, target in rows))
+    return CorpusConfig(direction, (str(path),), both=False)
+
+
+def example_share(directions: Sequence[Direction], own: int, share: float) -> float:
+    """Return the share of the examples that has a share of the target tokens.
+
+    The sentences of the replay set may be much shorter than those of the run's corpora.
+    """
+    lengths = [
+        np.concatenate([direction.target.lengths for direction in part]).mean()
+        for part in (directions[:own], directions[own:])
+    ]
+    ratio = share / (1 - share) * lengths[0] / lengths[1]
+    return float(ratio / (1 + ratio))
+
+
+def with_replay_share(
+    directions: Sequence[Direction], own: int, share: float, temperature: float
+) -> list[Direction]:
+    """Return directions with weights that give those of the replay set their share of an epoch.
+
+    own: number of directions of the run's corpora, which come first. The replay directions have
+    equal parts of the share.
+    """
+    parts = shares_of(directions, temperature)
+    each = share / (1 - share) * parts[:own].sum() / (len(directions) - own)
+    factors = np.where(np.arange(len(parts)) < own, 1.0, each / parts)
+    return [
+        direction._replace(weight=direction.weight * float(factor))
+        for direction, factor in zip(directions, factors, strict=True)
+    ]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 
-from attncli.data.alignments import PairLinks
 from attncli.data.panels import ShownExample, spread
+from attncli.data.text.alignments import PairLinks
 from attncli.data.text.corpus import read_pairs, reference_columns
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import exact_match, references_by_output, score_alignments

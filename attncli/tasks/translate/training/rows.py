@@ -14,7 +14,7 @@ from torch import Tensor
 from attncli.data.dev_split import described, held_out
 from attncli.data.images.named import FileRange, ImageIndex, content_hash, open_images
 from attncli.data.text import tokens
-from attncli.data.text.rows import row_pairs
+from attncli.data.text.tables import row_pairs
 from attncli.tasks.caption.training.features import FeatureStore, add_missing, feature_stores
 from attncli.tasks.translate.training.data import write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts

@@ -9,9 +9,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncli.data.alignments import read_links
+from attncli.data.text.alignments import read_links
 from attncli.data.text.corpus import read_pairs
-from attncli.data.text.rows import row_pairs
+from attncli.data.text.tables import row_pairs
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig, check_corpora, with_absolute_paths
 from attncli.training.sources import Comparison, TrainingSource, fit_limits, preparation
@@ -21,8 +21,8 @@ from models.sources import columns_of
 from models.text.tokenizer import check_joint
 
 if TYPE_CHECKING:
-    from attncli.data.alignments import Index
     from attncli.data.batching import Examples
+    from attncli.data.text.alignments import Index
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import RunConfig, TrainConfig
     from models.base.types import VocabularySizes

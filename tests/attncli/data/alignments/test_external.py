@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.alignments import read_external_alignments
 from attncli.data.panels import Panel
+from attncli.data.text.alignments import read_external_alignments
 from models.base.errors import ModelError
 from tests.attncli.files import write
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.alignments import PairLinks, read_links
+from attncli.data.text.alignments import PairLinks, read_links
 from models.base.errors import ModelError
 from tests.attncli.files import write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attncli.data.alignments import cell_links, target_weights, token_links
+from attncli.data.text.alignments import cell_links, target_weights, token_links
 from models.base.errors import ModelError
 from models.text.tokenizer import Tokenizer
 from models.text.units import units

@@ -16,15 +16,14 @@ import pytest
 import zstandard
 
 from attncli.data import lines as data_lines
+from attncli.data.lines import open_text
 from attncli.data.streams import BLOCK, check_files, check_inputs
-from attncli.data.text import tables
 from attncli.data.text.corpus import (
     CorpusPair,
     fingerprint,
     read_pairs,
     reference_columns,
 )
-from attncli.data.text.tables import open_text
 from models.base.errors import ModelError
 from tests.attncli.files import write
 
@@ -71,8 +70,7 @@ def test_decomposed_accents_are_composed_unless_names_of_files_are_read(tmp_path
 def test_a_fault_is_told_with_its_line_after_those_before_it(
     bad: bytes, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (tables, data_lines):
-        monkeypatch.setattr(module, "LINE_BYTES", 200)
+    monkeypatch.setattr(data_lines, "LINE_BYTES", 200)
     before = [b"line"] * (BLOCK // 4)  # more than one block
     path = write(tmp_path / "many", b"\n".join([*before, bad, b"last"]))
     with (

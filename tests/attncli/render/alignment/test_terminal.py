@@ -9,9 +9,8 @@ import numpy
 import pytest
 
 from attncli.data.panels import AlignedPair, Panel
-from attncli.render.alignment.terminal import heat_maps
-from attncli.terminal.messages import fitted, padded, width, without_controls
-from attncli.terminal.screen import TRUE_COLOUR, Screen
+from attncli.render.alignment.writers import heat_maps
+from attncli.terminal.messages import TRUE_COLOUR, Screen, fitted, padded, width, without_controls
 
 ESCAPE = re.compile("\x1b\\[[0-9;]*m")
 

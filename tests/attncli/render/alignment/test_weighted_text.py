@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from attncli.data.panels import WeightedText, WeightRow
+from attncli.render.alignment.data import shade
 from attncli.render.alignment.figures import undrawable
-from attncli.render.alignment.shades import shade
 from attncli.render.alignment.weighted_text import Measures, laid_out, written
 
 ONE = WeightedText(3, ("play", "<jazz>", "&"), (WeightRow("", (0.2, 0.4, 0.0)),), "music (98 %)")

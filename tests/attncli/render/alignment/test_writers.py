@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.alignments import read_links
 from attncli.data.panels import AlignedPair, Panel
+from attncli.data.text.alignments import read_links
+from attncli.render.alignment.data import LINK
 from attncli.render.alignment.figures import undrawable
-from attncli.render.alignment.shades import LINK
 from attncli.render.alignment.writers import FORMATS, Style, format_of, written
 from models.base.errors import ModelError
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.lines import Line
-from attncli.data.text.tables import open_text
+from attncli.data.lines import Line, open_text
 from attncli.jobs.loading import OpenOptions, open_device, readable
 from models.base.errors import InputError
 from models.catalogue.installed import find_model

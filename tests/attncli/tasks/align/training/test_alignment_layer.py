@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from attncli.data.alignments import with_end_mark
+from attncli.data.text.alignments import with_end_mark
 from attncli.tasks.align.training.alignment_layer import cross_entropy
 from models.text.tokenizer import END
 from tests.models.small import pairs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.alignments import PairLinks
+from attncli.data.text.alignments import PairLinks
 from attncli.embedded.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from attncli.shell.app import run

@@ -9,9 +9,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from attncli.data.lines import open_text
 from attncli.data.panels import Panel
 from attncli.data.text.corpus import BARS
-from attncli.data.text.tables import open_text
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 from models.base.limits import DIGITS, SENTENCES
@@ -209,7 +209,7 @@ def _rows(links: Sequence[RawLink], pairs: int, base: int) -> tuple[PairLinks, .
 
 # External alignments: files written by other programs, with weights where they have them.
 #
-# - Pharaoh, talp and NAACL files of links (`attncli.data.alignments`).
+# - Pharaoh, talp and NAACL files of links (`attncli.data.text.alignments`).
 # - Marian, `--alignment`: `output ||| 0-0 1-2`, or with `soft` a row for each output token, commas
 #   between the weights of its source tokens: `output ||| 0.9,0.1 0.2,0.8`.
 #
