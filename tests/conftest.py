@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import io
 import os
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -156,21 +157,36 @@ def tiny_tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
     return train(sources, targets, PIECES, TokenizerConfig())
 
 
+def shared(factory: pytest.TempPathFactory, name: str, write: Callable[[Path], object]) -> Path:
+    """Return a folder that the first of the test processes writes, and the others read."""
+    base = factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, done = base / name, base / f"{name}.done"
+    with open(base / f"{name}.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            folder.mkdir(exist_ok=True)
+            write(folder)
+            done.touch()
+    return folder
+
+
 @pytest.fixture(scope="session")
 def tiny_bundle(
     tiny_pairs: list[Pair], tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """Return a bundle's folder: a small Transformer that has learned to end its sentences."""
-    nano = model_config("transformer-nano")
-    config = dataclasses.replace(nano, encoder_layers=1, decoder_layers=1)
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        model = build(config, sizes_of(tiny_tokenizer, config.family))
-        fit(model, tiny_tokenizer, tiny_pairs)
-    folder = tmp_path_factory.mktemp("tiny") / "bundle"
-    folder.mkdir()
-    save(Bundle(model, tiny_tokenizer, TokenizerConfig(), SearchConfig()), folder)
-    return folder
+
+    def write(folder: Path) -> None:
+        nano = model_config("transformer-nano")
+        config = dataclasses.replace(nano, encoder_layers=1, decoder_layers=1)
+        with torch.random.fork_rng():
+            torch.manual_seed(1)
+            model = build(config, sizes_of(tiny_tokenizer, config.family))
+            fit(model, tiny_tokenizer, tiny_pairs)
+        save(Bundle(model, tiny_tokenizer, TokenizerConfig(), SearchConfig()), folder)
+
+    return shared(tmp_path_factory, "tiny", write)
 
 
 @pytest.fixture(scope="session")
@@ -182,19 +198,21 @@ def tiny_translator(tiny_bundle: Path) -> Translator:
 @pytest.fixture(scope="session")
 def toy_classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the run folder of a classifier that knows tests.attncli.labels."""
-    folder = tmp_path_factory.mktemp("classifier")
-    table = write_toy(folder / "train.tsv", 500)
-    sizes = ["model.embedding=16", "model.hidden=16", "model.dropout=0", "tokenizer.size=330"]
-    budget = ["train.epochs=12", "train.batch_tokens=300", "train.lr=0.02", "train.warmup=5"]
-    config = settings(
-        [],
-        preset="bilstm-attention-nano",
-        assignments=[*sizes, *budget, "train.precision=fp32", "train.patience=3"],
-        inputs={"labels": table},
-    )
-    for _ in train_model(config, folder / "run", device="cpu", progress=lambda *progress: None):
-        pass
-    return folder / "run"
+
+    def write(folder: Path) -> None:
+        table = write_toy(folder / "train.tsv", 500)
+        sizes = ["model.embedding=16", "model.hidden=16", "model.dropout=0", "tokenizer.size=330"]
+        budget = ["train.epochs=12", "train.batch_tokens=300", "train.lr=0.02", "train.warmup=5"]
+        config = settings(
+            [],
+            preset="bilstm-attention-nano",
+            assignments=[*sizes, *budget, "train.precision=fp32", "train.patience=3"],
+            inputs={"labels": table},
+        )
+        for _ in train_model(config, folder / "run", device="cpu", progress=lambda *progress: None):
+            pass
+
+    return shared(tmp_path_factory, "classifier", write) / "run"
 
 
 @pytest.fixture(scope="session")

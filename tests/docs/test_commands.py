@@ -35,7 +35,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models show opus", "--help"),
     (r"^attn train train.en .* -o runs/en-de ", f"-s train.seed=2 {SMALL}"),
     (r"^attn train --images |^attn train .*:image", f"{LIGHT} {NETWORK}"),
-    (r"^attn train -p listen", f"{LIGHT} -s data.demo_size=12"),
+    (r"^attn train -[op] ", f"{LIGHT} -s data.demo_size=12"),
     (r"^attn train ", LIGHT),
     (r"^attn align train ", "--dry-run"),
     (
@@ -66,10 +66,13 @@ class Line(NamedTuple):
 
 LINES = [
     Line(page.name, text, needs)
-    for page in SEPARATE
-    for needs, block in blocks(page, "sh")
-    for text in lines_of(block)
-]
+    for (text, needs), page in {
+        (text.partition("  #")[0], needs): page
+        for page in SEPARATE
+        for needs, block in blocks(page, "sh")
+        for text in lines_of(block)
+    }.items()
+]  # each once
 EXAMPLES = [
     Line(page.name, text, needs) for page in SEPARATE for needs, text in blocks(page, "python")
 ]

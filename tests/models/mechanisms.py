@@ -79,7 +79,7 @@ def cannot_move(window: str, normalise: str, read: str) -> bool:
 
 def configured(preset: str, config: AttentionConfig) -> ModelConfig:
     """Return a small model with an attention; a Transformer also has it as self-attention."""
-    base = small_config(preset)
+    base = dataclasses.replace(small_config(preset), encoder_layers=1, decoder_layers=1)
     if base.family != "transformer":
         return dataclasses.replace(base, attention=config)
     cross = dataclasses.replace(config, heads=1)

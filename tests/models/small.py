@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from functools import cache
 
 import torch
@@ -22,10 +23,7 @@ IMAGES = ImageConfig(encoder="small-cnn", weights="none", size=32)  # 4 x 4 cell
 FEATURES = 64
 FRAMES = 8  # of a recording for each token of a sentence
 INPUTS = ("text", "rows", "image", "audio")  # kinds that this file writes; a new one has own tests
-TEXT_PRESETS = [name for name in PRESETS if source_name(model_config(name).family) in INPUTS]
-CLASSIFIERS = [
-    name for name in PRESETS if source_name(model_config(name).family) == "labelled_text"
-]
+LAYERS, HEADS, HIDDEN = 2, 4, 32  # the most that a small model has
 
 
 def reads_images(preset: str) -> bool:
@@ -39,19 +37,34 @@ def hears(preset: str) -> bool:
 
 
 def small_config(preset: str) -> ModelConfig:
-    """Return the configuration of a preset, about 16 features wide, without dropout."""
+    """Return the configuration of a preset, 16 features wide and 2 layers deep, without dropout."""
     config = model_config(preset)
     divisor = max(1, config.embedding // 16)
     return dataclasses.replace(
         config,
         embedding=config.embedding // divisor,
-        hidden=config.hidden // divisor,
+        hidden=min(config.hidden // divisor, HIDDEN),
         readout=config.readout // divisor,
+        heads=min(config.heads, HEADS),
+        encoder_layers=min(config.encoder_layers, LAYERS),
+        decoder_layers=min(config.decoder_layers, LAYERS),
         dropout=0.0,
         attention_dropout=0.0,
         image=IMAGES,
         audio=dataclasses.replace(config.audio, bands=FEATURES, channels=4),
     )
+
+
+def different(presets: Iterable[str]) -> list[str]:
+    """Return one preset of those that differ in their sizes alone: the smallest, if it is nano."""
+    nano_last = sorted(presets, key=lambda name: name.endswith("nano"))
+    return [*{repr(small_config(name)): name for name in nano_last}.values()]
+
+
+TEXT_PRESETS = different(n for n in PRESETS if source_name(model_config(n).family) in INPUTS)
+CLASSIFIERS = different(
+    n for n in PRESETS if source_name(model_config(n).family) == "labelled_text"
+)
 
 
 @torch.no_grad()
