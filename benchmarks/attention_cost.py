@@ -35,7 +35,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.profiler import ProfilerActivity, profile
 
 from models.attention.base import Attention
-from models.attention.history import grouped
+from models.attention.softmax import grouped
 from models.base.registry import names
 from models.base.types import Memory
 from models.config import AttentionConfig

@@ -57,7 +57,7 @@ def train(
     from attncli.training.run.fit import fit
     from attncli.training.run.run import fresh_state
     from attncli.training.updates.precision import DTYPES
-    from models.base.process import retain_freed_memory
+    from models.base.limits import retain_freed_memory
 
     fixed = [f"train.steps={warm_up + steps}", "train.epochs=0", f"train.precision={precision}"]
     preset, changes, _ = SHARED[model]

@@ -26,9 +26,10 @@ from models.base.errors import ModelError
 from models.base.registry import names
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
-from models.catalogue.presets import model_config, unused_settings
+from models.catalogue.presets import model_config
 from models.config import AttentionConfig, ModelConfig
 from models.losses import sequence_loss
+from models.sources import unused_settings
 
 TABLES = ("attention", "self_attention")
 ATTENTION = ("score", "window", "normalise", "read")  # fields of AttentionConfig

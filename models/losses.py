@@ -13,8 +13,7 @@ from models.base.errors import ConfigurationError
 from models.base.settings import check_limits
 from models.base.types import Batch
 from models.config import AttentionLossConfig
-from models.decoders.base import DecoderOutput, mixture_loss
-from models.decoders.pooling import PoolingDecoder
+from models.decoders.base import DecoderOutput, PoolingDecoder, mixture_loss
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.numerics import linear
 

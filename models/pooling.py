@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from models.attention.base import Attention
 from models.attention.heads import attention, concatenated, read_values
-from models.attention.history import History
+from models.attention.softmax import History
 from models.base.types import AttentionOutput, Memory, select
 from models.config import ModelConfig
 from models.numerics import Linear

@@ -30,9 +30,8 @@ from attncli.bulk.job import BulkJob, bulk_task
 from attncli.bulk.tasks import BulkTask, RecordResult
 from attncli.data.streams import as_json_line
 from attncli.terminal import console
-from models.base.errors import ModelError, NotFoundError, ResourceError
-from models.base.extras import install_command
-from models.base.process import processors
+from models.base.errors import ModelError, NotFoundError, ResourceError, install_command
+from models.base.limits import processors
 
 DEATHS = 5  # of workers on one shard, after which a job stops
 AHEAD = 4  # shards per worker whose parts are not written yet

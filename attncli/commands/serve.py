@@ -12,8 +12,7 @@ import typer
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import MODEL, Device, Threads
 from attncli.serve.catalogue import ServeOptions, ServeTables
-from models.base.errors import ModelError
-from models.base.extras import install_command
+from models.base.errors import ModelError, install_command
 
 DEFAULT = ServeOptions()
 

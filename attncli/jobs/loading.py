@@ -25,7 +25,7 @@ from models import (
     load_translator,
 )
 from models.base.errors import ConfigurationError, ModelError
-from models.base.process import retain_freed_memory
+from models.base.limits import retain_freed_memory
 from models.catalogue.installed import chosen_model, find_model
 from models.inference.ctranslate2.cache import cache_folder
 from models.inference.search.hypotheses import changed_search
@@ -264,7 +264,7 @@ def open_device(options: OpenOptions) -> str:
 
 
 def retain_memory() -> None:
-    """Keep the memory of freed tensors for later batches; see models.base.process.
+    """Keep the memory of freed tensors for later batches; see models.base.limits.
 
     Modules that are loaded by now are no longer searched for garbage, which takes 0.1 s each time.
     """

@@ -22,9 +22,8 @@ from models.base.settings import fields_of, from_dict, option
 from models.base.types import VocabularySizes
 from models.catalogue import presets as zoo
 from models.catalogue.installed import find_model, installed
-from models.catalogue.presets import unused_settings
 from models.config import AttentionConfig, ModelConfig
-from models.sources import vocabulary_sizes
+from models.sources import unused_settings, vocabulary_sizes
 from models.storage.archive import (
     Facts,
     read_about,

@@ -51,7 +51,7 @@ from attncli.training.storage.state import State, finished_run
 from attncli.training.updates.metrics import evaluate
 from attncli.training.updates.precision import DTYPES, chosen_precision, limit_kernel_caches
 from models.base.errors import ModelError
-from models.base.process import retain_freed_memory
+from models.base.limits import retain_freed_memory
 from models.bundle import Bundle
 from models.config import ModelConfig
 

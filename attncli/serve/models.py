@@ -39,7 +39,7 @@ from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
     from attncli.render.transcripts import TranscribedFile
-    from models.explain.self_attention import SelfWeights
+    from models.explain.methods import SelfWeights
     from models.inference.captioner import Captioner
     from models.inference.classifier import Classifier
     from models.inference.text_translator import TextTranslator

@@ -18,7 +18,7 @@ from attncli.tasks.table import TRAINING
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_bytes, write_folder, write_text
-from models.base.process import interruptible
+from models.base.limits import interruptible
 from models.base.registry import source_name
 from models.base.settings import from_dict, parse_json, to_dict
 from models.storage.digests import check_digests, read_digests, write_digests

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.attention.history import History, grouped
-from models.attention.null_slot import NullSlot
+from models.attention.softmax import History, NullSlot, grouped
 from models.base.errors import ConfigurationError, InputError
 from models.base.registry import find
 from models.base.settings import check_limits

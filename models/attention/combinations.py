@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from models.attention.base import Attention, PreparedMemory, is_monotonic
 from models.attention.heads import Heads, attention, read_values
-from models.attention.history import History
-from models.attention.softmax import masked_softmax
+from models.attention.softmax import History, masked_softmax
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Attention, PreparedMemory, input_keys
-from models.attention.history import History, grouped
 from models.attention.multihead import KeyValue, MultiHead, Visible
+from models.attention.softmax import History, grouped
 from models.base.types import AttentionOutput, Memory
 from models.config import AttentionConfig
 from models.numerics import Linear

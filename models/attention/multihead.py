@@ -21,11 +21,10 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from models.attention.base import Attention, PreparedMemory, kv_heads
-from models.attention.history import History
 from models.attention.normalisers import Softmax
 from models.attention.reads import Soft
 from models.attention.scores import ScaledDot
-from models.attention.softmax import masked_softmax
+from models.attention.softmax import History, masked_softmax
 from models.attention.windows import Global
 from models.base.errors import ConfigurationError
 from models.base.types import AttentionOutput

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Read
-from models.attention.history import History
+from models.attention.softmax import History
 from models.base.settings import check_limits, limits_of, within
 from models.base.types import AttentionOutput
 from models.config import AttentionConfig

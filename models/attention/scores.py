@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from models.attention.base import Score
-from models.attention.history import History
+from models.attention.softmax import History
 from models.base.errors import InputError
 from models.config import AttentionConfig
 from models.numerics import Linear, additive_energy, feed_forward_energy

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import check_slots, is_monotonic, with_score
-from models.attention.history import History
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
 from models.attention.positions import position
+from models.attention.softmax import History
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Window, WindowOutput
-from models.attention.history import History
+from models.attention.softmax import History
 from models.config import AttentionConfig
 from models.numerics import Linear
 

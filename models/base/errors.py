@@ -1,13 +1,11 @@
-"""Errors that a user can correct, each in one line: what was found, what was expected, what to do.
-
-The class tells the kind, so that a server or a Python caller can react to it.
-"""
+"""Errors that a user can correct, each in one line: what was found, expected, is to do."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
 import errno
+import shlex
 from collections.abc import Iterable, Iterator
 
 
@@ -123,3 +121,28 @@ def unknown_name(
     if len(names) <= LISTED or not (near or expected):
         expected = f"one of {', '.join(names)}"
     return UnknownNameError(f"unknown {kind} '{name}'", expected, hint)
+
+
+# Optional packages: the command that installs those of an extra, in any kind of installation.
+
+
+def install_command(extra: str) -> str:
+    """Return `pip install` with the packages of an extra of attn, such as serve.
+
+    The name attn is not used: no index has this program, and another one could take the name.
+    """
+    from importlib.metadata import PackageNotFoundError, requires  # slow to import
+
+    try:
+        declared = requires("attn") or []
+    except PackageNotFoundError:
+        declared = []
+    parts = [line.partition(";") for line in declared]
+    packages = [
+        name.strip()
+        for name, _, marker in parts
+        if f'extra == "{extra}"' in marker.replace("'", '"')
+    ]
+    if not packages:
+        return f"pip install '.[{extra}]' in the folder of attn"
+    return f"pip install {shlex.join(packages)}"

@@ -1,4 +1,4 @@
-"""Families that describe images."""
+"""Families that describe images, and those that transcribe sound."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from models.base.errors import ConfigurationError
 from models.base.types import VocabularySizes
 from models.config import ModelConfig
 from models.decoders.captioning import AdaptiveDecoder, ShowAttendTellDecoder, TopDownDecoder
+from models.decoders.recurrent import RnnDecoder
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import ImageEncoder
+from models.encoders.sound import ConvolutionalEncoder, PyramidEncoder, WindowEncoder
 from models.encoders.transformer import ImageTransformerEncoder
-from models.families.base import RecurrentCaptioner, embedding_scale, transformer_output
-from models.families.encoder_decoder import EncoderDecoder
+from models.families.base import (
+    RecurrentCaptioner,
+    embedding_scale,
+    needs_equal_sizes,
+    transformer_output,
+)
+from models.families.encoder_decoder import EncoderDecoder, Output
 from models.families.text import initialise
 from models.layers import Embedding
 
@@ -92,6 +99,58 @@ class CaptionerTransformer(EncoderDecoder):
             config,
             encoder,
             TransformerDecoder(target, replace(config, alignment_layer=False), size),
+            transformer_output(config, sizes, target),
+        )
+        initialise(self)
+
+
+# Families that transcribe sound.
+
+
+class ListenAttendSpell(EncoderDecoder):
+    """Listen, Attend and Spell: a pyramid of recurrent layers, read by a recurrent decoder.
+
+    h^j_i = BiLSTM(h^j_{i-1}, [h^{j-1}_{2i}; h^{j-1}_{2i+1}])
+    c_t = Attention(s_{t-1}, h);  s_t = LSTM(s_{t-1}, y_{t-1}, c_t);  s_0 = tanh(W <-h_1)
+    Source: Chan, Jaitly, Le, Vinyals 2016; attention with s_{t-1} as in Chorowski et al. 2015.
+    The decoder is that of RNNsearch. The paper's attention is model.attention.score=dot; that of
+    Chorowski et al. is location_aware.
+    """
+
+    source = "audio"
+    settings = ("encoder_layers", "cell", "readout", "bidirectional", "attention", "audio")
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        target = Embedding(sizes.target, config.embedding)
+        halved = config.bidirectional and needs_equal_sizes(config)
+        encoder = PyramidEncoder(config, config.hidden // 2 if halved else config.hidden)
+        decoder = RnnDecoder(
+            target, config, value_size=encoder.value_size, final_size=encoder.hidden
+        )
+        readout = config.readout or config.embedding
+        output = Output(sizes.target, readout, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)
+
+
+class SpeechTransformer(EncoderDecoder):
+    """Speech-Transformer: two convolutions of stride 2, then a Transformer.
+
+    x = W relu(K_2 * relu(K_1 * f)), then self-attention blocks; the decoder is the Transformer's
+    text decoder.
+    Source: Dong, Xu, Xu 2018, without attention over time and frequency.
+    In Whisper, the convolutions read time alone (model.audio.convolutions=frames).
+    """
+
+    source = "audio"
+    settings = ("blocks", "output_transform", "attention", "audio")
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))
+        over_time = config.audio.convolutions == "frames"
+        super().__init__(
+            config,
+            (WindowEncoder if over_time else ConvolutionalEncoder)(config),
+            TransformerDecoder(target, replace(config, alignment_layer=False)),
             transformer_output(config, sizes, target),
         )
         initialise(self)

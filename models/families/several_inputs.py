@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from models.base.types import Memory, VocabularySizes
 from models.config import ModelConfig
-from models.decoders.rnn import RnnDecoder
+from models.decoders.recurrent import RnnDecoder
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import ImageEncoder
 from models.encoders.recurrent import IntraEncoder, RnnEncoder

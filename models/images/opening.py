@@ -22,8 +22,7 @@ import torch
 from PIL import Image, ImageOps, UnidentifiedImageError, features
 from torch import Tensor
 
-from models.base.errors import InputError, ModelError, NotFoundError, is_exhausted
-from models.base.extras import install_command
+from models.base.errors import InputError, ModelError, NotFoundError, install_command, is_exhausted
 from models.base.files import open_regular
 from models.base.limits import IMAGE_BYTES, IMAGE_PIXELS
 from models.config import ImageConfig

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import torch
 
-from models.base.process import at_once
+from models.base.limits import at_once
 
 T = TypeVar("T")
 R = TypeVar("R")

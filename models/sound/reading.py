@@ -18,8 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.base.errors import InputError, ModelError, NotFoundError, is_exhausted
-from models.base.extras import install_command
+from models.base.errors import InputError, ModelError, NotFoundError, install_command, is_exhausted
 from models.base.files import open_regular
 from models.base.limits import AUDIO_SECONDS, AUDIO_STREAM_BYTES
 

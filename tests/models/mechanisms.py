@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.attention.history import History
 from models.attention.normalisers import Monotonic
 from models.attention.reads import Hard
 from models.attention.scores import QkNorm
+from models.attention.softmax import History
 from models.base.errors import ModelError
 from models.base.registry import find, names
 from models.base.types import VocabularySizes, select

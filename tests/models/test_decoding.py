@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention.null_slot import NullSlot
+from models.attention.softmax import NullSlot
 from models.base.types import Batch, select
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.beam import search

@@ -17,7 +17,7 @@ from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
 from models.config import AttentionConfig, ModelConfig
 from models.decoders.base import DecoderOutput
-from models.decoders.copies import CopyNet, Pointer
+from models.decoders.readers import CopyNet, Pointer
 from models.families.encoder_decoder import EncoderDecoder
 from models.losses import sequence_loss
 from models.text.tokenizer import PAD

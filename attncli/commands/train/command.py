@@ -31,7 +31,7 @@ from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
 from attncli.training.storage.folder import RunFolder
-from models.catalogue.presets import without_effect
+from models.sources import without_effect
 
 ENGLISH = "A dog runs."  # an example for models that name their languages
 

@@ -21,7 +21,7 @@ from models.config import MAX_BATCH_TOKENS
 if TYPE_CHECKING:
     from models.alignment import Alignment
     from models.base.types import Translation
-    from models.explain.self_attention import SelfWeights
+    from models.explain.methods import SelfWeights
     from models.inference.translator import Translator
     from models.use_config import AlignConfig
 
@@ -170,7 +170,7 @@ def every_head(aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation])
 
 def self_heads(aligner: Aligner, pairs: Sequence[tuple[str, str]]) -> list[SelfWeights]:
     """Return the self-attention of every layer and head for each pair of texts."""
-    found = resolve_name("models.explain.self_attention:self_weights")  # imports torch
+    found = resolve_name("models.explain.methods:self_weights")  # imports torch
     weights: list[SelfWeights] = found(aligner.translator, pairs, aligner.config)
     return weights
 

@@ -11,7 +11,7 @@ from attncli.jobs import loading
 from attncli.jobs.loading import OpenOptions, configured
 from attncli.options.shared import TextBatches
 from models.base.errors import ConfigurationError, DamagedError
-from models.base.process import retain_freed_memory
+from models.base.limits import retain_freed_memory
 from models.base.settings import from_dict, option
 from models.catalogue.installed import chosen_model
 from models.config import MAX_BATCH_TOKENS

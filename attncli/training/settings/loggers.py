@@ -10,8 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from models.base.errors import ModelError
-from models.base.extras import install_command
+from models.base.errors import ModelError, install_command
 from models.base.settings import flat
 
 LOGGERS = {  # module:Class by value of train.loggers, which is the name of package and extra too

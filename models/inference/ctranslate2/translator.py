@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from models.base.errors import DamagedError, naming
-from models.base.process import interruptible, processors
+from models.base.limits import interruptible, processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config import ModelConfig

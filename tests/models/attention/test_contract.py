@@ -13,8 +13,8 @@ from torch import Tensor
 
 from models.attention.base import Attention
 from models.attention.heads import Heads, attention
-from models.attention.history import grouped
 from models.attention.multihead import repeated
+from models.attention.softmax import grouped
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict
 from models.base.types import AttentionOutput, Batch, Memory, select

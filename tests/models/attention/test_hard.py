@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from models.attention import reads
-from models.attention.history import History
 from models.attention.reads import Hard
+from models.attention.softmax import History
 from models.base.settings import limits_of
 from models.base.types import AttentionOutput, Batch
 from models.bundle import build

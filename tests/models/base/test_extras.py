@@ -6,17 +6,17 @@ from importlib import metadata
 
 import pytest
 
-from models.base import extras
+from models.base import errors
 
 
 def test_it_names_packages_and_never_the_program_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     declared = ['ray[data]>=2.40; extra == "ray"', 'uvicorn>=0.34; extra == "serve"', "numpy"]
-    monkeypatch.setattr(extras, "requires", lambda name: declared)
-    assert extras.install_command("ray") == "pip install 'ray[data]>=2.40'"
-    assert extras.install_command("none") == "pip install '.[none]' in the folder of attn"
+    monkeypatch.setattr(metadata, "requires", lambda name: declared)
+    assert errors.install_command("ray") == "pip install 'ray[data]>=2.40'"
+    assert errors.install_command("none") == "pip install '.[none]' in the folder of attn"
 
     def missing(name: str) -> list[str]:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(extras, "requires", missing)
-    assert extras.install_command("ray") == "pip install '.[ray]' in the folder of attn"
+    monkeypatch.setattr(metadata, "requires", missing)
+    assert errors.install_command("ray") == "pip install '.[ray]' in the folder of attn"

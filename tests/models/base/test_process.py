@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from models.base.process import at_once, interruptible
+from models.base.limits import at_once, interruptible
 
 
 def test_the_result_or_the_error_of_the_call_is_passed_on() -> None:

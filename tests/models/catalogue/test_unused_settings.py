@@ -13,8 +13,9 @@ from models.base.registry import names
 from models.base.settings import from_dict, limits_of, to_dict
 from models.base.types import VocabularySizes
 from models.bundle import build
-from models.catalogue.presets import PRESETS, model_config, unused_settings, without_effect
+from models.catalogue.presets import PRESETS, model_config
 from models.config import AttentionConfig, ImageConfig, ModelConfig
+from models.sources import unused_settings, without_effect
 from tests.models.small import VOCABULARY, hears, reads_images, small_config
 
 PRESET = {model_config(name).family: name for name in PRESETS}

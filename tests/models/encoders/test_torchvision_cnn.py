@@ -17,8 +17,7 @@ from models.base.errors import ModelError
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.config import ImageConfig
-from models.encoders.image import ImageEncoder
-from models.encoders.torchvision_cnn import TorchvisionCnn, torchvision_models
+from models.encoders.image import ImageEncoder, TorchvisionCnn, torchvision_models
 from models.storage.weights import fill, weights_of
 from tests.models.small import IMAGES, small_config
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from models.attention.transformer import SelfAttention
-from models.explain.self_attention import recorded_weights, self_weights
+from models.explain.methods import recorded_weights, self_weights
 from models.inference.translator import Translator
 from tests.models.small import small_model, sources
 

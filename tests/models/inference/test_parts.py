@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 import torch
 
-from models.base.process import at_once
+from models.base.limits import at_once
 from models.inference.parts import FEWEST, in_parts
 
 CPU = torch.device("cpu")

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from models.base.types import Memory, VocabularySizes
 from models.config import ModelConfig
-from models.decoders.rnn import RnnDecoder
+from models.decoders.recurrent import RnnDecoder
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers import Embedding
 
