@@ -119,11 +119,13 @@ def watch(counters: Counters, event: Stepped, config: TrainConfig) -> None:
 def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     """Return True if an evaluation is due: at the configured interval, and once at the end.
 
+    A run that diverged is evaluated only if there is no model yet.
     A run that starts from a trained model evaluates it first (see `open_run`).
     """
     if counters.evaluated == counters.step:
         return False
-    if not counters.step or limit_reached(counters, config):
+    diverged = counters.ended and counters.best is None
+    if not counters.step or diverged or limit_reached(counters, config):
         return True
     over = counters.batch >= batches
     if over and (not config.evaluate_every or 0 < config.epochs <= counters.epoch + 1):

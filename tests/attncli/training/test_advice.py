@@ -1,0 +1,74 @@
+"""Advice that a training prints is followed here, and the result is better than before."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attncli.training.interfaces import Ended, FinalModel, Started
+from attncli.training.updates.stepper import Stepper
+from tests.attncli.command_line import Attn
+from tests.attncli.training.small import SMALL, Texts, run, small_config
+from tests.docs import shell
+
+BY_LOSS = ("train.metric=loss", "train.evaluate_every=0", "train.samples=0")
+
+
+def settings_of(advice: str) -> list[str]:
+    """Return the settings that a text advises."""
+    return re.findall(r"-s (\S+=\S+)", advice)
+
+
+def trained(texts: Texts, folder: Path, *changes: str) -> tuple[Started, str, float]:
+    """Return the first event of a run, why its updates ended, and its score."""
+    started, *_, ended, kept = run(small_config(texts, *BY_LOSS, *changes), folder)
+    assert isinstance(started, Started) and isinstance(ended, Ended)
+    assert isinstance(kept, FinalModel) and kept.score is not None
+    return started, ended.reason, kept.score
+
+
+def test_a_run_within_its_warm_up_learns_more_with_the_advised_settings(
+    texts: Texts, tmp_path: Path
+) -> None:
+    """train.steps=80 stands for the five minutes."""
+    short = ("train.steps=0", "train.epochs=2", "train.warmup=400")
+    started, _, before = trained(texts, tmp_path / "short", *short)
+    advice = settings_of("".join(started.notes))
+    assert "train.minutes=5" in advice and "train.epochs=0" in advice
+    limit = ("train.minutes=0", "train.steps=80")
+    started, _, after = trained(texts, tmp_path / "longer", *short, *advice, *limit)
+    assert not started.notes and after > before + 1
+
+
+def test_a_run_that_diverged_ends_well_at_a_lower_rate(texts: Texts, tmp_path: Path) -> None:
+    high = ("train.steps=60", "train.divergence=1.5", "train.lr=30")
+    _, reason, before = trained(texts, tmp_path / "high", *high)
+    assert reason.startswith("diverged") and reason.endswith("(lower train.lr)")
+    _, reason, after = trained(texts, tmp_path / "low", *high, "train.lr=0.01")
+    assert reason == "60 updates done" and after > before
+
+
+def test_exhausted_memory_is_enough_with_more_shards_or_smaller_batches(
+    texts: Texts, tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute: Any = Stepper.add_gradients
+
+    def limited(stepper: Stepper, update: Any, numbers: Any, **more: Any) -> Any:
+        if len(numbers) > 1:
+            raise MemoryError
+        return compute(stepper, update, numbers, **more)
+
+    monkeypatch.setattr(Stepper, "add_gradients", limited)
+    small = [part for setting in (*SMALL, "train.steps=3") for part in ("-s", setting)]
+    command = ["train", texts.train, "--dev", texts.dev, "-p", "transformer-nano", *small]
+    said = attn(*command, "-o", tmp_path / "full", status=1).err
+    assert "lower train.batch_tokens (now 200), or raise train.shards (now 0)" in said
+    for change in ("train.shards=4", "train.batch_tokens=40"):
+        said = attn(*command, "-o", tmp_path / change, "-s", change).err
+        assert "ended after 3 updates" in said
+    assert said.splitlines()[-1].startswith("try: ")
+    done = shell.run(said.splitlines()[-1].removeprefix("try: "))  # "echo ... | attn translate"
+    assert done.status == 0 and done.out.count("\n") == 1
