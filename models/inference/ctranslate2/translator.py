@@ -195,7 +195,7 @@ class CTranslate2Translator(TextTranslator):
             repetition_penalty=config.repetition_penalty,
             batch_type="tokens",
             max_batch_size=self._batch_tokens(sources),
-            max_decoding_length=max(1, min(self.positions, limit)),
+            max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
         )
         found = []
         for result in interruptible(translate):

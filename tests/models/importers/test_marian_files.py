@@ -87,7 +87,9 @@ def test_a_zip_of_marians_files_is_the_folder_of_the_hub(tmp_path: Path) -> None
     folders = [tmp_path / name for name in ("one", "other")]
     for source, folder in zip((hub, tmp_path / "opus.zip"), folders, strict=True):
         folder.mkdir()
-        import_model(source, folder, name="tiny")
+        shares: list[float] = []
+        import_model(source, folder, name="tiny", advance=shares.append)
+        assert shares == sorted(shares) and shares[-1] == 1
     one, other = map(load_translator, folders)
     texts = published.lines(40)
     for text in texts:
