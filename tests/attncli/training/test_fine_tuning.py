@@ -21,6 +21,7 @@ from attncli.training.run.fit import short_run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.settings.schedule import done_share, learning_rate
+from attncli.training.updates.metrics import evaluate
 from models.base.errors import DamagedError, ModelError
 from models.bundle import read
 from models.storage.digests import write_files
@@ -163,15 +164,27 @@ def test_updates_that_do_not_help_leave_the_model_as_it_was(
 
 
 def test_forgetting_is_a_warning_whose_advice_is_a_lower_rate(
-    start: Path, own: Texts, capsys: pytest.CaptureFixture[str]
+    start: Path, own: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Of pairs that contradict the replay set, less is lost of it at the advised rate."""
+    own[1].write_text("".join(f"x{line}\n" for line in reversed(range(70))), "utf-8")
     config = config_of(start, own, "train.lr=0.02").train
     said = Compared("bleu", 9, ScoreChange(10, 20), ScoreChange(50, 47.5))
     compared(said, config)
     printed = capsys.readouterr().err
     assert "before BLEU 10.00, after BLEU 20.00" in printed and "fell by 2.5 BLEU" in printed
     advice = printed.partition("add -s ")[2].split()[0]
-    assert config_of(start, own, advice).train.lr == 0.01
+    advised = config_of(start, own, advice)
+    assert advised.train.lr == 0.01
+    losses = []
+    for rate in (config.lr, advised.train.lr):
+        changes = (f"train.lr={rate}", "train.epochs=3", "data.replay=0.1", "train.samples=0")
+        folder = tmp_path / str(rate)
+        run(config_of(start, own, *changes), folder)
+        known = TextTraining().load(config_of(start, own, *changes), folder, lambda *_: None).replay
+        assert known
+        losses.append(evaluate(read(folder), known, config, lambda share: None).loss)
+    assert losses[0] > losses[1]
     compared(said._replace(replay=ScoreChange(50, 48.5)), config)
     assert "fell by" not in capsys.readouterr().err
 
