@@ -145,7 +145,9 @@ def prepare(data: Path, work: Path, start: str, name: str) -> None:
         for part, pairs in train.items():
             write(pairs[:most], work / f"en-{language}.{part}.tsv")
         for part in LAST_WEIGHTS if last else CORPORA:
-            words += ["--corpus", corpus(work, language, part, LAST_WEIGHTS[part] if last else 1)]
+            if (work / f"en-{language}.{part}.tsv").stat().st_size:  # none, perhaps, is chosen
+                weight = LAST_WEIGHTS[part] if last else 1
+                words += ["--corpus", corpus(work, language, part, weight)]
         table = [(row[0], row[1]) for row in rows(data / "tatoeba" / f"eng-{code}.dev.tsv")]
         every = [pair for pairs in longer_dev.values() for pair in pairs]
         dev = [*random.Random(3).sample(table, 75), *random.Random(3).sample(every, 50)]
