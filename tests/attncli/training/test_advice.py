@@ -10,6 +10,7 @@ import pytest
 
 from attncli.training.interfaces import Ended, FinalModel, Started
 from attncli.training.updates.stepper import Stepper
+from models.base.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, Texts, run, small_config
 from tests.docs import shell
@@ -49,6 +50,14 @@ def test_a_run_that_diverged_ends_well_at_a_lower_rate(texts: Texts, tmp_path: P
     assert reason.startswith("diverged") and reason.endswith("(lower train.lr)")
     _, reason, after = trained(texts, tmp_path / "low", *high, "train.lr=0.01")
     assert reason == "60 updates done" and after > before
+
+
+def test_a_gradient_that_is_not_finite_is_mended_by_a_lower_rate_in_the_same_folder(
+    texts: Texts, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match="lower train.lr or raise train.warmup"):
+        trained(texts, tmp_path / "run", "train.lr=1e30")
+    assert trained(texts, tmp_path / "run", "train.lr=0.01")[1] == "14 updates done"
 
 
 def test_exhausted_memory_is_enough_with_more_shards_or_smaller_batches(
