@@ -301,7 +301,7 @@ Grid = Annotated[
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="List the runs that are not measured yet, and their time."),
+    typer.Option("--dry-run", help="List the runs that are still to do, and their time."),
 ]
 
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from attncli.data.dev_split import LEAST
-from attncli.data.text.corpus import fingerprint
+from attncli.data.text.corpus import LEAST, fingerprint
 from attncli.jobs.train import StopRequested, fingerprints, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -10,7 +9,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from attncli.data.dev_split import SEED
 from attncli.data.lines import Line, open_text
 from attncli.data.streams import decompressed, open_input, read_whole
 from attncli.terminal import console
@@ -108,7 +106,6 @@ def _warn(message: str) -> None:
     console.warn(message)
 
 
-MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most
 MORE_LABELS = 2  # labels per different text, above which the columns must be exchanged
 
 
@@ -153,19 +150,6 @@ def check_order(rows: Sequence[LabelledText], path: str) -> None:
             "label, tab, text in each line",
             "exchange the columns",
         )
-
-
-def set_aside(
-    rows: Sequence[LabelledText], share: float, seed: int = SEED
-) -> tuple[list[LabelledText], list[LabelledText]]:
-    """Return the rows for training and those for evaluation; no text is in both.
-
-    share: of the distinct texts, sampled by the seed; at most MOST_DEV of them.
-    """
-    texts = list(dict.fromkeys(row.text for row in rows))
-    count = min(round(share * len(texts)), MOST_DEV, len(texts) - 1)
-    held = set(random.Random(seed).sample(texts, max(count, 1))) if share else set()
-    return [row for row in rows if row.text not in held], [row for row in rows if row.text in held]
 
 
 def read_glossary(path: Path) -> Glossary:

@@ -19,8 +19,7 @@ from attncli.data.panels import AlignedPair
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
 from attncli.data.text.alignments import read_external_alignments
 from attncli.data.text.corpus import PairLine, pair_of, pairs_of_files, pairs_of_lines
-from attncli.options.line_streams import Output
-from attncli.options.pictures import Drawing, Picture, check_drawing
+from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
 from attncli.options.settings import GivenSettings, SetOption, read_settings
 from attncli.options.shared import (
     MODEL,

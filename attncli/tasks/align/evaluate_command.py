@@ -15,8 +15,7 @@ from attncli.jobs.loading import model_names
 from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, From, ReadSettings, Threads, To
-from attncli.render.rows import columns
-from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
 from attncli.tasks.align.pairs import AlignOptions, AlignRunner

@@ -25,8 +25,7 @@ from attncli.data.images.named import (
 )
 from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.jobs.loading import OpenOptions
-from attncli.options.line_streams import Output, is_away
-from attncli.options.pictures import check_shown
+from attncli.options.line_streams import Output, check_shown, is_away
 from attncli.options.settings import GivenSettings, SetOption
 from attncli.options.shared import (
     Beam,

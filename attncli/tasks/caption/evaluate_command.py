@@ -19,8 +19,7 @@ from attncli.jobs.loading import OpenOptions, model_names
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, save_outputs
 from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, HardAttention, Threads, search_settings
-from attncli.render.rows import columns
-from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
 from attncli.scoring.score import MetricScore, System

@@ -14,8 +14,17 @@ from attncli.bulk.tasks import BulkTask
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.streams import check_output
 from attncli.jobs.loading import OpenOptions
-from attncli.options.line_streams import Input, LineWriter, Output, open_source, write_lines
-from attncli.options.pictures import WEIGHTED_TEXTS, Picture, check_drawing, check_shown
+from attncli.options.line_streams import (
+    WEIGHTED_TEXTS,
+    Input,
+    LineWriter,
+    Output,
+    Picture,
+    check_drawing,
+    check_shown,
+    open_source,
+    write_lines,
+)
 from attncli.options.settings import GivenSettings, SetOption, read_settings
 from attncli.options.shared import (
     Device,

@@ -16,8 +16,7 @@ from attncli.options.evaluation import Json, Save, check_save, read_outputs, sav
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import Device, ReadSettings, Threads
 from attncli.render.plots import check_picture, confusion_matrices
-from attncli.render.rows import columns
-from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import LabelScores, score_labels
 from attncli.tasks.classify.lines import ClassifyRunner

@@ -11,8 +11,7 @@ import typer
 
 from attncli.data.images.named import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.options.line_streams import Input, Output, open_source
-from attncli.options.pictures import check_shown
+from attncli.options.line_streams import Input, Output, check_shown, open_source
 from attncli.options.settings import SetOption, read_settings
 from attncli.options.shared import (
     MODEL,

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from attncli.data.panels import AlignedPair, Panel
 from attncli.data.streams import Write, as_json_line, check_output, open_output
-from attncli.options.pictures import Drawing, Picture, check_drawing
+from attncli.options.line_streams import Drawing, Picture, check_drawing
 from attncli.render.alignment.writers import heat_maps
 from attncli.render.image_attention import writer_of
 from attncli.render.maps_terminal import maps_as_text

@@ -12,8 +12,7 @@ import typer
 from attncli.data.images.named import RECORDINGS, is_alone, listed_images, named_images
 from attncli.data.streams import check_output, open_output
 from attncli.jobs.loading import OpenOptions
-from attncli.options.line_streams import Output, is_away
-from attncli.options.pictures import check_shown
+from attncli.options.line_streams import Output, check_shown, is_away
 from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, HardAttention, OneModel, Threads, search_settings
 from attncli.terminal import console

@@ -16,7 +16,7 @@ from attncli.options import evaluation
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, read_outputs
 from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, Threads, search_settings
-from attncli.render.scores import scores_as_json, scores_as_text
+from attncli.render.rows import scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
 from attncli.tasks.transcribe.command import TranscribeTables

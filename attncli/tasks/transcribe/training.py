@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attncli.data.dev_split import described, held_out
 from attncli.data.images.named import ImageIndex, find_images, open_images
 from attncli.data.recordings import (
     AugmentConfig,
@@ -27,6 +26,7 @@ from attncli.data.recordings import (
     range_of,
     read_transcripts,
 )
+from attncli.data.text.corpus import described, held_out
 from attncli.data.text.tokens import Dropped
 from attncli.embedded import tones
 from attncli.terminal.messages import counted

@@ -17,14 +17,17 @@ from attncli.data.text.tables import read_glossary
 from attncli.documents.document import Document
 from attncli.jobs.loading import row_inputs
 from attncli.options.line_streams import (
+    Drawing,
     Input,
     LineWriter,
     Output,
+    Picture,
+    check_drawing,
+    check_shown,
     is_away,
     open_source,
     write_lines,
 )
-from attncli.options.pictures import Drawing, Picture, check_drawing, check_shown
 from attncli.options.settings import GivenSettings, SetOption
 from attncli.options.shared import (
     Beam,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from attncli.data.dev_split import LEAST, MOST, held_out
-from attncli.data.text.corpus import read_pairs
+from attncli.data.text.corpus import LEAST, MOST, held_out, read_pairs
 from attncli.tasks.translate.training.data import pairs_of, split_dev
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.pairs import sampled_lines

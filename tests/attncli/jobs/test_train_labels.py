@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.text.tables import LabelledText, read_labelled, set_aside
+from attncli.data.text.tables import LabelledText, read_labelled
 from attncli.embedded.grammar import split_tenses
-from attncli.tasks.classify.training.source import learn
+from attncli.tasks.classify.training.source import learn, set_aside
 from attncli.training.interfaces import Evaluated, FinalModel, Started
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig

@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.data.dev_split import described, held_out
 from attncli.data.images.captions import (
     Captioned,
     CaptionExamples,
@@ -21,6 +20,7 @@ from attncli.data.images.captions import (
     styled,
 )
 from attncli.data.images.named import ImageIndex, content_hash, open_images
+from attncli.data.text.corpus import described, held_out
 from attncli.data.text.tokens import Dropped
 from attncli.tasks.caption.training import source as image_demo
 from attncli.tasks.caption.training.dev import DevCaptions, SelfCritical

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.dev_split import described
-from attncli.data.text.tables import LabelledText, check_order, read_labelled, set_aside
+from attncli.data.text.corpus import SEED, described
+from attncli.data.text.tables import LabelledText, check_order, read_labelled
 from attncli.embedded import Splits
 from attncli.embedded.grammar import split_tenses
 from attncli.tasks.classify.training.dev import DevLabels
@@ -186,3 +187,19 @@ def learn(texts: Iterable[str], labels: Sequence[str], config: TokenizerConfig) 
     """Return a tokenizer learned from texts, with labels."""
     learned = learn_side([normalise(text) for text in texts], config)
     return LabelTokenizer(learned.files()["tokenizer.model"], labels)
+
+
+MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most
+
+
+def set_aside(
+    rows: Sequence[LabelledText], share: float, seed: int = SEED
+) -> tuple[list[LabelledText], list[LabelledText]]:
+    """Return the rows for training and those for evaluation; no text is in both.
+
+    share: of the distinct texts, sampled by the seed; at most MOST_DEV of them.
+    """
+    texts = list(dict.fromkeys(row.text for row in rows))
+    count = min(round(share * len(texts)), MOST_DEV, len(texts) - 1)
+    held = set(random.Random(seed).sample(texts, max(count, 1))) if share else set()
+    return [row for row in rows if row.text not in held], [row for row in rows if row.text in held]

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from attncli.data.batching import Examples
-from attncli.data.dev_split import described, held_out
 from attncli.data.text import corpus
 from attncli.data.text.alignments import read_word_links, target_weights, token_links
+from attncli.data.text.corpus import described, held_out
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.text.tokens import Side, SideWriter, TokenPairs, read_side
 from attncli.embedded import Splits, grammar

@@ -11,7 +11,7 @@ import pytest
 from attncli.data.lines import Line
 from attncli.data.text.corpus import pair_of
 from attncli.embedded.grammar import Pair
-from attncli.options.pictures import numbers
+from attncli.options.line_streams import numbers
 from models.alignment import AlignConfig, align, head_weights
 from models.inference.translator import Translator
 from tests.attncli.command_line import Attn
