@@ -77,7 +77,8 @@ EXHAUSTED = (  # in the message of an exception of torch, CTranslate2, oneDNN, n
     "can't start new thread",
 )
 SMALLER = (
-    "lower search.beam, and compute.batch_tokens (texts) or compute.batch_images (images), by -s"
+    "lower search.beam, and compute.batch_tokens (texts) or compute.batch_images (images), by -s; "
+    "or divide the input"
 )
 
 
