@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.base.errors import ConfigurationError
 from models.base.settings import option
 from models.config import MAX_SEED, MAX_SLOTS
 
@@ -47,6 +48,16 @@ class TokenizerConfig:
         "et al. 2021)",
         choices=("target", "both"),
     )
+
+
+def check_joint(config: TokenizerConfig) -> None:
+    """Raise ConfigurationError for a joint vocabulary of two kinds of tokens."""
+    if config.joint and config.target_kind not in ("", config.kind):
+        raise ConfigurationError(
+            f"tokenizer.target_kind = {config.target_kind} with one vocabulary for both languages",
+            "two vocabularies",
+            "-s tokenizer.joint=false",
+        )
 
 
 @dataclass(frozen=True)

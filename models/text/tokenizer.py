@@ -13,13 +13,13 @@ from unicodedata import category
 
 from models.base.errors import ConfigurationError, InputError, intact, is_exhausted, unknown_name
 from models.sources import TAB
-from models.text.json_tokenizer import JsonProcessor
+from models.text.json_tokenizer import processor_of
 from models.text.languages import TO, control_tokens, target_token
 from models.text.normalise import composed, nfc, normalise
 from models.text.own_vocabulary import extended, own_model, own_tokens
 from models.text.vocabulary import without_prefix
 from models.use_config import TOKEN_KINDS as KINDS
-from models.use_config import TokenizerConfig
+from models.use_config import TokenizerConfig, check_joint
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 JSON = "tokenizer.json"  # of a tokenizer that is no SentencePiece model
@@ -36,9 +36,9 @@ class Tokenizer:
 
     def __init__(self, source: bytes, target: bytes | None = None) -> None:
         self.models = (source, target)  # SentencePiece models; one if the sides share it
-        self.source = _processor(source)
+        self.source = processor_of(source)
         self._unknown: dict[str, bool] = {}  # by character
-        self.target = self.source if target is None else _processor(target)
+        self.target = self.source if target is None else processor_of(target)
 
     @property
     def joint(self) -> bool:
@@ -248,17 +248,7 @@ def _parts(model: bytes, tokens: list[str]) -> list[list[int]]:
     """Return the ids by which a SentencePiece model spells each of some tokens."""
     if model.startswith(b"{"):
         raise ConfigurationError("new tokens with a tokenizer.json", "a SentencePiece model")
-    return list(_processor(without_prefix(model)).encode(tokens))
-
-
-def check_joint(config: TokenizerConfig) -> None:
-    """Raise ConfigurationError for a joint vocabulary of two kinds of tokens."""
-    if config.joint and config.target_kind not in ("", config.kind):
-        raise ConfigurationError(
-            f"tokenizer.target_kind = {config.target_kind} with one vocabulary for both languages",
-            "two vocabularies",
-            "-s tokenizer.joint=false",
-        )
+    return list(processor_of(without_prefix(model)).encode(tokens))
 
 
 def decode_text(processor: Any, ids: Iterable[int]) -> str:
@@ -311,30 +301,17 @@ def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) 
     return model.getvalue()
 
 
-def _processor(model: bytes) -> Any:
-    """Return the processor of a SentencePiece model, or of a tokenizer.json."""
-    import sentencepiece
-
-    if model.startswith(b"{"):
-        return JsonProcessor(model)
-
-    processor = sentencepiece.SentencePieceProcessor()
-    processor.load_from_serialized_proto(model)
-    return processor
-
-
-# Vocabulary of a classifier: SentencePiece tokens of the text, and a list of labels.
-#
-# The text is normalised (`models.text.normalise`), so that spacing and typography do not change
-# its label, and it has no end mark: every slot belongs to a word.
-
 LABELS = "labels.txt"  # file of a bundle: one label a line
 LONGEST = 200  # characters of a label
 MOST = 2**16  # labels of a model
 
 
 class LabelTokenizer(Tokenizer):
-    """Tokenizer of texts, with labels as the target vocabulary."""
+    """Tokenizer of texts, with labels as the target vocabulary.
+
+    Texts are normalised, so that spacing and typography do not change their label, and have no end
+    mark: every slot belongs to a word.
+    """
 
     empty = 0
 
