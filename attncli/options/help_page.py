@@ -24,6 +24,7 @@ SECTIONS = {  # section: names of options
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}
 ONCE = ("input", "output", "model")
+COMMON = ("--quiet", "--help")  # options of every command: one line for both
 
 
 class HelpPage(TyperCommand):
@@ -49,11 +50,15 @@ class HelpPage(TyperCommand):
         sections = {"Arguments": arguments}
         sections |= by_section(options) if len(options) > FEW else {"Options": options}
         for title, found in sections.items():
-            records = filter(None, (param.get_help_record(ctx) for param in found))
+            own = [param for param in found if not {*COMMON} & {*param.opts}]
+            records = filter(None, (param.get_help_record(ctx) for param in own))
             rows = [row(*record, is_argument=title == "Arguments") for record in records]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text("Every command has -q, --quiet (problems only) and -h, --help.")
 
 
 def by_section(options: list[Any]) -> dict[str, list[Any]]:

@@ -13,7 +13,6 @@ from attncli.data.text.corpus import SEED, described
 from attncli.data.text.tables import LabelledText, check_order, read_labelled
 from attncli.embedded import Splits
 from attncli.embedded.grammar import split_tenses
-from attncli.tasks.classify.training.dev import DevLabels
 from attncli.training.interfaces import Data, DevSet, Prepared, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.config import DataConfig
@@ -164,8 +163,10 @@ def as_table(rows: Iterable[tuple[str, str]]) -> str:
     return "".join(f"{label}\t{text}\n" for label, text in rows)
 
 
-def dev_labels(rows: Sequence[LabelledText]) -> DevLabels:
+def dev_labels(rows: Sequence[LabelledText]) -> DevSet:
     """Return labelled texts as a dev set."""
+    from attncli.tasks.classify.training.dev import DevLabels  # imports torch
+
     return DevLabels([row.text for row in rows], [row.label for row in rows])
 
 

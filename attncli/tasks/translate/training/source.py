@@ -18,6 +18,7 @@ from attncli.training.sources import Comparison, TrainingSource, fit_limits, pre
 from models.base.errors import ModelError
 from models.base.settings import option
 from models.sources import columns_of
+from models.use_config import check_joint
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.use_config import SearchConfig, TokenizerConfig, check_joint
+    from models.use_config import SearchConfig, TokenizerConfig
 
 
 BLEU = {"bleu": "bleu"}  # what compares translations
