@@ -43,6 +43,7 @@ class Transcribed(NamedTuple):
 
     audio: str  # name of the file, as in the table
     text: str
+    line: int = 0  # of the table
 
 
 def read_transcripts(path: Path | str) -> list[Transcribed]:
@@ -55,7 +56,7 @@ def read_transcripts(path: Path | str) -> list[Transcribed]:
                 continue
             if not tab or not name.strip():
                 raise ModelError(f"{path}, line {number}: {line.strip()!r:.60}", "file, tab, text")
-            found.append(Transcribed(name.strip(), " ".join(text.split())))
+            found.append(Transcribed(name.strip(), " ".join(text.split()), number))
     if not found:
         raise ModelError(f"{path} has no transcripts", "rows of file, tab, text")
     return found

@@ -30,6 +30,7 @@ class TranscribedFile(NamedTuple):
     name: str
     transcript: Transcript | None
     note: str = ""
+    remark: str = ""  # on a recording that was transcribed
 
     @property
     def text(self) -> str:

@@ -283,7 +283,7 @@ class Keys:
         given = key.encode("utf-8", "replace")
         known = [hmac.compare_digest(given, one) for one in self._keys]  # all, in constant time
         if self.required and not any(known):
-            raise RequestError(403, "Invalid API key")
+            raise RequestError(401, "Invalid API key")
 
 
 class RateLimit:

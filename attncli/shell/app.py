@@ -111,6 +111,7 @@ Quiet = Annotated[
 # Waiting threads sleep instead of spinning (OpenMP's default). Spinning gives no measurable gain on
 # an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+USAGE: Any = typer.BadParameter.__base__  # any error in the words of a command line
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
 
 
@@ -212,6 +213,15 @@ class CommandTable(TyperGroup):
             return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
         return name, command, rest
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words before the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except USAGE as error:
+            if not args:  # the help is shown
+                raise
+            raise misused(error) from None
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in groups, and the names of the others."""
         for title, names in GROUPS.items():
@@ -224,14 +234,16 @@ class CommandTable(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an exception other than a bug becomes an exit status.
 
-        It is 1 after a user's mistake or exhausted memory (one line), 130 after Ctrl-C, 0 after a
-        closed pipe.
+        It is 1 after a user's mistake or exhausted memory (one line), 2 after wrong usage (one
+        line), 130 after Ctrl-C, 0 after a closed pipe.
         """
         try:
             return super().invoke(ctx)
         except ModelError as error:
             console.warn(str(error))
             raise typer.Exit(1) from None
+        except USAGE as error:
+            raise misused(error) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except BrokenPipeError:
@@ -241,6 +253,14 @@ class CommandTable(TyperGroup):
                 raise
             console.warn(str(exhausted()))
             raise typer.Exit(1) from None
+
+
+def misused(error: Any) -> typer.Exit:
+    """Report wrong usage in one line; return the exit: 1 for a number out of range, otherwise 2."""
+    said = " ".join(error.format_message().split()).rstrip(".")
+    where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
+    console.warn(said[:1].lower() + said[1:] + where)
+    return typer.Exit(1 if re.search(r"should be (greater|less) than", said) else 2)
 
 
 def summary(name: str) -> str:

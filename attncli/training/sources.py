@@ -83,6 +83,10 @@ class TrainingSource:
     fine_tuning_rate: ClassVar[float] = 0.0001  # peak learning rate of a trained model
     comparison: ClassVar[Comparison | None] = None  # None: such models are not compared
 
+    def preset_for(self, data: Mapping[str, Any]) -> str:
+        """Return the preset where none is named. data: the settings of [data]."""
+        return self.default_preset
+
     def count(self, data: Any, most: int) -> int:
         """Return the number of training examples; counting may stop at `most`."""
         return most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -23,7 +23,9 @@ from models.inference.trained import TorchModel
 from models.sound.features import log_mel, padded_frames
 from models.sound.reading import Recording, read_blocks, recording_of
 from models.sound.silences import SoundPiece, divided
+from models.storage.archive import read_about
 from models.storage.settings import read_settings
+from models.text.languages import known_language
 from models.text.tokenizer import END
 from models.use_config import SearchConfig
 
@@ -62,6 +64,7 @@ class SpokenSegment(NamedTuple):
     hypotheses: tuple[Hypothesis, ...]  # best first
     words: tuple[Word, ...] = ()  # of the best one, if times or attention were asked for
     attention: SoundAttention | None = None  # if it was asked for
+    no_speech: float = 0.0  # probability that nobody speaks, of a model that estimates it
 
     @property
     def text(self) -> str:
@@ -86,14 +89,15 @@ class Transcript(NamedTuple):
         return " ".join(filter(None, (segment.text for segment in self.segments)))
 
     @property
+    def score(self) -> float:
+        """Mean log-probability of a token, end marks included; 0 of a text without segments."""
+        best = [segment.hypotheses[0] for segment in self.segments]
+        return sum(one.log_prob for one in best) / max(1, sum(len(one.ids) + 1 for one in best))
+
+    @property
     def words(self) -> tuple[Word, ...]:
         """The words of all segments."""
         return tuple(itertools.chain.from_iterable(each.words for each in self.segments))
-
-
-def joined(segments: Sequence[SpokenSegment]) -> Transcript:
-    """Return the transcript of consecutive segments."""
-    return Transcript(tuple(segments), segments[-1].end if segments else 0.0)
 
 
 NamedRecording = tuple[str, Callable[[], Recording]]  # for messages; opens the recording
@@ -103,6 +107,7 @@ class Transcriber(TorchModel):
     """A model of speech on a device. Its output for a recording does not depend on the batch."""
 
     source = "audio"
+    spoken: tuple[str, ...] = ()  # languages that its card names
 
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
@@ -112,9 +117,11 @@ class Transcriber(TorchModel):
         """
         settings = read_settings(Path(folder))
         if cls is Transcriber and settings["model"].get("audio", {}).get("padded"):
-            found: Self = resolve_name(WHISPER).read(folder, device=device)
-            return found
-        return super().read(folder, device=device)
+            whisper: Self = resolve_name(WHISPER).read(folder, device=device)
+            return whisper
+        found = super().read(folder, device=device)
+        found.spoken = read_about(settings).languages
+        return found
 
     @property
     def encoder(self) -> SoundEncoder:
@@ -139,24 +146,14 @@ class Transcriber(TorchModel):
         cannot be used; see models.sound.reading.
         """
         opened = recording_of(recording, rate)
-        found = self.segments(opened, name=name, search=search, times=times, attention=attention)
-        return joined(list(found))
+        alone = [(name, lambda: opened)]
+        [found] = self.stream(alone, search=search, times=times, attention=attention)
+        if isinstance(found, ModelError):
+            raise found
+        return found
 
-    def segments(
-        self,
-        recording: Recording,
-        *,
-        name: str = "",
-        search: SearchConfig | None = None,
-        times: bool = False,
-        attention: bool = False,
-    ) -> Iterator[SpokenSegment]:
-        """Yield the segments of a recording, in order, while it is read; see `transcribe`."""
-        for group in windows(self.pieces(recording, name), BATCH_PIECES):
-            yield from self.heard(group, search=search, times=times, attention=attention)
-
-    def pieces(self, recording: Recording, name: str = "") -> Iterator[SoundPiece]:
-        """Yield the pieces of a recording, for `heard`, while it is read."""
+    def pieces(self, recording: Recording, name: str = "") -> Generator[SoundPiece, None, float]:
+        """Yield the pieces of a recording, for `heard`, while it is read; return its seconds."""
         rate = self.config.audio.rate
         return divided(read_blocks(recording, rate, name), rate, self.longest_piece)
 
@@ -172,39 +169,46 @@ class Transcriber(TorchModel):
         return min(PIECE, most * self.encoder.slot_seconds)
 
     def stream(
-        self, recordings: Iterable[NamedRecording], *, times: bool = False, attention: bool = False
+        self,
+        recordings: Iterable[NamedRecording],
+        *,
+        search: SearchConfig | None = None,
+        times: bool = False,
+        attention: bool = False,
     ) -> Iterator[Transcript | ModelError]:
         """Yield the transcript of each recording, or why there is none, in order.
 
         Pieces of consecutive recordings are computed together; few are in memory at a time.
         """
 
-        def parts() -> Iterator[SoundPiece | ModelError | None]:
+        def parts() -> Iterator[SoundPiece | ModelError | float]:
             for name, open_recording in recordings:
                 try:
-                    yield from self.pieces(open_recording(), name)
-                    yield None  # its end
+                    seconds = yield from self.pieces(open_recording(), name)
+                    yield seconds  # its end
                 except ModelError as error:
                     yield error
 
         segments: list[SpokenSegment] = []
         for group in windows(parts(), BATCH_PIECES):
             pieces = [each for each in group if isinstance(each, SoundPiece)]
-            heard = iter(self.heard(pieces, times=times, attention=attention))
+            heard = iter(self.heard(pieces, search=search, times=times, attention=attention))
             for each in group:
                 if isinstance(each, SoundPiece):
                     segments.append(next(heard))
-                else:
-                    yield each or joined(segments)
-                    segments = []
+                    continue
+                yield Transcript((*segments,), each) if isinstance(each, float) else each
+                segments = []
 
     def languages(self, language: str = "", to: str = "") -> Self:
         """Return this model for recordings in a language and texts in another.
 
-        Raises ConfigurationError if one is given for a model that does not choose languages.
+        Raises ConfigurationError for another language than those that its card names.
         """
-        if language or to:
-            raise ConfigurationError(f"a language ({language or to}) for this model", "none")
+        for given in filter(None, (language, to)):
+            if given != "auto" and known_language(given, self.spoken) not in self.spoken:
+                expected = " or ".join([*self.spoken, "no language"])
+                raise ConfigurationError(f"this model does not know the language {given}", expected)
         return self
 
     @torch.inference_mode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
 BLOCK = 10  # seconds that are read at a time
 SILENT = 1e-4  # largest minus smallest sample of a recording in which nothing can be heard
+LOUDEST = 2.0**32  # a sample beyond it is no sound; the squares of larger ones are infinite
+SHORTEST = 0.05  # seconds in which a word can be heard
+RATES = (1000, 1_000_000)  # samples a second of sound
 IN_MEMORY = 1 << 26  # bytes of a pipe; more go into a temporary file
+STREAM = 0x7F000000  # bytes; a header that promises more was written before its sound
 KNOWN = "a WAV, FLAC, OGG, MP3 or AIFF recording"
 
 
@@ -52,6 +57,8 @@ def recording_of(given: Any, rate: int = 0) -> Recording:
         return Path(given)
     if isinstance(given, (bytes, bytearray)):
         return bytes(given)
+    if isinstance(given, (list, tuple)) and given and isinstance(given[0], (str, Path, bytes)):
+        raise InputError(f"{len(given)} recordings in one call", "one", "call it for each of them")
     if not rate:
         raise InputError("an array of samples without its rate", "transcribe(samples, rate=16000)")
     return SampleArray(given, rate)
@@ -80,18 +87,24 @@ def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor
 
     source: a file, its bytes, a stream such as standard input, or samples. name: for messages.
     Raises NotFoundError for a missing file and InputError for what is no recording, is damaged,
-    longer than AUDIO_SECONDS, or contains no samples, samples that are no numbers, or silence.
+    longer than AUDIO_SECONDS, or contains no samples, samples that are no numbers, or silence; or
+    is too short to contain a word.
     """
     name = name or (str(source) if isinstance(source, Path) else "the recording")
     with contextlib.ExitStack() as held:
         if isinstance(source, SampleArray):
-            own_rate, blocks = source.rate, iter([channels_mean(source.samples)])
+            own_rate, blocks = source.rate, iter([channels_of(source.samples)])
         else:
             file = held.enter_context(_opened(source, name))
             own_rate = file.samplerate
             if len(file) > AUDIO_SECONDS * own_rate:
                 raise _too_long(name, len(file) / own_rate)
             blocks = _file_blocks(file, name)
+        if not RATES[0] <= own_rate <= RATES[1]:
+            raise InputError(
+                f"{name} has a rate of {own_rate:,}",
+                f"{RATES[0]:,} to {RATES[1]:,} samples a second, such as 16000",
+            )
         yield from _resampled(_checked(blocks, own_rate, name), own_rate, rate, name)
 
 
@@ -101,8 +114,22 @@ def seconds_of(source: Path | bytes, name: str = "") -> float:
         return float(len(file) / file.samplerate)
 
 
-def channels_mean(samples: Any) -> np.ndarray:
-    """Return the samples (N,) of an array of one or several channels, from -1 to 1."""
+def shortfall(source: Path | bytes, name: str) -> str:
+    """Return a remark about a recording with less sound than its header promises; else nothing.
+
+    The header of a stream promises nothing, or as much as a header can.
+    """
+    with _opened(source, name) as file:
+        sizes = re.search(r"^(?:data|SSND) : (\d+) \(should be (\d+)\)", file.extra_info, re.M)
+        promised, found = map(int, sizes.groups()) if sizes else (0, 0)
+        seconds = len(file) / file.samplerate
+    if not found < promised < STREAM or (whole := seconds * promised / found) < seconds + SHORTEST:
+        return ""
+    return f"{name} has {seconds:.2f} s of the {whole:.2f} s that its header promises"
+
+
+def channels_of(samples: Any) -> np.ndarray:
+    """Return the samples (N, channels) of an array of one or several channels, from -1 to 1."""
     values = np.asarray(samples.detach().cpu() if isinstance(samples, Tensor) else samples)
     if values.ndim not in (1, 2) or values.dtype.kind not in "iuf":
         raise InputError(
@@ -112,40 +139,49 @@ def channels_mean(samples: Any) -> np.ndarray:
     if values.dtype.kind in "iu" and values.dtype.itemsize <= 4:  # 16 bits: from -32,768 to 32,767
         half = 2.0 ** (8 * values.dtype.itemsize - 1)
         values = (values - half * (values.dtype.kind == "u")) / half
-    if values.ndim == 2:
-        values = values.mean(int(np.argmin(values.shape)))
-    return values.astype(np.float32)
+    if values.ndim == 1:
+        return values[:, None]
+    return values if values.shape[1] < values.shape[0] else values.T
 
 
 def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[np.ndarray]:
-    """Yield the means of the channels of a file, a block at a time."""
+    """Yield the samples of a file, a block (n, channels) at a time."""
     size = BLOCK * file.samplerate
     while True:
         with _readable(name):
             block = file.read(size, dtype="float32", always_2d=True)  # (n, channels)
         if not len(block):
             return
-        yield block.mean(1)
+        yield block
 
 
 def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.ndarray]:
-    """Yield blocks; raise InputError for a sound that cannot be used."""
-    if rate < 1:
-        raise InputError(f"{name} has a rate of {rate}", "samples a second, such as 16000")
-    low, high, count = np.inf, -np.inf, 0
+    """Yield the means (n,) of channels; raise InputError for a sound that cannot be used."""
+    low, high, count, heard = np.inf, -np.inf, 0, 0.0
     for block in blocks:
+        if not block.size:
+            continue
         count += len(block)
         if count > AUDIO_SECONDS * rate:
             raise _too_long(name, count / rate)
         if not np.isfinite(block).all():
             raise InputError(f"{name} has samples that are not numbers (NaN or infinite)", KNOWN)
-        if len(block):
-            low, high = min(low, block.min()), max(high, block.max())
-            yield block
+        if (most := np.abs(block).max()) > LOUDEST:
+            raise InputError(f"{name} has samples of {most:.0e}", "samples from -1 to 1")
+        mean = block.mean(1).astype(np.float32)
+        low, high = min(low, mean.min()), max(high, mean.max())
+        heard = max(heard, float(np.ptp(block, 0).max()) / block.shape[1])
+        yield mean
     if not count:
         raise InputError(f"{name} has no samples", "a recording with sound")
+    if high - low < SILENT and heard >= SILENT:
+        raise InputError(f"{name} has channels that cancel each other", "one of them alone")
     if high - low < SILENT:
         raise InputError(f"{name} is silent", "a recording with sound")
+    if count < SHORTEST * rate:
+        raise InputError(
+            f"{name} is too short, {1000 * count / rate:.3g} ms", f"{1000 * SHORTEST:g} ms or more"
+        )
 
 
 def _resampled(

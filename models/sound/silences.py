@@ -6,7 +6,7 @@ length and all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -23,8 +23,10 @@ class SoundPiece(NamedTuple):
     samples: Tensor  # (n,)
 
 
-def divided(blocks: Iterable[Tensor], rate: int, seconds: float) -> Iterator[SoundPiece]:
-    """Yield the audible pieces of a recording, each of at most so many seconds.
+def divided(
+    blocks: Iterable[Tensor], rate: int, seconds: float
+) -> Generator[SoundPiece, None, float]:
+    """Yield the audible pieces of a recording, each of at most so many seconds; return its length.
 
     blocks: its samples in consecutive parts; few are in memory at a time. A recording of at most
     that length is one piece. A silent piece is left out.
@@ -37,6 +39,7 @@ def divided(blocks: Iterable[Tensor], rate: int, seconds: float) -> Iterator[Sou
             yield from _audible(held[:end], start, rate)
             held, start = held[end:], start + end
     yield from _audible(held, start, rate)
+    return (start + len(held)) / rate
 
 
 def quietest(samples: Tensor, rate: int) -> int:

@@ -30,8 +30,8 @@ Dev = Annotated[
         DEV,
         metavar="FILE...",
         help="Dev source and target, or one TSV; further files or columns are further references. "
-        "With --captions, --labels or --transcripts: a file of that kind; without it, a tenth is "
-        "held out.",
+        "With --captions, --labels or --transcripts: a file of that kind; without it, a tenth "
+        "of 100 or more is held out.",
     ),
 ]
 Corpora = Annotated[

@@ -21,7 +21,7 @@ from models.storage.archive import read_card
 
 
 CODES = {  # of OpenAI, by the status
-    403: "invalid_api_key",
+    401: "invalid_api_key",
     404: "model_not_found",
     413: "request_too_large",
     429: "rate_limit_exceeded",
@@ -36,11 +36,16 @@ def error_answer(
     if error.retry_after:
         more["Retry-After"] = str(error.retry_after)
     found: str | dict[str, Any] = error.message
-    if scope["path"].startswith("/v1/"):
+    status, is_openai = error.status, scope["path"].startswith("/v1/")
+    if status == 401 and is_openai:
+        more["WWW-Authenticate"] = "Bearer"
+    elif status == 401:
+        status = 403  # of LibreTranslate
+    if is_openai:
         kind = "server_error" if error.status >= 500 else "invalid_request_error"
         code = CODES.get(error.status)
         found = {"message": error.message, "type": kind, "param": None, "code": code}
-    return JSONResponse({"error": found}, error.status, more)
+    return JSONResponse({"error": found}, status, more)
 
 
 async def health(request: Request) -> Response:

@@ -18,7 +18,7 @@ from attncli.render.image_attention import jpeg_url
 from attncli.render.sound_attention import sound_maps, spectrogram_url
 from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
 from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
-from attncli.serve.requests import RequestError, invalid
+from attncli.serve.requests import FALSE, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.tasks.caption.writers import CaptionedImage
 from attncli.tasks.classify.languages import judged
@@ -189,6 +189,7 @@ def _record(outcome: ClassifiedLine) -> dict[str, Any]:
 LONGEST = 1800.0  # seconds of a recording
 FORMATS = ("json", "text", "srt", "verbose_json", "vtt")
 GRANULARITIES = ("segment", "word")
+UNSUPPORTED = {"temperature": ("", "0", "0.0", "none"), "prompt": ("",), "stream": FALSE}
 
 
 async def transcribe(request: Request) -> Response:
@@ -210,6 +211,9 @@ async def transcriptions(request: Request) -> Response:
         raise RequestError(404, f"No model {model[:80]}; expected one of {names or 'none'}")
     if format not in FORMATS:
         raise invalid(f"response_format; expected {', '.join(FORMATS)}")
+    for name, unset in UNSUPPORTED.items():
+        if str(given.values.get(name, "")).strip().lower() not in unset:
+            raise invalid(f"{name} is not supported")
     parts = given.values.get("timestamp_granularities[]") or ["segment"]
     parts = [parts] if isinstance(parts, str) else parts
     if not {*parts} <= {*GRANULARITIES}:
@@ -313,7 +317,7 @@ def verbose(found: Any, language: str, parts: list[str]) -> dict[str, Any]:
                 "temperature": 0.0,
                 "avg_logprob": each.hypotheses[0].log_prob / (len(each.hypotheses[0].ids) + 1),
                 "compression_ratio": round(compression(each.text), 3),
-                "no_speech_prob": None,  # is not computed
+                "no_speech_prob": each.no_speech,
             }
             for number, each in enumerate(transcript.segments)
         ]

@@ -46,7 +46,7 @@ Format = Annotated[
 SpeechFrom = Annotated[
     str,
     typer.Option(
-        "--from", metavar="LANGUAGE", help="Whisper: language of the recordings (else detected)."
+        "--from", metavar="LANGUAGE", help="Language of the recordings (Whisper: else detected)."
     ),
 ]
 SpeechTo = Annotated[
@@ -127,6 +127,8 @@ def transcribe(
             if result.note:
                 failed += 1
                 console.warn(result.note)
+            if result.remark:
+                console.warn(result.remark)
             advance(count, counted(count, "recording"))
     if failed:
         raise typer.Exit(1)

@@ -23,7 +23,7 @@ from attncli.terminal.messages import Messages, current_screen
 from models.base.errors import ConfigurationError, InputError, ModelError
 from models.base.files import write_errors
 from models.inference.transcriber import NamedRecording, Transcriber
-from models.sound.reading import read_sound
+from models.sound.reading import read_sound, shortfall
 
 if TYPE_CHECKING:
     from attncli.bulk.job import BulkJob
@@ -47,19 +47,20 @@ class TranscribeRunner:
 
         times: True adds the times of words; weights: True adds times and attention.
         """
-        names: list[str] = []  # of recordings that are read but have no result yet
+        waiting: list[ImageFile] = []  # recordings that are read but have no result yet
 
         def named() -> Iterator[NamedRecording]:
             for file in files:
-                names.append(file.name)
+                waiting.append(file)
                 yield file.name, partial(_content, file)
 
         for found in self.transcriber.stream(named(), times=times, attention=weights):
-            name = names.pop(0)
+            file = waiting.pop(0)
             if isinstance(found, ModelError):
-                yield TranscribedFile(name, None, str(found))
+                yield TranscribedFile(file.name, None, str(found))
             else:
-                yield TranscribedFile(name, found)
+                remark = shortfall(file.content(), file.name)
+                yield TranscribedFile(file.name, found, remark=remark)
 
 
 def _content(file: ImageFile) -> Path | bytes:

@@ -7,7 +7,8 @@ import itertools
 import json
 import math
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -44,7 +45,7 @@ from attncli.training.sources import (
     reading,
     write_vocabulary,
 )
-from models.base.errors import ModelError
+from models.base.errors import ModelError, NotFoundError
 from models.base.files import write_bytes, write_text
 from models.base.settings import option
 from models.text.tokenizer import Tokenizer
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from attncli.training.settings.config import TrainConfig
 
 TOKENS = 10  # any vocabulary: the frames of a slot do not depend on it
+FEW = 5000  # recordings, from which the default preset learns more than a smaller one
 DEMO = (1000, 100, 100)  # embedded recordings for training, dev and test
 
 
@@ -97,6 +99,13 @@ class AudioTraining(TrainingSource):
         metrics={"wer": "wer", "cer": "cer"},
         budget=("train.steps=300", "train.evaluate_every=100", "train.patience=0"),
     )
+
+    def preset_for(self, data: Mapping[str, Any]) -> str:
+        """Return the default preset; that for demonstrations for fewer than FEW recordings."""
+        with suppress(ModelError):  # of a table that cannot be read; the run reports it
+            if self.count(self.data(transcripts=str(data.get("transcripts", ""))), FEW) < FEW:
+                return "listen-attend-spell-nano"
+        return self.default_preset
 
     def count(self, data: Any, most: int) -> int:
         """Return the number of recordings."""
@@ -170,7 +179,7 @@ class AudioTraining(TrainingSource):
             tokenizer,
             train,
             Dropped(made["empty"], made["long"]),
-            notes(made["faults"]),
+            notes(made["faults"], made.get("lost", [])),
             remarks=tuple(remarks),
             buffers=statistics_of(made),
         )
@@ -186,7 +195,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
         held = held_out(((row.audio, "") for row in train), data.dev_share)
         dev = [row for row in train if row.audio in held]
         train = [row for row in train if row.audio not in held]
-    faults: list[str] = []
+    faults, lost = list[str](), list[str]()
     index, numbers, total = open_images(data.audio), itertools.count(), len(train) + len(dev)
     kept = {
         part: write_samples(
@@ -194,14 +203,14 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
             rows,
             index,
             config,
-            faults,
+            (faults, lost),
             lambda: progress("reading recordings", next(numbers), total),
         )
         for part, rows in (("train", train), ("dev", dev))
     }
     if not kept["train"]:
         raise ModelError(
-            f"no usable recording in {data.audio} ({notes(faults)[0] if faults else 'no text'})",
+            f"no usable recording in {data.audio} ({next(iter(notes(faults, lost)), 'no text')})",
             "the files that the table names",
         )
     tokenizer = write_vocabulary(
@@ -210,7 +219,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
         lambda: learn_side([row.text for row in kept["train"]], config.tokenizer),
         progress,
     )
-    made: dict[str, Any] = {**kept, "faults": faults, "long": 0}
+    made: dict[str, Any] = {**kept, "faults": faults, "lost": lost, "long": 0}
     made["empty"] = sum(not row.text for row in train)
     examples = examples_of(config, folder, "train", made, tokenizer)
     progress("measuring features", 0, 0)
@@ -223,12 +232,12 @@ def write_samples(
     rows: list[Transcribed],
     index: ImageIndex,
     config: RunConfig,
-    faults: list[str],
+    faults: tuple[list[str], list[str]],
     shown: Callable[[], None],
 ) -> list[Transcribed]:
     """Write the samples of the recordings that an index finds; return their rows.
 
-    What cannot be read is added to `faults`. shown: called before each recording.
+    faults: what cannot be read and what is missing are added. shown: called before each recording.
     """
     from models.sound.reading import read_sound
 
@@ -241,8 +250,11 @@ def write_samples(
             place = index.find(row.audio)
             content = place.read() if place else Path(data.audio, row.audio)
             writer.add(read_sound(content, rate, row.audio, data.max_seconds))
+        except NotFoundError:
+            faults[1].append(f"line {row.line}: {row.audio}")
+            continue
         except ModelError as error:
-            faults.append(str(error))
+            faults[0].append(str(error))
             continue
         kept.append(row)
     writer.close()
@@ -289,12 +301,21 @@ def statistics_of(made: Any) -> dict[str, Any]:
     return {f"encoder.{name}": torch.tensor(made[name]) for name in ("mean", "deviation")}
 
 
-def notes(faults: list[str]) -> tuple[str, ...]:
-    """Return a warning about recordings that are left out."""
-    if not faults:
-        return ()
+def notes(faults: list[str], lost: list[str]) -> tuple[str, ...]:
+    """Return warnings about recordings that are left out, and about rows without one."""
+    found = []
+    if lost:
+        verb = "names" if len(lost) == 1 else "name"
+        found.append(f"{counted(len(lost), 'row')} {verb} no recording ({first_of(lost)})")
+    if faults:
+        found.append(f"{counted(len(faults), 'recording')} left out: {first_of(faults)}")
+    return tuple(found)
+
+
+def first_of(faults: list[str]) -> str:
+    """Return the first two faults, and the number of the others."""
     more = f" and {len(faults) - 2:,} more" if len(faults) > 2 else ""
-    return (f"{counted(len(faults), 'recording')} left out: {'; '.join(faults[:2])}{more}",)
+    return "; ".join(faults[:2]) + more
 
 
 def demonstration(data: AudioData, seed: int, folder: Path) -> AudioData:

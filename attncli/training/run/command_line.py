@@ -191,7 +191,7 @@ def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) 
     if preset or stored:
         return preset or stored
     kind = named_kind(data_names(values, assignments))
-    return find_training_source(kind).default_preset if kind else "demo"
+    return find_training_source(kind).preset_for(_table(values, "data")) if kind else "demo"
 
 
 def absolute(config: RunConfig) -> RunConfig:

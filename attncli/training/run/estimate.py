@@ -66,7 +66,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
             unit=source.unit,
             left_out=sum(prepared.dropped),
             dev=len(dev) if dev else 0,
-            warnings=short_run(prepared.examples, config.train),
+            warnings=prepared.notes + short_run(prepared.examples, config.train),
             batches=len(batches_of(prepared.examples, config.train)),
             target_tokens=int(prepared.examples.lengths[1].sum()),
             seconds=timed_updates(state, prepared, config),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from models.base.errors import ConfigurationError
+from models.base.errors import ConfigurationError, InputError
 from models.base.limits import OUTPUT_TOKENS
 from models.base.settings import check_limits, merged
 from models.use_config import SearchConfig
@@ -109,7 +109,7 @@ def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finish
     """Return the best `config.nbest` hypotheses of sentences 0, 1, ..., best first.
 
     The first sample stays the first, so that asking for more never changes it. parts: of all
-    sentences; they stay on the device until now.
+    sentences; they stay on the device until now. Raises InputError where there is no hypothesis.
     """
     found, given = {}, int(config.method == "sample")
     for sentences, finished in parts:
@@ -125,6 +125,10 @@ def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finish
                 for log_prob, length, truncated, ids in zip(*hypotheses, strict=True)
                 if length
             ]
+            if not each:
+                raise InputError(
+                    "the numbers of the model are not finite", "other input or weights"
+                )
             others = sorted(each[given:], key=lambda one: -one.score)
             found[sentence] = [*each[:given], *others][: config.nbest]
     return [found[number] for number in range(len(found))]

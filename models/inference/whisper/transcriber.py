@@ -30,13 +30,14 @@ from models.inference.whisper.engine import TorchWhisper, token_starts
 from models.inference.whisper.windows import (
     PER_SECOND,
     SoundWindow,
+    Stream,
     TimedPart,
     WhisperEngine,
     WhisperTokens,
     Windows,
     window_features,
 )
-from models.sound.reading import Recording, read_blocks
+from models.sound.reading import read_blocks
 from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
@@ -84,29 +85,25 @@ class WhisperTranscriber(Transcriber):
         return other
 
     def stream(
-        self, recordings: Iterable[NamedRecording], *, times: bool = False, attention: bool = False
-    ) -> Iterator[Transcript | ModelError]:
-        """Yield the transcript of each recording, or why there is none, in order."""
-        for name, open_recording in recordings:
-            try:
-                yield self.transcribe(open_recording(), name=name, times=times, attention=attention)
-            except ModelError as error:
-                yield error
-
-    def segments(
         self,
-        recording: Recording,
+        recordings: Iterable[NamedRecording],
         *,
-        name: str = "",
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
-    ) -> Iterator[SpokenSegment]:
-        """Yield the segments of a recording, in order, while it is read; see `transcribe`."""
-        blocks = read_blocks(recording, self.config.audio.rate, name)
-        windows = Windows(self.engine, self.tokens, self.config)
-        for window in windows.read(blocks, search or self.search, self.language, self.to):
-            yield from self._segments(window, times or attention, attention)
+    ) -> Iterator[Transcript | ModelError]:
+        """Yield the transcript of each recording, or why there is none, in order."""
+        rate, reader = self.config.audio.rate, Windows(self.engine, self.tokens, self.config)
+        for name, open_recording in recordings:
+            try:
+                sound = Stream(read_blocks(open_recording(), rate, name))
+                windows = reader.read(sound, search or self.search, self.language, self.to)
+                segments = list[SpokenSegment]()
+                for window in windows:
+                    segments += self._segments(window, times or attention, attention)
+                yield Transcript((*segments,), sound.place / rate)
+            except ModelError as error:
+                yield error
 
     def _segments(
         self, window: SoundWindow, times: bool, attention: bool
@@ -136,7 +133,8 @@ class WhisperTranscriber(Transcriber):
         ids = tuple(number for number in part.ids if number < self.tokens.times)
         found, text = window.found, self.tokenizer.decode(ids).strip()
         pieces = self.tokenizer.pieces(ids)
-        output = Hypothesis(text, found.mean, found.log_prob, pieces, ids, found.truncated)
+        share = found.mean * (len(ids) + 1)  # of the window's log-probability
+        output = Hypothesis(text, found.mean, share, pieces, ids, found.truncated)
         start, end, *borders = (
             window.start + min(max(slot, part.first), part.last) / PER_SECOND
             for slot in (part.first, part.last, *starts[: len(ids) + 1])
@@ -146,7 +144,7 @@ class WhisperTranscriber(Transcriber):
             for first, last in (self._ranges(ids, window.language) if borders else ())
             if (text := self.tokenizer.decode(ids[first:last]).strip())
         )
-        return SpokenSegment(start, end, (output,), words)
+        return SpokenSegment(start, end, (output,), words, no_speech=found.no_speech)
 
     def _ranges(self, ids: Sequence[int], language: str) -> list[tuple[int, int]]:
         """Return the token range of each word; of characters in a language without spaces."""

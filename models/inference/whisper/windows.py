@@ -172,14 +172,14 @@ class Windows:
         self.size = round(config.audio.padded * self.rate)  # samples of a window
 
     def read(
-        self, blocks: Iterable[Tensor], search: SearchConfig, language: str = "", to: str = ""
+        self, stream: Stream, search: SearchConfig, language: str = "", to: str = ""
     ) -> Iterator[SoundWindow]:
         """Yield the windows of a recording that have speech, in order.
 
-        blocks: of its samples. language: of the recording; it is detected if empty. to: en for a
+        stream: of its samples. language: of the recording; it is detected if empty. to: en for a
         translation. A recording of one window is read without timestamps.
         """
-        stream, before = Stream(blocks), list[int]()
+        before = list[int]()
         timed = len(stream.ahead(self.size + 1)) > self.size
         while len(part := stream.ahead(self.size)):
             start, memory = stream.place, self.engine.encode(part)

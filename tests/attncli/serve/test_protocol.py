@@ -205,6 +205,13 @@ def test_keys(start: Start, keys: Path) -> None:
         assert post(url, **given, api_key=wrong).status_code == 403
     assert post(url, **given, api_key="secret-2").status_code == 200
     assert post(url, **given, apiKey="secret-1").status_code == 200
+    openai = httpx.post(
+        f"{url}/v1/chat/completions",
+        json={"model": "everyday:de", "messages": [{"role": "user", "content": "Hello."}]},
+        headers={"Authorization": "Bearer wrong"},
+    )
+    assert openai.status_code == 401 and openai.headers["WWW-Authenticate"] == "Bearer"
+    assert openai.json()["error"]["code"] == "invalid_api_key"
     bearer = {"Authorization": "Bearer secret-1"}
     assert httpx.post(f"{url}/translate", json=given, headers=bearer).status_code == 200
 

@@ -77,6 +77,9 @@ def test_what_cannot_be_transcribed_is_refused_in_the_form_of_openai(
         (404, wav, {"model": "everyday"}),
         (400, wav, {"model": MODEL, "response_format": "xml"}),
         (400, wav, {"model": MODEL, "timestamp_granularities[]": "letter"}),
+        (400, wav, {"model": MODEL, "temperature": "0.5"}),
+        (400, wav, {"model": MODEL, "language": "de"}),
+        (200, wav, {"model": MODEL, "temperature": "0", "prompt": "", "stream": "false"}),
         (400, b"no recording", {"model": MODEL}),
         (400, silence.getvalue(), {"model": MODEL}),
         (413, long.getvalue(), {"model": MODEL}),
@@ -86,6 +89,7 @@ def test_what_cannot_be_transcribed_is_refused_in_the_form_of_openai(
             speech[0] + TRANSCRIPTIONS, files={"file": ("a", content)}, data=values, timeout=60
         )
         assert answer.status_code == status, (values, answer.text)
-        assert {*answer.json()["error"]} == {"message", "type", "param", "code"}
+        if status != 200:
+            assert {*answer.json()["error"]} == {"message", "type", "param", "code"}
     none = httpx.post(speech[0] + TRANSCRIPTIONS, data={"model": MODEL}, timeout=60)
     assert none.status_code == 400 and "no recording" in none.json()["error"]["message"]

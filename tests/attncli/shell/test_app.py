@@ -132,8 +132,15 @@ def test_settings_are_completed_by_name_with_their_docs() -> None:
 def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:
     ended = program(*arguments, PATH="")
     assert ended.returncode == 2
-    assert expected in ended.stderr.splitlines()[-1]
+    [line] = ended.stderr.splitlines()
+    assert line.startswith("attn: ") and expected in line
     assert not ended.stdout
+
+
+def test_a_number_out_of_range_is_one_line_and_1(attn: Attn) -> None:
+    for words in (["translate", "--threads", "-1", "a"], ["translate", "--beam", "0", "a"]):
+        [line] = attn(*words, status=1).err.splitlines()
+        assert line.startswith("attn: ")
 
 
 def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

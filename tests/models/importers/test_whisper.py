@@ -21,7 +21,7 @@ from models.inference.transcriber import Transcriber
 from models.inference.whisper.ctranslate2 import CTranslate2Whisper
 from models.inference.whisper.engine import TorchWhisper, token_starts
 from models.inference.whisper.transcriber import WhisperTranscriber
-from models.inference.whisper.windows import WhisperTokens, Windows, window_features
+from models.inference.whisper.windows import Stream, WhisperTokens, Windows, window_features
 from models.sound.reading import SampleArray
 from models.text.tokenizer import END
 from models.use_config import SearchConfig
@@ -191,7 +191,7 @@ def test_a_long_recording_is_read_as_generate_reads_it(
     [expected] = result["segments"]
     windows = Windows(both.engine, both.tokens, both.bundle.model.config)
     blocks = torch.arange(1150 * 160, dtype=torch.float32).split(50_000)
-    found = list(windows.read(iter(blocks), GREEDY, "en"))
+    found = list(windows.read(Stream(iter(blocks)), GREEDY, "en"))
     parts = [(one.start, part) for one in found for part in one.parts]
     first = both.tokens.times
     for (start, ours), theirs in zip(parts, expected, strict=True):

@@ -79,7 +79,7 @@ def good(*ids: int) -> Decoded:
 def test_the_next_window_begins_at_the_last_timestamp_with_the_text_as_prompt() -> None:
     first = good(TIMES, 1, 2, TIMES + 40, TIMES + 40, 3, TIMES + 70, TIMES + 70)
     engine = Scripted([first, good(TIMES, 4, TIMES + 50), good(TIMES, 5, TIMES + 10)])
-    found = list(windows(engine).read(recording(4.5), SearchConfig(), "en"))
+    found = list(windows(engine).read(Stream(recording(4.5)), SearchConfig(), "en"))
     assert engine.starts_of_windows == [0, 1400, 3400]
     assert [call.prompt.ids[1:] for call in engine.calls[:2]] == [(), first.ids[:-1]]
     assert all(call.prompt.timed for call in engine.calls)
@@ -92,7 +92,7 @@ def test_the_next_window_begins_at_the_last_timestamp_with_the_text_as_prompt() 
 
 def test_a_recording_of_one_window_has_no_timestamps() -> None:
     engine = Scripted([good(1, 2, 3)])
-    [found] = windows(engine).read(recording(1.5), SearchConfig())
+    [found] = windows(engine).read(Stream(recording(1.5)), SearchConfig())
     assert not engine.calls[0].prompt.timed and found.parts == [(0, 75, (1, 2, 3))]
     assert found.language == "de"  # the most probable
 
@@ -101,7 +101,7 @@ def test_loops_and_improbable_outputs_are_searched_again_hotter() -> None:
     loop = good(*[1, 2, 3] * 20)
     assert compression(Tokens().text(loop.ids)) > 2.4
     engine = Scripted([loop, Decoded((1, 2), -9.0), good(4, 5), good(TIMES, 6)])
-    found = list(windows(engine).read(recording(2.5), SearchConfig(), "en"))
+    found = list(windows(engine).read(Stream(recording(2.5)), SearchConfig(), "en"))
     assert [call.temperature for call in engine.calls] == [0.0, 0.2, 0.4, 0.0]
     assert found[0].found.ids == (4, 5)
 
@@ -109,19 +109,19 @@ def test_loops_and_improbable_outputs_are_searched_again_hotter() -> None:
 def test_a_text_that_was_sampled_hot_is_no_prompt() -> None:
     bad = [Decoded((1, 2), -9.0)] * 5
     engine = Scripted([*bad, good(TIMES, 3), good(TIMES, 4)])
-    list(windows(engine).read(recording(2.5), SearchConfig(), "en"))
+    list(windows(engine).read(Stream(recording(2.5)), SearchConfig(), "en"))
     assert engine.calls[-1].prompt.ids == (0,)
 
 
 def test_every_temperature_is_tried_once() -> None:
     engine = Scripted([Decoded((1, 2), -9.0)] * 6)
-    [found] = windows(engine).read(recording(1.0), SearchConfig(), "en")
+    [found] = windows(engine).read(Stream(recording(1.0)), SearchConfig(), "en")
     assert found.found.temperature == 1.0 and len(engine.calls) == 6
 
 
 def test_a_window_without_speech_is_left_out() -> None:
     engine = Scripted([Decoded((1,), -9.0, no_speech=0.9), good(TIMES, 2)])
-    [found] = windows(engine).read(recording(3.0), SearchConfig(), "en")
+    [found] = windows(engine).read(Stream(recording(3.0)), SearchConfig(), "en")
     assert found.start == 2.0 and len(engine.calls) == 2
 
 

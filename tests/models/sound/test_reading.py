@@ -13,7 +13,7 @@ import torch
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.limits import AUDIO_SECONDS
 from models.sound import reading
-from models.sound.reading import SampleArray, read_blocks, read_sound
+from models.sound.reading import SampleArray, read_blocks, read_sound, shortfall
 from models.sound.silences import divided
 
 soundfile = pytest.importorskip("soundfile")
@@ -93,6 +93,13 @@ BAD = {
     "silent": wav(np.full(4000, 0.25)),
     "Format not recognised": b"A line of text.\n" * 40,
     "cannot be": b"",
+    r"samples of 3e\+19": wav(1e20 * TONE, subtype="FLOAT"),
+    r"samples of 3e\+38": wav(
+        np.full((4000, 2), 3e38, np.float32) * np.sign(TONE)[:, None], subtype="FLOAT"
+    ),
+    "too short, 5 ms": wav(TONE[:40]),
+    "channels that cancel": wav(np.stack([TONE, -TONE], 1)),
+    "rate of 3;": wav(TONE, 3),
 }
 
 
@@ -101,6 +108,13 @@ def test_a_bad_recording_is_one_line(found: str) -> None:
     with pytest.raises(InputError, match=found) as error:
         read_sound(BAD[found], RATE, "a.wav")
     assert "\n" not in str(error.value) and str(error.value).startswith("a.wav ")
+
+
+def test_a_header_that_promises_more_than_there_is_costs_a_remark() -> None:
+    whole = wav(subtype="PCM_16")
+    assert "has 0.25 s of the 0.50 s" in shortfall(whole[: 44 + 4000], "a.wav")
+    stream = whole[:40] + b"\xff\xff\xff\xff" + whole[44:]
+    assert not any(shortfall(each, "") for each in (whole, stream, whole[:-2]))
 
 
 def test_a_missing_file_a_folder_and_an_array_of_words_are_refused(tmp_path: Path) -> None:

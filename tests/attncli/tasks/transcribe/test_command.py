@@ -79,13 +79,19 @@ def test_a_bad_file_costs_one_line_and_the_others_go_on(
     bad.write_bytes(b"no recording at all")
     soundfile.write(tmp_path / "quiet.wav", np.zeros(8000), 8000)
     names = [str(bad), good, str(tmp_path / "none.wav"), str(tmp_path / "quiet.wav"), good]
+    loud = soundfile.read(good, dtype="float32")[0] * 1e20
+    soundfile.write(tmp_path / "loud.wav", loud, 8000, subtype="FLOAT")
+    (tmp_path / "half.wav").write_bytes(Path(good).read_bytes()[:4000])
+    names += [str(tmp_path / "loud.wav"), str(tmp_path / "half.wav")]
     out, err, status = run(capsys, "transcribe", "-m", str(speech_model), *names)
     texts = [line.split("\t")[1] for line in out.splitlines()]
-    assert status == 1 and [bool(text) for text in texts] == [False, True, False, False, True]
+    expected = [False, True, False, False, True, False, True]
+    assert status == 1 and [bool(text) for text in texts] == expected
     assert texts[1] == texts[4]
     faults = err.splitlines()
-    assert len(faults) == 3 and all(line.startswith("attn: ") for line in faults)
+    assert len(faults) == 5 and all(line.startswith("attn: ") for line in faults)
     assert "bad.wav cannot be read" in faults[0] and "quiet.wav is silent" in faults[2]
+    assert "loud.wav has samples of" in faults[3] and "its header promises" in faults[4]
 
 
 def test_formats_have_the_words_with_their_times(
@@ -125,6 +131,38 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
     for one, other in zip(found.segments, found.segments[1:], strict=False):
         assert one.end == pytest.approx(other.start)
         assert all(one.start <= word.start <= word.end <= one.end for word in one.words)
+
+
+def test_a_transcript_has_the_length_of_its_recording_and_a_score(
+    speech_model: Path, wavs: Path
+) -> None:
+    transcriber = Transcriber.read(speech_model)
+    sound = torch.nn.functional.pad(read_sound(wavs / "dev0.wav", 8000), (0, 8000 * 30))
+    found = transcriber.transcribe(sound, rate=8000)
+    assert found.seconds == pytest.approx(len(sound) / 8000)
+    best = [each.hypotheses[0] for each in found.segments]
+    tokens = sum(len(one.ids) + 1 for one in best)
+    assert found.score == pytest.approx(sum(one.log_prob for one in best) / tokens)
+    with pytest.raises(attncli.ModelError, match="2 recordings in one call"):
+        transcriber.transcribe([wavs / "dev0.wav", wavs / "dev1.wav"])
+    with pytest.raises(attncli.ModelError, match="rate of -5"):
+        transcriber.transcribe(sound, rate=-5)
+
+
+def test_the_language_of_the_card_is_accepted(speech_model: Path) -> None:
+    transcriber = Transcriber.read(speech_model)
+    transcriber.spoken = ("en",)
+    assert transcriber.languages("en-GB", "en") is transcriber
+    with pytest.raises(attncli.ModelError, match="know the language de; expected en or no"):
+        transcriber.languages("de")
+
+
+def test_weights_without_numbers_are_one_line(speech_model: Path, wavs: Path) -> None:
+    transcriber = Transcriber.read(speech_model)
+    with torch.no_grad():
+        transcriber.model.output.bias.fill_(torch.nan)
+    with pytest.raises(attncli.ModelError, match="not finite"):
+        transcriber.transcribe(wavs / "dev0.wav")
 
 
 def test_pieces_are_no_longer_than_the_sounds_of_the_training(speech_model: Path) -> None:

@@ -138,8 +138,9 @@ def test_bad_recordings_are_left_out_and_named(wavs: Path, tmp_path: Path) -> No
     config = configured(wavs, f"data.transcripts={wavs / 'more.tsv'}")
     prepared = training_source(config.model.family).load(config, tmp_path, lambda *_: None).prepared
     assert len(prepared.examples.table) == 12 and prepared.dropped.empty == 1  # type: ignore
-    [note] = prepared.notes
-    assert "2 recordings left out" in note and "broken.wav" in note and "no file" in note
+    lost, note = prepared.notes
+    assert lost == "1 row names no recording (line 14: missing.wav)"
+    assert "1 recording left out" in note and "broken.wav" in note
 
 
 @pytest.mark.parametrize("text", ["", "a", "3-1", "-2", "1-"])
