@@ -235,11 +235,16 @@ class CTranslate2Translator(TextTranslator):
         best = [self._best(*each, config) for each in zip(known, sources, strict=True)]
         cut = [(n, one) for n, found in enumerate(best) for one in found if one.truncated]
         outputs = [[one for one in found if not one.truncated] for found in best]
+        likely, doubtful = math.log(0.5), set[tuple[int, tuple[int, ...]]]()
         for (n, one), end in zip(cut, self._log_probs_of_end(sources, cut), strict=True):
-            score = (one.log_prob + end) / length_penalty(len(one.ids) + 1, config)
-            outputs[n].append(one._replace(log_prob=one.log_prob + end, score=score))
+            log_prob = one.log_prob + end
+            score = log_prob / length_penalty(len(one.ids) + 1, config)
+            outputs[n].append(Finished(one.ids, log_prob, score, truncated=end < likely))
+            if likely - math.log(len(self.tokenizer.target)) < end < likely:  # below, no maximum
+                doubtful.add((n, one.ids))
         outputs = [sorted(found, key=by_score)[: config.nbest] for found in outputs]
-        cut = [(n, one) for n, found in enumerate(outputs) for one in found if one.truncated]
+        every = ((n, one) for n, found in enumerate(outputs) for one in found)
+        cut = [(n, one) for n, one in every if (n, one.ids) in doubtful]
         for (n, one), ends in zip(cut, self._would_end(sources, cut), strict=True):
             outputs[n][outputs[n].index(one)] = one._replace(truncated=not ends)
         return outputs
