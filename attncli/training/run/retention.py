@@ -11,6 +11,8 @@ from attncli.training.updates.metrics import evaluate, value_of
 from models.bundle import read
 from models.storage.weights import bundle_weights
 
+FEW = 20  # examples, of which BLEU is often 0, because no four words agree
+
 
 def compared(run: Run, report: Report) -> Compared | None:
     """Return the scores of the initial and of the final model; None for a run from new weights.
@@ -23,6 +25,8 @@ def compared(run: Run, report: Report) -> Compared | None:
     metric = run.config.train.metric
     if metric == "loss" and dev:  # of which people cannot judge a change
         metric = dev.default_metric()
+        if metric == "bleu" and len(dev) < FEW:
+            metric = "rouge_l"
     found = Compared(
         metric,
         kept.step,

@@ -128,7 +128,7 @@ def test_a_run_tells_what_it_learned_and_lost_and_hands_the_replay_set_on(
     first, *_, kept, found = [e for e in events if not hasattr(e, "loss")][1:]
     assert isinstance(first, Evaluated) and first.step == 0
     assert isinstance(kept, FinalModel) and isinstance(found, Compared)
-    assert first.scores.bleu is None and found.metric == "bleu" and found.dev
+    assert first.scores.bleu is None and found.metric == "rouge_l" and found.dev  # of 7 pairs
     assert min(found.dev) >= 0
     assert found.replay and found.replay.before >= 0
     assert read_replay(tmp_path / "whole") == read_replay(start)
