@@ -21,15 +21,19 @@ from attncli.training.settings.config import TrainConfig
 from models.base.errors import ModelError
 from models.base.settings import fields_of
 from tests.attncli.command_line import Attn
+from tests.forks import Program
 
 
-def program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "attncli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment or None)
+def program(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    """Return exit status, stdout and stderr of `attn` in a fork with environment variables."""
+    started = Program([*arguments], changes=environment)
+    out, said = started.communicate()
+    return started.wait(), out, said
 
 
 def test_help_lists_every_command_and_ends_with_an_example() -> None:
-    shown = program("--help").stdout
+    command = [sys.executable, "-m", "attncli", "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True).stdout
     listed = [name for names in app.GROUPS.values() for name in names]
     assert len(app.GROUPS) == 3 and len({*listed}) == len(listed) <= 18
     for name in listed:
@@ -79,12 +83,12 @@ def test_help_and_the_list_of_models_import_nothing_heavy(word: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_commands_and_options(shell: str) -> None:
-    script = program(_ATTN_COMPLETE=f"source_{shell}").stdout
+    script = program(_ATTN_COMPLETE=f"source_{shell}")[1]
     assert f"_ATTN_COMPLETE=complete_{shell}" in script
     bash = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": "1", "COMP_WORDS": "attn tr"}
-    assert program(**bash).stdout.split() == ["train", "translate", "transcribe"]
+    assert program(**bash)[1].split() == ["train", "translate", "transcribe"]
     options = {**bash, "COMP_CWORD": "2", "COMP_WORDS": "attn translate --gl"}
-    assert program(**options).stdout.split() == ["--glossary"]
+    assert program(**options)[1].split() == ["--glossary"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +110,7 @@ def test_completion_knows_commands_and_options(shell: str) -> None:
 def test_values_are_completed(words: str, expected: list[str]) -> None:
     count = str(len(words.split()) - 1)
     environment = {"_ATTN_COMPLETE": "complete_bash", "COMP_CWORD": count, "COMP_WORDS": words}
-    assert program(**environment).stdout.split() == expected
+    assert program(**environment)[1].split() == expected
 
 
 def test_settings_are_completed_by_name_with_their_docs() -> None:
@@ -130,11 +134,10 @@ def test_settings_are_completed_by_name_with_their_docs() -> None:
     ],
 )
 def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:
-    ended = program(*arguments, PATH="")
-    assert ended.returncode == 2
-    [line] = ended.stderr.splitlines()
+    status, out, said = program(*arguments)
+    assert (status, out) == (2, "")
+    [line] = said.splitlines()
     assert line.startswith("attn: ") and expected in line
-    assert not ended.stdout
 
 
 def test_a_number_out_of_range_is_one_line_and_1(attn: Attn) -> None:
