@@ -20,8 +20,10 @@ import torch
 from PIL import Image
 
 from attncli.bulk import work
+from attncli.commands import compare
 from attncli.embedded.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
+from attncli.render.comparison import draw_comparison
 from attncli.render.plots import curves
 from attncli.shell import app
 from attncli.tasks.caption.training import source as captions
@@ -81,14 +83,16 @@ def few_held_out() -> None:
 
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write an empty file instead of the curves of a run, which take longer than a small run."""
+    """Write empty files instead of curves and comparisons, which take longer than small runs."""
     monkeypatch.setattr(saving, "curves", lambda path, history: path.touch())
+    monkeypatch.setattr(compare, "draw_comparison", lambda path, rows: path.touch())
 
 
 @pytest.fixture
 def drawn(undrawn: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw the curves of a run."""
+    """Draw the curves of a run, and comparisons."""
     monkeypatch.setattr(saving, "curves", curves)
+    monkeypatch.setattr(compare, "draw_comparison", draw_comparison)
 
 
 @pytest.fixture(autouse=True)

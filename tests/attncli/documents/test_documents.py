@@ -27,7 +27,7 @@ from tests.attncli.tags.small import one_to_one
 from tests.upper_model import Upper
 
 OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(fields=("text",))}
-SEEDS = range(150)
+SEEDS = range(60)
 
 
 class Same(Upper):

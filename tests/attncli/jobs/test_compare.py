@@ -128,6 +128,7 @@ def test_every_variant_of_the_default_list_can_be_built() -> None:
         compare.check_all(variants(["heads=7"], BASE, []))
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_comparison_continues_and_adds(tmp_path: Path, attn: Attn) -> None:
     texts, out = write_texts(tmp_path), tmp_path / "out"
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]

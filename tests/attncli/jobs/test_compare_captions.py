@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from attncli.commands import compare as compare_run
 from attncli.commands.compare import ComparedData, base_config
 from attncli.jobs import compare
 from attncli.jobs.compare import check_all
@@ -28,12 +27,6 @@ NANO = "show-attend-tell-soft-nano"
 STEPS = 4
 TIMES = ("seconds", "tokens_per_second")
 CSV = ("variant", "seed", "dev_cider", "dev_bleu4", "dev_rouge_l", "test_cider", "perplexity")
-
-
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw no pictures of the results, which take longer than the runs."""
-    monkeypatch.setattr(compare_run, "draw_comparison", lambda path, rows: None)
 
 
 def command(files: Files, out: Path, *words: str) -> list[str]:
@@ -73,7 +66,6 @@ def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, 
     assert values["BLEU-4"] == pytest.approx(float(rows[2]["test_bleu4"]))
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_a_comparison_stopped_anywhere_ends_as_an_unbroken_one(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +88,6 @@ def test_a_comparison_stopped_anywhere_ends_as_an_unbroken_one(
     assert runs_of(tmp_path / "broken") == runs_of(tmp_path / "unbroken")
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn: Attn) -> None:
     rows = [line.split("\t") for line in files.train.read_text("utf-8").splitlines()]
     splits = ("train", "train", "val", "test")
@@ -113,7 +104,6 @@ def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn:
     assert row["test_cider"] is not None and not (out / "dev.tsv").exists()
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_variants_start_from_the_weights_of_one_model(
     files: Files, tmp_path: Path, attn: Attn
 ) -> None:

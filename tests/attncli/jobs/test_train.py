@@ -45,9 +45,9 @@ VARIANTS = {  # preset and settings
     "train.average=2",
     "bf16": "transformer-nano train.precision=bf16",
     "plateau": "rnnsearch-nano train.schedule=plateau train.plateau_patience=1 train.lr=0.05 "
-    "train.evaluate_every=2 train.metric=loss train.optimiser=rmsprop",
+    "train.evaluate_every=2 train.metric=loss train.optimiser=rmsprop train.steps=10",
     "patience": "luong-nano train.patience=2 train.evaluate_every=1 train.steps=0 "
-    "train.optimiser=muon",
+    "train.optimiser=muon train.lr=0.3",
     "muon": "seq2seq-nano train.optimiser=muon train.steps=8",
 }
 
