@@ -146,4 +146,6 @@ def forked(words: list[str], files: tuple[int, int, int]) -> int:
 
 
 if __name__ == "__main__":
+    import tests.conftest  # noqa: F401  (once, before the forks that run pytest)
+
     json.dump([run(line) for line in sys.argv[1:]], sys.stdout)

@@ -217,38 +217,43 @@ def test_a_quiet_command_reports_problems_only(monkeypatch: pytest.MonkeyPatch, 
     assert attn("talk").err == "a remark\nworking 100 %\nattn: a problem\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("train no.en no.de", "no.en"),
-        ("train {table} --dev no.tsv", "no.tsv"),
-        ("train --corpus en-de=no.tsv", "no.tsv"),
-        ("train --images no --captions {table}", "no: "),
-        ("train {table} -o {table}", "is a file"),
-        ("translate -m no/such hi", "no/such"),
-        ("caption -m no/such {table}", "no/such"),
-        ("caption no.jpg", "no.jpg"),
-        ("align no.en no.de", "no.en"),
-        ("classify -m no/such hi", "no/such"),
-        ("models compare --train no.tsv --dev {table}", "no.tsv"),
-        ("translate --to de hi -o no/such", "no folder no"),
-        ("caption {table} -o no/such", "no folder no"),
-        ("align {table} -o no/such.txt", "no folder no"),
-        ("evaluate -m no/such no.tsv", "no.tsv"),
-    ],
-)
-def test_wrong_paths_are_reported_before_torch_is_imported(
-    arguments: str, said: str, tmp_path: Path
-) -> None:
+WRONG_PATHS = [  # a command line, and what its error names
+    ("train no.en no.de", "no.en"),
+    ("train {table} --dev no.tsv", "no.tsv"),
+    ("train --corpus en-de=no.tsv", "no.tsv"),
+    ("train --images no --captions {table}", "no: "),
+    ("train {table} -o {table}", "is a file"),
+    ("translate -m no/such hi", "no/such"),
+    ("caption -m no/such {table}", "no/such"),
+    ("caption no.jpg", "no.jpg"),
+    ("align no.en no.de", "no.en"),
+    ("classify -m no/such hi", "no/such"),
+    ("models compare --train no.tsv --dev {table}", "no.tsv"),
+    ("translate --to de hi -o no/such", "no folder no"),
+    ("caption {table} -o no/such", "no folder no"),
+    ("align {table} -o no/such.txt", "no folder no"),
+    ("evaluate -m no/such no.tsv", "no.tsv"),
+]
+
+
+def test_wrong_paths_are_reported_before_torch_is_imported(tmp_path: Path) -> None:
     table = tmp_path / "table.tsv"
     table.write_text("a\tb\n" * 3, "utf-8")
     code = (
-        "import sys; from attncli.shell.app import run; status = run(sys.argv[1:]);"
-        "print(status, 'torch' in sys.modules)"
+        "import sys; from attncli.shell.app import run\n"
+        "for line in sys.argv[1:]:\n"
+        "    print(run(line.split()), 'torch' in sys.modules)\n"
+        "    print(end='\\0', file=sys.stderr, flush=True)\n"
     )
-    command = [sys.executable, "-c", code, *arguments.format(table=table).split()]
+    lines = [words.format(table=table) for words, _ in WRONG_PATHS]
+    command = [sys.executable, "-c", code, *lines]
     shown = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert shown.stdout == "1 False\n" and said in shown.stderr.replace("\n", ": "), shown.stderr
+    found = zip(
+        lines, shown.stdout.splitlines(), shown.stderr.split("\0"), WRONG_PATHS, strict=False
+    )
+    for line, status, error, (_, said) in found:
+        assert status == "1 False" and said in error.replace("\n", ": "), f"{line}: {error}"
+    assert shown.stdout.count("\n") == len(WRONG_PATHS)
 
 
 def test_what_runs_at_the_end_of_the_process_can_write() -> None:

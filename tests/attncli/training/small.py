@@ -115,9 +115,7 @@ def after(polls: int) -> Callable[[], bool]:
 def run_with_stops(config: RunConfig, folder: Path) -> None:
     """Train to the end, stopped and continued again and again, at least three times."""
     stops = 0
-    for polls in itertools.cycle(
-        [5, 3, 8, 4, 6]
-    ):  # evaluations ask twice: these are stopped in, too
+    for polls in itertools.cycle([5, 3, 8, 4, 6]):  # evaluations ask twice: some stop there, too
         try:
             run(config, folder, after(polls))
             break
