@@ -84,7 +84,7 @@ def randomised(model: Any, scale: float = 0.3) -> Any:
     return model.eval()
 
 
-def taught(model: Any, inputs: Any, labels: list[list[int]], steps: int = 70) -> Any:
+def taught(model: Any, inputs: Any, labels: list[list[int]], steps: int = 120) -> Any:
     """Return a model after some updates, so that its outputs differ and end. inputs: of `model`."""
     longest, optimiser = max(map(len, labels)), torch.optim.Adam(model.parameters(), 0.004)
     padded = torch.tensor([[*ids, *[-100] * (longest - len(ids))] for ids in labels])
@@ -352,7 +352,7 @@ def captions_taught(model: Any, folder: Path) -> Any:
     ids = torch.tensor(
         [[start, *(10 + (n * 7 + k) % 50 for k in range(5)), end] for n in range(24)]
     )
-    for _ in range(60):
+    for _ in range(100):
         optimiser.zero_grad()
         logits = caption_logits(model, pixels, ids[:, :-1])
         torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).backward()

@@ -51,6 +51,6 @@ def test_a_model_is_trained_used_scored_and_compared(
 
     compared = ["models", "compare", "additive", "dot", *preset, "--train", train, "--dev", dev]
     out = ["-o", str(tmp_path / "compared"), "--seeds", "1"]
-    assert app.run([*compared, *out, *settings(2)]) == 0
+    assert app.run([*compared, *out, *settings(1)]) == 0
     table = capsys.readouterr().out
     assert "accuracy" in table and "additive" in table and "dot" in table
