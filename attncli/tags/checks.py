@@ -15,6 +15,7 @@ from typing import NamedTuple
 from attncli.tags.numbers import digits_of
 from attncli.tags.parse import branches
 from attncli.tags.protect import FIRST, MARK, Part, protect, restore
+from attncli.tags.quantities import lost_quantity
 from attncli.tags.spans import UNSPACED, has_word
 from models.inference.search.repeats import repetition
 
@@ -104,7 +105,8 @@ def check_marked(
 def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, ...]:
     """Return the checks on digits, length, loops and characters; cut: see `check_marked`."""
     checks = []
-    if difference := changed_digits(source, output) or lost_currency(source, output):
+    difference = changed_digits(source, output) or lost_currency(source, output)
+    if difference := difference or lost_quantity(source, output):
         checks.append(Check("digits", difference))
     if not has_word(output) and has_word(MARK.sub("", source)):
         checks.append(Check("empty", "the output has no words"))
@@ -139,7 +141,8 @@ def changed_digits(source: str, output: str) -> str:
     joined = re.sub(r"(?<=\d) (?=\d{3}\b)", "", output)  # thousands, divided by a space
     if joined != output and not changed_digits(source, joined):
         return ""
-    if HALVES.search(source) and HALVES.search(output):
+    if HALVES.search(source):
+        new["00"] -= output.count(":00")  # of 17:00
         for number in [*lost]:
             other = str((int(number) + 12) % 24)
             if len(number) < 3 and new[other]:

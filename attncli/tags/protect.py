@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from attncli.tags.numbers import NUMBER, localised
+from attncli.tags.numbers import NUMBER
+from attncli.tags.quantities import clock, pattern, written
 
 FIRST = 0xE000  # the first mark
 MOST = 6400  # marks of a line
@@ -83,8 +84,10 @@ EMOJI = rf"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9\#*]\ufe0f?\u20e3|{TONED}(?:\u200d{T
 PROTECTED = (
     rf"(?P<own>[\ue000-\uf8ff])|(?P<code>{ADDRESS}|{GROUPED}|{BRACES}|{CODED}|{PRINTF}|{NAMED}|{FILES}|{ESCAPES}"
     rf"|{DATED})"
-    rf"|(?P<version>{VERSION})|(?P<id>{CODES})|(?P<number>{NUMBER})|(?P<run>{RUNS})"
+    rf"|(?P<version>{VERSION})"
 )
+SHORT = rf"(?P<id>{CODES})|(?P<number>{NUMBER})|(?P<run>{RUNS})"
+QUANTITIES = frozenset(("number", "numbers", "measure", "clock", "label"))  # written anew
 # most texts have none of what these find
 QUICK = re.compile(
     r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|[^\s:]?:[a-z_]|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX|BIC"
@@ -94,6 +97,7 @@ WORDED = (
     r"\d+(?:[.,]\d+)?(?:st|nd|rd|th|s|am|pm|[kcm]?[mglb]|k[gmb]|[KMGT]B|[kMG]?Hz|h|x|D|er|ers?|ère|e|ème|%|º|ª|min|sec|ms)"
     r"|\d+-[A-Za-zÀ-ɏ]{2,}(?:-[A-Za-zÀ-ɏ]+)*"
 )
+HYPHENATED = re.compile(r"(?:[A-Z]{1,3}|\d+)(?:-(?:[A-Z]{1,3}|\d+))+")  # 12-A, W-2
 INDEX = r"%\d|\d\$|[{(:@\#$_\[]\w"  # of a placeholder that is numbered or named
 DOLLAR = r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)"
 QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
@@ -110,6 +114,7 @@ class Part(NamedTuple):
     before: bool = False  # True if a word touches it on this side
     after: bool = False
     by_digits: bool = False  # True if a digit touches it, so no number may stand for it
+    reads: str = ""  # what a model reads first in its place; "": a stand-in of a family
 
 
 class Protected(NamedTuple):
@@ -124,6 +129,7 @@ class Languages(NamedTuple):
 
     source: str = ""
     target: str = ""
+    quantities: bool = False  # True for a small model, which loses units and times
 
 
 UNKNOWN = Languages()
@@ -151,24 +157,24 @@ def protect(
     )
     if (not strange and not QUICK.search(text)) or (MARK.search(text) and not more):
         return Protected(text, tuple(more))  # the text's own characters of the private area stay
-    found = [*_found(text, strange, lazy=lazy)]
-    parts, written, at = list(more), "", 0
+    found = [*_found(text, strange, languages, lazy=lazy)]
+    parts, marked, at = list(more), "", 0
     for start, end, kind in _merged(text, found):
         if len(parts) >= MOST:
             break
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
         if kind == "mark":
-            written += text[at:end]
+            marked += text[at:end]
             at = end
             continue
-        written += text[at:start] + chr(FIRST + len(parts))
-        numbers = NUMBER if kind in ("number", "numbers") else "(?!)"
-        shown = _compiled(numbers).sub(lambda number: localised(number[0], *languages), raw)
+        marked += text[at:start] + chr(FIRST + len(parts))
+        shown = written(raw, languages.source, languages.target) if kind in QUANTITIES else raw
         sides = _sides(text, start, end)
-        parts.append(Part(raw, shown, kind == "number", _is_ordered(raw), *sides))
+        reads = clock(raw) if kind == "clock" and shown != raw else ""
+        parts.append(Part(raw, shown, kind == "number", _is_ordered(raw), *sides, reads))
         at = end
-    return Protected(written + text[at:], tuple(parts))
+    return Protected(marked + text[at:], tuple(parts))
 
 
 def _sides(text: str, start: int, end: int) -> tuple[bool, bool, bool]:
@@ -211,10 +217,13 @@ def _with_word(text: str, at: int) -> tuple[int, int, str]:
     return (start, end, "code") if inside or 0 < end - start - 1 < 3 else (at, at + 1, "mark")
 
 
-def _found(text: str, strange: set[str], *, lazy: bool) -> Iterator[tuple[int, int, str]]:
+def _found(
+    text: str, strange: set[str], languages: Languages, *, lazy: bool
+) -> Iterator[tuple[int, int, str]]:
     """Yield the start, end and kind of each protected part, in any order."""
     dollars = {found.start() for found in _dollars(text)}
-    for found in _compiled(PROTECTED).finditer(text):
+    quantities = f"|{pattern(languages.source)}" if lazy or languages.quantities else ""
+    for found in _compiled(f"{PROTECTED}{quantities}|{SHORT}").finditer(text):
         kind, raw = str(found.lastgroup), found[0]
         if kind == "own":
             yield _with_word(text, found.start())
@@ -222,13 +231,14 @@ def _found(text: str, strange: set[str], *, lazy: bool) -> Iterator[tuple[int, i
             yield (*found.span(), "code")
         elif kind in ("number", "id"):
             eager = _is_long_number(raw, strange) if kind == "number" else _is_code(raw)
+            eager = eager or (languages.quantities and not raw[0].isalnum())  # a price: $99
             if lazy and re.fullmatch(WORDED, raw):  # of "20th" and "20-year-old" the number
                 digits = len(raw) - len(raw.lstrip("0123456789"))
                 yield found.start(), found.start() + digits, "number"
             elif eager or lazy:
                 yield (*found.span(), kind)
         else:
-            yield (*found.span(), "code")
+            yield (*found.span(), kind if kind in QUANTITIES else "code")
     if strange:
         yield from _signs(text, strange)
 
@@ -265,6 +275,8 @@ def _is_code(raw: str) -> bool:
         return True
     if not any(map(str.isalpha, raw)):
         return len(raw) > 6
+    if HYPHENATED.fullmatch(raw):
+        return True
     changes = len(re.findall(r"(?<=\d)[A-Za-z]|(?<=[A-Za-z])\d", raw))
     return changes > 1 or len(raw) > 7 or sum(map(str.isdigit, raw)) > 4
 
@@ -309,7 +321,7 @@ def _merged(text: str, found: list[tuple[int, int, str]]) -> list[tuple[int, int
                 merged[-1] = (first, max(last, end), covers if end > last else other)
                 continue
             if near and "mark" not in (kind, other):
-                both = {kind, other} <= {"number", "numbers"}
+                both = {kind, other} <= QUANTITIES
                 merged[-1] = (first, end, "numbers" if both else "code")
                 continue
         merged.append((start, end, kind))

@@ -99,7 +99,7 @@ class Reading(NamedTuple):
     def _stand_ins_in(self, output: str, parts: Sequence[Part]) -> Iterator[Edit]:
         by_text = {stand_in: mark for mark, stand_in in self.marks.items()}
         for found in _finder(tuple(by_text)).finditer(output):
-            mark = by_text[re.sub(r"\s", "", found[0])]
+            mark = by_text[_plain_form(found[0])]
             part, start, end = parts[ord(mark) - FIRST], *found.span()
             if part.before and re.search(r"\w $", output[max(0, start - 2) : start]):
                 start -= 1
@@ -120,7 +120,8 @@ def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:
         mark, start = found[0], found.start()
         if mark not in marks and ord(mark) - FIRST < len(parts):
             part = parts[ord(mark) - FIRST]
-            marks[mark] = _stand_in(part, family, plain, numbers)
+            own = part.reads if family == 0 and part.reads not in marks.values() else ""
+            marks[mark] = own or _stand_in(part, family, plain, numbers)
         part = parts[ord(mark) - FIRST]
         spaced = not marks[mark].isdigit()
         written += text[at:start]
@@ -139,12 +140,23 @@ def _stand_in(part: Part, family: int, plain: Iterator[str], numbers: Iterator[i
     return f"Q{number}" if family == 2 else f"{{{number}}}"
 
 
+def _plain_form(found: str) -> str:
+    """Return a stand-in as a model read it: without spaces, and 17 h 30 as 17:30."""
+    time = re.fullmatch(r"(\d+)\s?[h:]\s?(\d\d)?(?: Uhr)?", found)
+    return f"{time[1]}:{time[2] or '00'}" if time else re.sub(r"\s", "", found)
+
+
 @cache
 def _finder(stand_ins: tuple[str, ...]) -> re.Pattern[str]:
     patterns = []
     for one in sorted(stand_ins, key=len, reverse=True):
         if one[0] == "{":
             patterns.append(rf"\{{ ?{one[1:-1]} ?\}}")
+        elif ":" in one:
+            hour, minutes = one.split(":")
+            full = "" if minutes != "00" else "?"
+            form = rf"{hour}(?::{minutes}(?: Uhr\b)?|\s?h(?:\s?{minutes}){full})"
+            patterns.append(rf"(?<![\d:]){form}(?![\d:])")
         elif one.isdigit():
             patterns.append(rf"(?<!\d)(?<!\d[.,:/]){one}(?!\d|[.,:/]\d)")
         else:

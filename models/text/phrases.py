@@ -24,8 +24,21 @@ LANGUAGES = ("en", "de", "fr", "es")  # columns after the kind
 NAME = r"[^\W\d_][\w'’.-]*"
 NAMES = rf"{NAME}(?: {NAME}){{0,2}}"
 WHOLE = re.compile(r"[¡¿]?(.*?)(\s*[.:!?…,;]*)", re.S)
-LABEL = re.compile(r"(.+?)\s*(:(?![a-z_])\s*|\s(?=[#\d]))(.+)", re.S)  # not `Page :page`
-CODE = re.compile(r"[A-Z]{1,3}")  # as in "Size: M"
+LABEL = re.compile(  # not `Page :page`
+    r"(.+?)\s*(:(?![a-z_])\s*|\s(?=[#\d])|(?i:(?<= no\.)|(?<= number))\s+(?=[A-Z]+[ -]?\d))(.+)",
+    re.S,
+)
+# as in "Size: M", "Flight no. LH 454"
+CODE = re.compile(r"[A-Z]{1,3}|[A-Z]{2} \d+|(?=\S*\d)(?=\S*[A-Z-])[A-Z\d]+(?:[-/][A-Z\d]+)*")
+# "Widget no." and "Widget number"; but not "Of course no."
+NUMBERED = re.compile(r"(.+) (?:no\.?|number)", re.IGNORECASE)
+NO_NOUN = re.compile(
+    r"\b(?:oh|say|says|said|is|was|are|were|be|i|he|she|it|they|we|you|to|of|at|in|on|for|a|an|the|and|or|but"
+    r"|absolutely|definitely|certainly|probably|simply|still|just|hard|well|hell|there|has|have|had|with|if|yes|no"
+    r"|then|maybe|my|your|his|her|our|their|answer|answered|means?|mean|so|sorry|again|not|please)\b",
+    re.IGNORECASE,
+)
+FULL = {"nr.": "nummer", "-Nr.": "-Nummer", "N°": "Numéro", "N.º": "Número"}
 CLOSING = re.compile(rf"(.+?)(,\s+)({NAMES}\.?)")
 NAMED = re.compile(rf" ({NAMES})(?:(,\s*)(.*))?", re.S)
 SUFFIX = re.compile(r"([\d.,\s]*\d\s*[€$£%]?)(?:\s+)(\D+?)([.!]?)")
@@ -60,6 +73,10 @@ def fixed_part(text: str, source: str, target: str) -> Fixed | None:
 def _fixed(text: str, table: dict[str, Phrase], target: str) -> Fixed | None:
     def find(phrase: str, kinds: str) -> str:
         known = table.get(phrase.casefold())
+        if not known and (label := NUMBERED.fullmatch(phrase)):
+            known = table.get(f"{label[1]} no.".casefold())
+            if known and phrase[-1] in "rR":
+                known = known._replace(text=re.sub("|".join(FULL), _in_full, known.text))
         return _in_case(known.text, phrase, target) if known and known.kind in kinds else ""
 
     whole = WHOLE.fullmatch(text)
@@ -77,7 +94,18 @@ def _fixed(text: str, table: dict[str, Phrase], target: str) -> Fixed | None:
         return Fixed(f"{found}{match[2]}{match[3]}")
     if (match := SUFFIX.fullmatch(text)) and (found := find(match[2], "s")):
         return Fixed(f"{match[1].rstrip()} {found}{match[3]}")
-    return _opening(text, table)
+    return _opening(text, table) or _numbered(text, table)
+
+
+def _in_full(sign: re.Match[str]) -> str:
+    return FULL[sign[0]]
+
+
+def _numbered(text: str, table: dict[str, Phrase]) -> Fixed | None:
+    """Return the label "Widget no." as "Widget number", which a model knows better."""
+    label = re.fullmatch(r"(\w[\w' -]{0,40}) no\.(\s*:?)", text, re.IGNORECASE)
+    is_noun = label and "order no." in table and not NO_NOUN.search(label[1])
+    return Fixed("", f"{label[1]} number{label[2]}") if label and is_noun else None
 
 
 def _opening(text: str, table: dict[str, Phrase]) -> Fixed | None:

@@ -14,7 +14,7 @@ from unicodedata import combining
 from attncli.data.lines import Line
 from attncli.data.split import sentences, split
 from attncli.tags.parse import branches
-from attncli.tags.protect import MARK, QUICK, Languages, Part, protect
+from attncli.tags.protect import MARK, QUICK, Languages, Part, protect, restore
 from attncli.tags.stand_ins import stand_ins
 from models.base.limits import LINE_TAGS
 from models.text.normalise import (
@@ -159,7 +159,7 @@ def _plan_text(
         gaps.append(gap)
         gap = behind
     if not texts:
-        fixed = gap + after if form.phrases and not parts else ""
+        fixed = restore(gap + after, parts) if form.phrases else ""
         return LinePlan(line, [], copied=True, fixed=fixed, key=key)
     capitals = form.capitals and _has_unknown_capitals(" ".join(texts), model)
     texts = [sentence_case(each) for each in texts] if capitals else texts
@@ -198,7 +198,8 @@ def _protected(
         return text, parts
     if MARK.search(text):
         return text, parts
-    found = protect(text, partial(unknown_signs, model), Languages(language, model.to))
+    languages = Languages(language, model.to, model.prepare.phrases)
+    found = protect(text, partial(unknown_signs, model), languages)
     moved = MARK.sub(lambda mark: chr(ord(mark[0]) + len(parts)), found.text)
     return moved, (*parts, *found.parts)
 
@@ -214,7 +215,8 @@ def _plan_tagged(
         note = f"line {line.number} has more than {LINE_TAGS:,} tags; not translated"
         return LinePlan(line, [], note=note, refused=True)
     unknown = partial(unknown_signs, model) if not options.verbatim else lambda text: ""
-    tagged = parse(line.text, unknown, Languages(language, model.to))
+    languages = Languages(language, model.to, model.prepare.phrases)
+    tagged = parse(line.text, unknown, languages)
     if not tagged.tags and not options.verbatim and not tagged.escaped:
         return _plan_text(line, line.text, model, options, language)
     if not has_word(tagged.text):

@@ -28,6 +28,10 @@ from tests.docs.pages import require_models
         ("12.00 € incl. VAT", "de", Fixed("12.00 € inkl. MwSt.")),
         ("Size: M", "de", Fixed("Größe: M")),
         ("Page 3", "de", Fixed("Seite ", "3")),
+        ("Serial number", "fr", Fixed("Numéro de série")),
+        ("Spare part no. 12-A", "de", Fixed("Ersatzteilnr. 12-A")),
+        ("FLIGHT NO. LH 454", "es", Fixed("N.º DE VUELO LH 454")),
+        ("Widget no.:", "fr", Fixed("", "Widget number:")),
     ],
 )
 def test_a_line_or_its_beginning_or_its_end_is_known(
@@ -38,7 +42,15 @@ def test_a_line_or_its_beginning_or_its_end_is_known(
 
 @pytest.mark.parametrize(
     "text",
-    ["The price is high.", "Page", "I send you kind regards.", "Price and quality", "Dear Mr", ""],
+    [
+        "The price is high.",
+        "Page",
+        "I send you kind regards.",
+        "Price and quality",
+        "Dear Mr",
+        "",
+        "Of course no.",
+    ],
 )
 def test_a_part_of_a_sentence_is_no_set_phrase(text: str) -> None:
     assert fixed_part(text, "en", "de") is None
