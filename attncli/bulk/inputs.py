@@ -171,36 +171,27 @@ def _object_record(line: Line, job: BulkJob, task: BulkTask) -> Record:
     """Return the record of a line of JSON; a blank line is none."""
     if not line.fault and not line.text.strip():
         return Record(line.number, None, line=line)
+    found, fault = None, line.fault
     try:
-        found = _object(line)
-        texts = [_text(found, field) for field in job.fields]
-    except ValueError as error:
-        return Record(line.number, None, f"line {line.number}: {error}", line)
-    text = "\t".join(map(one_cell, texts)) if len(texts) > 1 else texts[0]
-    return Record(line.number, task.record(text, line.number), "", line, found)
-
-
-def _object(line: Line) -> dict[str, Any]:
-    """Return the object of a line; ValueError for anything else."""
-    if line.fault:
-        raise ValueError(line.fault)
-    try:
-        found = json.loads(line.text)
+        found = None if fault else json.loads(line.text)
     except (ValueError, RecursionError):
-        raise ValueError("not JSON") from None
+        fault = "not JSON"
+    texts = [_field(found, field) for field in job.fields]
     if not isinstance(found, dict):
-        raise ValueError("not a JSON object")
-    return found
+        fault = fault or "not a JSON object"
+    elif None in texts:
+        fault = f"no text in the field {job.fields[texts.index(None)]}"
+    else:
+        text = "\t".join(map(one_cell, texts)) if len(texts) > 1 else texts[0]
+        return Record(line.number, task.record(text, line.number), "", line, found)
+    return Record(line.number, None, f"line {line.number}: {fault}", line)
 
 
-def _text(found: dict[str, Any], path: str) -> str:
-    """Return the text of a field; a dot leads into an inner object: meta.title."""
-    value: Any = found
+def _field(found: Any, path: str) -> Any:
+    """Return the text of a field, None if there is none; meta.title is in an inner object."""
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    if not isinstance(value, str):
-        raise ValueError(f"no text in the field {path}")
-    return value
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _image_line(image: ImageFile) -> str:

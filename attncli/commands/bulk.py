@@ -140,7 +140,12 @@ def _with_input(job: BulkJob, fields: list[str]) -> BulkJob:
 def run(plan: BulkPlan) -> None:
     """Run a job, show its progress and report its end."""
     try:
-        summary = _shown(plan)
+        with console.progress(bulk_task(plan.job.task).doing, total=1) as advance:
+            for event in run_bulk(plan):
+                if isinstance(event, BulkSummary):
+                    summary = event
+                else:
+                    advance(event.records / max(1, event.all_records), _note(event))
     except KeyboardInterrupt:
         console.warn("interrupted; finished shards are kept, the same command continues")
         raise
@@ -162,16 +167,6 @@ def check_own(out: Path) -> None:
             "a new name for the output, after all inputs",
             "remove it if it is to be replaced",
         )
-
-
-def _shown(plan: BulkPlan) -> BulkSummary:
-    """Run a job and show its progress."""
-    with console.progress(bulk_task(plan.job.task).doing, total=1) as advance:
-        for event in run_bulk(plan):
-            if isinstance(event, BulkSummary):
-                return event
-            advance(event.records / max(1, event.all_records), _note(event))
-    raise AssertionError("a job without a summary")
 
 
 def _note(event: BulkProgress) -> str:

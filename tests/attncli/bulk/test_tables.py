@@ -11,6 +11,7 @@ import pytest
 
 from attncli.bulk import BatchMapper
 from attncli.shell import app
+from attncli.tasks.translate.runner import TranslateRunner
 from models.base.errors import ModelError
 from models.inference.translator import Translator
 
@@ -25,7 +26,7 @@ def bulk(given: Path, out: Path, fields: list[str], *task: object) -> int:
 
 @pytest.fixture
 def expected(tiny_translator: Translator) -> list[str]:
-    return [found.text for found in tiny_translator.translate(TEXTS)]
+    return [found.text for found in TranslateRunner(tiny_translator).results(TEXTS)]
 
 
 @pytest.mark.usefixtures("no_workers")
