@@ -38,7 +38,7 @@ DAY_PART = (
 )
 
 
-class Measure(NamedTuple):
+class Quantity(NamedTuple):
     """A unit or a currency."""
 
     kind: str
@@ -49,15 +49,15 @@ class Measure(NamedTuple):
 
 
 @cache
-def measures() -> dict[str, Measure]:
+def measures() -> dict[str, Quantity]:
     """Return the units and currencies by the signs for them in any text."""
     path = Path(models.text.phrases.__file__).with_name("measures.tsv")
-    found: dict[str, Measure] = {}
+    found: dict[str, Quantity] = {}
     for line in path.read_text("utf-8").splitlines():
         kind, signs, *others = [*line.split("\t"), *[""] * 5][:7]
         each = tuple(signs.split("|"))
         shown = tuple(one or each[0] for one in others[:3])
-        measure = Measure(kind, each, shown, others[3], others[4])
+        measure = Quantity(kind, each, shown, others[3], others[4])
         international = (*each, *shown) if kind == "u" else each
         found.update((sign, measure) for sign in international)
     for sign, measure in [*found.items()]:
