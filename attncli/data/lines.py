@@ -50,6 +50,7 @@ CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
 NOT_UTF_8 = "not valid UTF-8"
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
+FIRST_OF_FILE = 125  # lines; each next chunk may have four times as many
 
 
 class Line(NamedTuple):
@@ -100,7 +101,7 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
     Raises InputError for UTF-16.
     """
     reader = _Reader(stream)
-    most = CHUNK_LINES if reader.is_file else FIRST_LINES
+    most, growth = (FIRST_OF_FILE, 4) if reader.is_file else (FIRST_LINES, 2)
     number, remarked = 1, False
     while lines := reader.chunk(most):
         if number == 1:
@@ -116,7 +117,7 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
                 chunk[n] = chunk[n]._replace(text=body.decode(WESTERN), fault="")
         yield chunk
         number += len(lines)
-        most = min(2 * most, CHUNK_LINES)
+        most = min(growth * most, CHUNK_LINES)
 
 
 def _name(stream: BinaryIO) -> str:

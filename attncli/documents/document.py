@@ -305,7 +305,7 @@ UNREAD = {
     **dict.fromkeys((".doc", ".rtf"), "save it as .docx"),
     ".ppt": "save it as .pptx",
     ".xls": "save it as .xlsx",
-    **dict.fromkeys((".eml", ".msg"), "save its text as .html or .txt"),
+    **dict.fromkeys((".eml", ".msg"), "mail is not read; save the body as text"),
     **{f".{suffix}": "" for suffix in PROGRAMS.split()},
 }
 AS_LINES = "-s input.format=text translates its lines"

@@ -42,6 +42,11 @@ def read_archive(content: bytes, kind: str) -> Archive:
         ) from None
 
 
+def not_of(kind: str) -> DamagedError:
+    """Return the error about an archive that has no file of its format."""
+    return DamagedError(f"not {kind}", "the format that the end of its name tells")
+
+
 def write_archive(archive: Archive, changed: Mapping[str, bytes]) -> bytes:
     """Return an archive with some files changed; all others, and the order, stay."""
     buffer = io.BytesIO()

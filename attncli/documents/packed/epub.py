@@ -13,7 +13,7 @@ from attncli.documents.document import (
     language_segment,
     reassemble,
 )
-from attncli.documents.packed import Archive, read_archive, write_archive
+from attncli.documents.packed import Archive, not_of, read_archive, write_archive
 from models.base.errors import DamagedError
 
 PAGES = (".xhtml", ".html", ".htm")
@@ -32,6 +32,8 @@ def read(content: bytes, options: DocumentOptions) -> Document:
         for name in archive.files
         if name.lower().endswith((*PAGES, CONTENTS, PACKAGE))
     }
+    if not pages:
+        raise not_of(KIND)
     at, segments, kept = 0, [], []
     for page in pages.values():
         segments += [one._replace(start=one.start + at, end=one.end + at) for one in page.segments]

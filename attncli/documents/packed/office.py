@@ -13,7 +13,7 @@ from lxml import etree
 from attncli.documents.divide import TAB, inline_segments
 from attncli.documents.document import Document, DocumentOptions, DocumentSegment, Texts, reassemble
 from attncli.documents.inline import Piece, PieceKind
-from attncli.documents.packed import Archive, read_archive, write_archive
+from attncli.documents.packed import Archive, not_of, read_archive, write_archive
 from models.base.errors import DamagedError
 
 BEGIN, END = "\ue000", "\ue001"
@@ -69,6 +69,8 @@ def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
     archive = read_archive(content, format.kind)
     names = filter(format.names.fullmatch, archive.files)
     roots = {name: _parsed(archive.files[name], format) for name in names}
+    if not roots:
+        raise not_of(format.kind)
     paragraphs: list[Paragraph] = []
     at = 0
     for root in roots.values():

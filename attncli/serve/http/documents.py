@@ -129,8 +129,8 @@ async def _upload(call: Call) -> Upload:
     source, target = given.text("source"), given.text("target")
     format = format_of(Path(name))
     if is_unread(Path(name)) or (format == TEXT and not name.lower().endswith(".txt")):
-        helps = f"; {hint(Path(name))}" if is_unread(Path(name)) else ""
-        expected = f"expected {', '.join(suffixes())}{helps}"
+        is_known = is_unread(Path(name))
+        expected = hint(Path(name)) if is_known else f"expected {', '.join(suffixes())}"
         raise invalid(f"this kind of file is not supported; {expected}")
     document = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")

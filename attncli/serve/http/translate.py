@@ -94,6 +94,8 @@ def _wanted(given: Parameters) -> Wanted:
     if format not in FORMATS:
         raise RequestError(400, f"{format[:40]} format is not supported")
     heads = given.flag("heads")
+    if format == "html" and (heads or given.flag("alignments")):
+        raise RequestError(400, "alignments are of texts; send them without format=html")
     return Wanted(
         given.number("alternatives", 0, MOST_ALTERNATIVES),
         format == "html",

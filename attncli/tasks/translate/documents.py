@@ -35,7 +35,6 @@ from attncli.documents.document import (
     named_delimiter,
     read_document,
     reassemble,
-    suffixes,
     with_existing,
     with_flags,
 )
@@ -105,11 +104,7 @@ def document_choice(
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
     if path and not settings.format and is_unread(path):
-        raise InputError(
-            f"cannot read {path}: a document of another format",
-            f"a name ending in {', '.join(suffixes())}",
-            hint(path),
-        )
+        raise InputError(f"cannot read {path}", hint=hint(path))
     for where, given, wanted in (
         ("--column", columns, "csv"),
         ("--field", fields, FIELDED),

@@ -267,6 +267,13 @@ def test_damaged_files_are_refused(name: str) -> None:
             pass
 
 
+@pytest.mark.parametrize("name", PACKED)
+def test_a_file_of_another_format_is_refused(name: str) -> None:
+    for other in {*PACKED} - {name}:
+        with pytest.raises(ModelError, match="not an? "):
+            read_document(MADE[other](), name, DocumentOptions())
+
+
 def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "UNPACKED_BYTES", 1000)
     with pytest.raises(ModelError, match="unpacked"):

@@ -146,6 +146,7 @@ def test_html_keeps_tags_entities_and_placeholders(url: str) -> None:
         ({"alternatives": -1}, "alternatives must be a number from 0 to 20"),
         ({"alternatives": "many"}, "alternatives must be a number"),
         ({"model": "../../etc"}, "no model"),
+        ({"alignments": True, "format": "html"}, "alignments are of texts"),
         ({"alignments": "perhaps"}, "alignments must be true or false"),
     ],
 )
