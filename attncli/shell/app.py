@@ -215,10 +215,11 @@ class CommandTable(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words before the command."""
+        is_empty = not args
         try:
             return super().parse_args(ctx, args)
         except USAGE as error:
-            if not args:  # the help is shown
+            if is_empty:  # the help is shown
                 raise
             raise misused(error) from None
 

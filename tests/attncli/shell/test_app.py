@@ -127,6 +127,7 @@ def test_settings_are_completed_by_name_with_their_docs() -> None:
     "arguments, expected",
     [
         (["tranlate"], "'translate'"),
+        (["--foo"], "no such option: --foo"),
         (["translate", "--bean", "3"], "--beam"),
         (["translate", "-m", "x", "-s", "search.method=greedy", "--nbest", "2"], "method=beam"),
         (["translate", "-m", "x", "-i", "file", "text"], "--input"),
