@@ -18,7 +18,7 @@ from tests.torture.worker import Workers
 from tests.torture.writes import Job, attack
 
 SEED = 13
-INPUTS = 25  # hostile inputs of each kind; `make torture` has 200 in each of its blocks
+INPUTS = 15  # hostile inputs of each kind; `make torture` has 200 in each of its blocks
 
 
 def test_the_campaign_has_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

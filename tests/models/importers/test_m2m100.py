@@ -145,8 +145,9 @@ def test_updates_lower_its_loss(both: Both, tmp_path: Path) -> None:
     table = tmp_path / "own.tsv"
     table.write_text("".join(f"{a}\t{b}\n" for a, b in zip(LINES, LINES[1:21], strict=False)))
     corpora = [parse_corpus(f"{'-'.join(languages)}={table}")]
-    updates = ("train.steps=100", "train.evaluate_every=100", "train.lr=0.002", "train.metric=loss")
-    quick = (*updates, "train.precision=fp32", "train.samples=0", "train.batch_tokens=300")
+    updates = ("train.steps=30", "train.evaluate_every=30", "train.lr=0.004", "train.warmup=3")
+    more = ("train.metric=loss", "train.samples=0", "train.batch_tokens=300")
+    quick = (*updates, *more, "train.precision=fp32")
     config = settings([], [], None, quick, start=both.bundle, corpora=corpora, dev_corpora=corpora)
     events = run(config, tmp_path / "run")
     losses = [event.scores.loss for event in events if isinstance(event, Evaluated)]
