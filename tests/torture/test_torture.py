@@ -76,6 +76,7 @@ def test_the_campaign_sees_a_rename_before_the_content_is_flushed(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_training_survives_kills_full_disks_and_power_failures(tmp_path: Path) -> None:
     training = Training(tmp_path / "training", Workers(tmp_path / "log"))
     shown, failed = table(training.attack(Random(SEED), 2))
