@@ -97,7 +97,7 @@ WORDED = (
     r"\d+(?:[.,]\d+)?(?:st|nd|rd|th|s|am|pm|[kcm]?[mglb]|k[gmb]|[KMGT]B|[kMG]?Hz|h|x|D|er|ers?|ère|e|ème|%|º|ª|min|sec|ms)"
     r"|\d+-[A-Za-zÀ-ɏ]{2,}(?:-[A-Za-zÀ-ɏ]+)*"
 )
-HYPHENATED = re.compile(r"(?:[A-Z]{1,3}|\d+)(?:-(?:[A-Z]{1,3}|\d+))+")  # 12-A, W-2
+HYPHENATED = re.compile(r"(?=.*[A-Z])(?=.*\d)(?:[A-Z]{1,3}|\d+)(?:-(?:[A-Z]{1,3}|\d+))+")  # 12-A
 INDEX = r"%\d|\d\$|[{(:@\#$_\[]\w"  # of a placeholder that is numbered or named
 DOLLAR = r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)"
 QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
@@ -222,7 +222,7 @@ def _found(
 ) -> Iterator[tuple[int, int, str]]:
     """Yield the start, end and kind of each protected part, in any order."""
     dollars = {found.start() for found in _dollars(text)}
-    quantities = f"|{pattern(languages.source)}" if lazy or languages.quantities else ""
+    quantities = f"|{pattern(languages.source, lazy=lazy)}" if lazy or languages.quantities else ""
     for found in _compiled(f"{PROTECTED}{quantities}|{SHORT}").finditer(text):
         kind, raw = str(found.lastgroup), found[0]
         if kind == "own":
@@ -269,14 +269,14 @@ def _is_long_number(raw: str, strange: set[str]) -> bool:
 
 def _is_code(raw: str) -> bool:
     """Return True for a word with digits and letters that a model may not copy."""
+    if HYPHENATED.fullmatch(raw):
+        return True
     if re.fullmatch(WORDED, raw):
         return False
     if "_" in raw or not any(map(str.isdigit, raw)):
         return True
     if not any(map(str.isalpha, raw)):
         return len(raw) > 6
-    if HYPHENATED.fullmatch(raw):
-        return True
     changes = len(re.findall(r"(?<=\d)[A-Za-z]|(?<=[A-Za-z])\d", raw))
     return changes > 1 or len(raw) > 7 or sum(map(str.isdigit, raw)) > 4
 

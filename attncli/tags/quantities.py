@@ -4,7 +4,8 @@
     written("EUR 1,234.50", "en", "de") == "1.234,50 EUR"
     written("5 p.m.", "en", "de") == "17:00"
 
-measures.tsv has a kind (u: unit, e: unit of English texts, c: currency), the signs of the source,
+measures.tsv has a kind (u: unit, e: unit of English texts, c: currency, l: taken out only after a
+model has lost it), the signs of the source,
 that of German, French and Spanish if it is another, the words for it in any language (a regular
 expression of their beginnings), and a condition on what stands behind.
 """
@@ -20,7 +21,8 @@ import models.text.phrases
 from attncli.tags.numbers import DIGITS, LARGE, NUMBER, STYLES, localised
 
 LANGUAGES = ("en", "de", "fr", "es")
-COUNT = rf"(?:(?:{DIGITS})\s?[-–]\s?)?(?:{DIGITS})"  # also a range
+# also a range, or a fraction as in 1 1/2
+COUNT = rf"(?:(?:\d+ )?\d{{1,2}}/\d{{1,2}}(?!\d)|(?:(?:{DIGITS})\s?[-–]\s?)?(?:{DIGITS}))"
 HALF = r"\s?(?:[ap]\.?m\b|[ap]\.\s?m\b)"
 STOP = r"(?:\.(?!\s*$|\s+(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|[ECPM][SD]T|GMT|UTC)[A-Z]))?"
 CLOCK = r"\d{1,2}(?:[:.][0-5]\d)?(?!\d)"
@@ -67,13 +69,14 @@ def measures() -> dict[str, Quantity]:
 
 
 @cache
-def pattern(source: str = "") -> str:
+def pattern(source: str = "", *, lazy: bool = True) -> str:
     """Return the pattern of a quantity with the groups measure, clock and label.
 
-    source: language of the texts; times and labels are those of English alone.
+    source: language of the texts; times and labels are those of English alone. lazy: see `protect`.
     """
     is_english = source in ("", "en")
-    known = [item for item in measures().items() if is_english or item[1].kind != "e"]
+    other = ("" if is_english else "e") + ("" if lazy else "l")
+    known = [item for item in measures().items() if item[1].kind not in other]
     known.sort(key=lambda item: -len(item[0]))
     alternatives: dict[bool, list[str]] = {True: [], False: []}
     for sign, one in known:
@@ -132,7 +135,7 @@ def _measure(raw: str, source: str, target: str) -> str:
     )
     if target == "en" and known[0] and known[0].kind == "c" and len(signs) == 1:
         return f"{head}{unit} {count}"
-    return f"{head}{count} {unit}"
+    return f"{head}{count}{'' if (target, unit) == ('en', '%') else ' '}{unit}"
 
 
 def _hour(clock: str, half: str) -> tuple[int, str]:

@@ -103,7 +103,7 @@ def _in_full(sign: re.Match[str]) -> str:
 
 def _numbered(text: str, table: dict[str, Phrase]) -> Fixed | None:
     """Return the label "Widget no." as "Widget number", which a model knows better."""
-    label = re.fullmatch(r"(\w[\w' -]{0,40}) no\.(\s*:?)", text, re.IGNORECASE)
+    label = re.fullmatch(r"(\w[\w' -]{0,40}) no\.(\s*:?|\s*:\s.+)", text, re.IGNORECASE)
     is_noun = label and "order no." in table and not NO_NOUN.search(label[1])
     return Fixed("", f"{label[1]} number{label[2]}") if label and is_noun else None
 

@@ -32,6 +32,7 @@ from tests.docs.pages import require_models
         ("Spare part no. 12-A", "de", Fixed("Ersatzteilnr. 12-A")),
         ("FLIGHT NO. LH 454", "es", Fixed("N.º DE VUELO LH 454")),
         ("Widget no.:", "fr", Fixed("", "Widget number:")),
+        ("Widget no.: 3", "fr", Fixed("", "Widget number: 3")),
     ],
 )
 def test_a_line_or_its_beginning_or_its_end_is_known(
