@@ -12,6 +12,8 @@ import pytest
 
 from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
+from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.runner import TranslateRunner
 from models import load, load_translator
 from models.base.errors import ModelError
 from models.catalogue import installed
@@ -44,8 +46,8 @@ def test_a_packed_model_is_used_by_name_on_another_machine(
     attn("models", "add", packed)
     assert sorted(path.name for path in spots.iterdir()) == ["small"]
     assert read_facts(spots / "small").about == About("a tiny one", ("en", "de"), "CC0", "BLEU 1")
-    out = attn("translate", "-m", "small", TEXTS[0]).out
-    assert out == load_translator("small").translate(TEXTS)[0].text + "\n"
+    [found] = TranslateRunner.open([Path("small")], TranslateOptions()).results(TEXTS[:1])
+    assert attn("translate", "-m", "small", TEXTS[0]).out == found.text + "\n"
     row = next(row for row in attn("models").out.splitlines() if row.startswith("  small"))
     assert row.split()[1:5] == ["user", "translate", "en", "de"]
     assert row.endswith("any  CC0      BLEU 1")
