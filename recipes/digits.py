@@ -55,6 +55,14 @@ class Spoken(NamedTuple):
     split: str  # train or test
 
 
+class Joined(NamedTuple):
+    """A file of several words."""
+
+    file: str
+    text: str
+    middles: list[float]  # seconds of the middle of each word
+
+
 def main() -> None:
     """Parse the command line and run one part."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -126,34 +134,38 @@ def scored(recordings: list[Spoken], work: Path, model: str, speaker: str) -> fl
     """Print and return the word error rate of a model on joined recordings of a speaker."""
     folder = work / f"numbers-{speaker}-{len(recordings)}"
     rows = joined(recordings, work / "wavs", folder, [1, 2, 3, 4, 5, 6], NUMBERS)
-    found = attn("transcribe", "-m", model, *(f"{folder}/{name}" for name, _ in rows))
+    found = attn("transcribe", "-m", model, *(f"{folder}/{row.file}" for row in rows))
     texts = [line.partition("\t")[2] for line in found.splitlines()]
     from jiwer import wer
 
-    rate = 100 * wer([text for _, text in rows], texts)
+    rate = 100 * wer([row.text for row in rows], texts)
     print(f"{speaker:<10} WER {rate:.2f} % of {len(rows)} numbers", flush=True)
     return rate
 
 
 def joined(
     recordings: list[Spoken], wavs: Path, folder: Path, lengths: list[int], count: int
-) -> list[tuple[str, str]]:
-    """Write recordings of several words of one speaker; return their files and texts."""
+) -> list[Joined]:
+    """Write recordings of several words of one speaker."""
     random, rows = np.random.default_rng(SEED), []
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(count):
         words = random.choice(len(recordings), lengths[number % len(lengths)])
         chosen = [recordings[index] for index in words.tolist()]
         pauses = [np.zeros(int(RATE * each)) for each in random.uniform(*PAUSE, len(chosen) + 1)]
-        parts = [pauses[0]]
+        parts, middles = [pauses[0]], []
         for each, pause in zip(chosen, pauses[1:], strict=True):
-            parts += [soundfile.read(wavs / each.speaker / each.file)[0], pause]
+            word = soundfile.read(wavs / each.speaker / each.file)[0]
+            middles.append((sum(map(len, parts)) + len(word) / 2) / RATE)
+            parts += [word, pause]
         sound = np.concatenate(parts)
         level = sound.std() * 10 ** (-random.uniform(*NOISE) / 20)
         sound = sound + random.standard_normal(len(sound)) * level
-        rows.append((f"{number:03}.wav", " ".join(each.word for each in chosen)))
-        soundfile.write(folder / rows[-1][0], sound.clip(-1, 1), RATE, subtype="PCM_16")
-    (folder / "texts.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), "utf-8")
+        text = " ".join(each.word for each in chosen)
+        rows.append(Joined(f"{number:03}.wav", text, middles))
+        soundfile.write(folder / rows[-1].file, sound.clip(-1, 1), RATE, subtype="PCM_16")
+    lines = "".join(f"{row.file}\t{row.text}\n" for row in rows)
+    (folder / "texts.tsv").write_text(lines, "utf-8")
     return rows
 
 
