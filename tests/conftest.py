@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the programs that tests start, too
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of them would compile all modules: 0.1 s
 
 import numpy
 import pytest
