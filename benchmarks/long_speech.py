@@ -11,6 +11,10 @@ or 4. WORK/long_speech.png shows the first two. A run that exists is used again.
 
 Claim: with content-based attention errors rise steeply beyond the lengths of training; with
 location-aware attention and a window they do not (Chorowski et al. 2015, section 3.2).
+Found: it does not hold for numbers, because of two habits that one to four words teach every model.
+The decoder ends after the fourth word, wherever it attends; and the encoder's states tell the
+number of a word, so that attention looks for the fifth among the first four. With the end forbidden
+a window around the last weights halves the errors, and does not prevent them.
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ Rates = dict[str, list[list[float]]]  # of each mechanism: for each seed, by len
 
 LENGTHS = (2, 4, 8, 16, 32)
 NUMBERS = 8  # of each speaker and length
+SLOWER = 3  # times the updates: after as many the Transformer is wrong in 80 % of two digits
 RIDGE = 0.3  # of the probe
 LISTEN = ("-p", "listen-attend-spell-nano")
 LISTENER = ("model.hidden=96",)  # settings of the recipe that the Transformer does not have
@@ -120,10 +125,11 @@ def settings_of(mechanism: str, seed: int, steps: int) -> list[str]:
     """Return the words of `attn train` for a mechanism: the recipe of `digits`, one to four."""
     recipe = [each for each in digits.RECIPE if not each.startswith(REPLACED)]
     kept = [each for each in recipe if mechanism != "Transformer" or each not in LISTENER]
+    times = SLOWER if mechanism == "Transformer" else 1
     kept += [
         "data.augment.join=1-4",
-        "data.augment.grow=10",
-        f"train.steps={steps}",
+        f"data.augment.grow={10 * times}",
+        f"train.steps={times * steps}",
         f"train.seed={seed}",
     ]
     return [*MECHANISMS[mechanism], *(word for setting in kept for word in ("-s", setting))]
@@ -151,12 +157,14 @@ class Heard:
         """Return the share of wrong words, given the words before and without the end token."""
         model, wrong = self.transcriber.model, []
         for each, features in zip(numbers, self.features(numbers), strict=True):
-            ids = self.transcriber.tokenizer.encode(each.text)
+            ids = self.transcriber.tokenizer.encode(each.text)  # the last is END
             memory = self.transcriber.memory([features])
-            batch = teacher_forcing_batch(memory.values, memory.mask, *pad([ids], "cpu"))
-            scores = model.log_probs(model.teacher_force(batch, memory=memory))[0]
+            batch = teacher_forcing_batch(
+                memory.values, memory.mask, *pad([ids], self.transcriber.device)
+            )
+            scores = model.log_probs(model.teacher_force(batch, memory=memory))[0, :-1]
             scores[:, END] = -torch.inf
-            wrong += (scores.argmax(1) != torch.tensor(ids)).tolist()
+            wrong += (scores.argmax(1) != torch.tensor(ids[:-1])).tolist()
         return 100 * mean(wrong)
 
     @torch.inference_mode()
@@ -165,7 +173,8 @@ class Heard:
 
         It is fitted by least squares on three quarters of the words and tried on the others.
         """
-        states, places = [], []
+        states: list[Tensor] = []
+        places: list[int] = []
         for each, features in zip(numbers, self.features(numbers), strict=True):
             values = self.transcriber.memory([features]).values[0]
             slots = [int(at / self.transcriber.encoder.slot_seconds) for at in each.middles]
