@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from attncli.training.run import estimate
 from tests.docs.workplace import write_workplace
 
 
@@ -23,6 +24,7 @@ def workplace(tmp_path: Path, written: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Return the current folder: a copy of the files and models that the documentation names."""
     shutil.copytree(written, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(estimate, "timed_updates", lambda *run: (1.0,))  # of large models, too
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path
