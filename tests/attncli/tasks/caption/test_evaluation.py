@@ -134,7 +134,7 @@ def test_a_file_with_splits_is_scored_on_its_test_part(tmp_path: Path, attn: Att
     [
         (["{}", "-m", "x"], 2, "a model needs the images"),
         (["{}", "{}", "--hypotheses", "x"], 2, "unexpected extra argument"),
-        (["--images", "x", "-m", "x"], 2, "Missing argument"),
+        (["--images", "x", "-m", "x"], 2, "missing argument"),
         (["{}", "--hypotheses", "x", "--by-length"], 2, "--by-length"),
         (["{}", "--hypotheses", "nowhere"], 1, "cannot read nowhere"),
         (["--images", "nowhere", "-m", "x", "{}"], 1, "nowhere cannot be read as images"),
