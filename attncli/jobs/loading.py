@@ -134,9 +134,11 @@ def say_licence(folder: Path, messages: Messages) -> None:
         if cache:
             cache.mkdir(parents=True, exist_ok=True)
             (cache / digest).touch()
+    others = "; `scenes`, and BLIP by `attn models add`, may be used for anything"
     messages.say(
         f"{folder.name} is not for commercial use (licence: {about.licence}); "
         "`attn models` lists what each model may be used for"
+        + (others if task_of(folder) == "caption" else "")
     )
 
 

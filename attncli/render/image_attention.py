@@ -66,7 +66,7 @@ class AttentionMaps(NamedTuple):
         gate = "" if self.gates is None else f"β {self.gates[word]:.2f}  "
         share = 0.0 if self.copied is None else self.copied[word]
         label = f"  label {share:.0%}" if share >= SHOWN else ""
-        return f"{gate}H {self.entropy[word]:.2f}{label}"
+        return f"{gate}H {abs(self.entropy[word]):.2f}{label}"
 
 
 def attention_maps(

@@ -13,6 +13,7 @@ of a line, its beginning or its end; never a part of a sentence:
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import cache
 from pathlib import Path
@@ -68,6 +69,21 @@ def fixed_part(text: str, source: str, target: str) -> Fixed | None:
     sources = [one for one in LANGUAGES if one != target and source in ("", one)]
     found = (_fixed(normalise(text), _table(one, target), target) for one in sources)
     return next(filter(None, found), None)
+
+
+def phrase_languages(text: str) -> frozenset[str]:
+    """Return the languages in which a text is a whole set phrase."""
+    return _languages().get(normalise(text).strip().casefold(), frozenset())
+
+
+@cache
+def _languages() -> dict[str, frozenset[str]]:
+    """Return the languages of each set phrase, by its text in small letters."""
+    found: dict[str, frozenset[str]] = {}
+    for source, target in itertools.permutations(LANGUAGES, 2):
+        for phrase in _table(source, target):
+            found[phrase] = found.get(phrase, frozenset()) | {source}
+    return found
 
 
 def _fixed(text: str, table: dict[str, Phrase], target: str) -> Fixed | None:

@@ -21,7 +21,7 @@ from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
 from attncli.serve.requests import FALSE, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.tasks.caption.writers import CaptionedImage
-from attncli.tasks.classify.languages import judged
+from attncli.tasks.classify.languages import judged, known_phrase
 from attncli.tasks.classify.lines import UNKNOWN
 from models.base.errors import ModelError
 
@@ -149,7 +149,10 @@ async def recognised(
     """Return the language of each text; short ones are judged with the others."""
     texts = [MARKUP.sub(" ", text) for text in texts]
     found = await detected(call, texts, candidates)
-    shares = [{one.language: one.confidence / 100 for one in each} for each in found]
+    shares = [
+        known_phrase(text, {one.language: one.confidence / 100 for one in each})
+        for text, each in zip(texts, found, strict=True)
+    ]
     sizes = [sum(map(str.isalpha, text)) for text in texts]
     best = zip(found, judged(shares, sizes), strict=True)
     return [

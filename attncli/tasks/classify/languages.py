@@ -21,6 +21,7 @@ from attncli.tasks.classify.lines import UNKNOWN, ClassifyRunner
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError
 from models.text.normalise import is_untranslatable
+from models.text.phrases import phrase_languages
 
 if TYPE_CHECKING:
     from models.inference.classifier import Classifier
@@ -57,6 +58,12 @@ def judged(found: Sequence[Mapping[str, float]], sizes: Sequence[int]) -> list[s
     return best
 
 
+def known_phrase(text: str, shares: Mapping[str, float]) -> dict[str, float]:
+    """Return the probabilities of languages, only of those in which a set phrase is written."""
+    known = phrase_languages(text)
+    return {one: 1.0 if one in known else 0.0 for one in shares} if known else dict(shares)
+
+
 class LineLanguages:
     """Recognises the language of texts, and counts those in the target language."""
 
@@ -85,6 +92,8 @@ class LineLanguages:
         [outcomes] = runner.run([lines])
         found = {one.line.number: dict(one.result.labels) for one in outcomes if one.result}
         found = {n: shares for n, shares in found.items() if shares and UNKNOWN not in shares}
+        for n, shares in found.items():
+            found[n] = known_phrase(texts[n].text, shares)
         sizes = [sum(map(str.isalpha, texts[n].text)) for n in found]
         best = dict(zip(found, judged([*found.values()], sizes), strict=True))
         languages = [best.get(n, "") for n in range(len(chunk))]

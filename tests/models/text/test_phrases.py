@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models.text import phrases
-from models.text.phrases import LANGUAGES, Fixed, fixed_part
+from models.text.phrases import LANGUAGES, Fixed, fixed_part, phrase_languages
 from tests.attncli.command_line import Attn
 from tests.docs.pages import require_models
 
@@ -75,3 +75,9 @@ def test_the_model_in_the_box_uses_it_unless_verbatim(attn: Attn) -> None:
     words = ["translate", "--from", "en", "--to", "de"]
     assert attn(*words, "Cart").out == "Warenkorb\n"
     assert attn(*words, "--verbatim", "Cart").out != "Warenkorb\n"
+
+
+def test_a_set_phrase_tells_its_language() -> None:
+    assert phrase_languages("kind Regards") == {"en"}
+    assert "fr" in phrase_languages("Cordialement")
+    assert not phrase_languages("Kind people")
