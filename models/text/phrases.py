@@ -13,7 +13,6 @@ of a line, its beginning or its end; never a part of a sentence:
 
 from __future__ import annotations
 
-import itertools
 import re
 from functools import cache
 from pathlib import Path
@@ -80,9 +79,10 @@ def phrase_languages(text: str) -> frozenset[str]:
 def _languages() -> dict[str, frozenset[str]]:
     """Return the languages of each set phrase, by its text in small letters."""
     found: dict[str, frozenset[str]] = {}
-    for source, target in itertools.permutations(LANGUAGES, 2):
-        for phrase in _table(source, target):
-            found[phrase] = found.get(phrase, frozenset()) | {source}
+    for row in _rows():
+        for language, text in zip(LANGUAGES, row[1:], strict=False):
+            phrase = text.casefold()
+            found[phrase] = found.get(phrase, frozenset()) | {language}
     return found
 
 
@@ -157,9 +157,15 @@ def _in_case(text: str, source: str, target: str) -> str:
 def _table(source: str, target: str) -> dict[str, Phrase]:
     """Return the phrases of a language with those of another, by their text in small letters."""
     columns = [1 + LANGUAGES.index(language) for language in (source, target)]
-    lines = Path(__file__).with_name("phrases.tsv").read_text("utf-8").splitlines()
     found: dict[str, Phrase] = {}
-    for row in (line.split("\t") for line in lines):
+    for row in _rows():
         phrase, translation = (row[column] for column in columns)
         found.setdefault(phrase.casefold(), Phrase(row[0], translation))
     return found
+
+
+@cache
+def _rows() -> list[list[str]]:
+    """Return the kind and the phrases of each row of the table."""
+    lines = Path(__file__).with_name("phrases.tsv").read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines]
