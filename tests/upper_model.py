@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attncli.jobs.loading import OpenOptions
+from attncli.options.settings import Options
 from models.base.settings import merged
 from models.base.types import Hypothesis, Translation
 from models.inference.text_translator import TextTranslator
@@ -70,10 +70,10 @@ class Upper(TextTranslator):
         )
 
 
-def opened(path: Path, options: OpenOptions) -> Upper:
+def opened(path: Path, options: Options) -> Upper:
     """Stand in for `open_text_model`."""
     model = Upper()
-    model.search = merged(model.search, options.search)
+    model.search = merged(model.search, options.of("search"))
     return model
 
 

@@ -91,7 +91,7 @@ def read_job(words: Sequence[str]) -> BulkJob:
         )
     if settings.get("glossary"):  # workers need no file
         settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
-    task.given(settings)
+    task.options(settings)
     threads = values["threads"] if "threads" in given else 1
     return BulkJob(name, _models(task.shipped, values), settings, values["device"], threads)
 

@@ -45,8 +45,11 @@ class BulkTask(ABC):
 
     @staticmethod
     @abstractmethod
-    def given(settings: Mapping[str, Any]) -> Any:
-        """Return the GivenSettings of a job's settings; raise an error if they cannot be used."""
+    def options(settings: Mapping[str, Any], **how: Any) -> Any:
+        """Return the Options of a job from its settings; raise an error if they cannot be used.
+
+        how: further options: device, threads and, to align, the reverse model.
+        """
 
     @abstractmethod
     def failed(self, record: Any, error: str) -> Any:

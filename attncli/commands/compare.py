@@ -28,8 +28,8 @@ from attncli.commands.train.options import (
 from attncli.commands.train.run import Display, Stop, memory_advice, stoppable
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
 from attncli.jobs.variants import variants, with_grid
+from attncli.options.settings import Options
 from attncli.options.shared import Device, Threads
 from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS
@@ -376,7 +376,7 @@ def compare(
     usual = () if grid else comparison_of(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])
     found = variants(chosen, base, set or [])
-    where = loading.open_device(OpenOptions(device, threads))
+    where = loading.open_device(Options(device, threads))
     # imports torch
     from attncli.jobs.compare import check_all, plan, prepare
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, get_args
 
 import typer
 
 from attncli.data.streams import check_output, write_stdout
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
-from attncli.options.settings import SetOption, read_settings
+from attncli.options.settings import SetOption
 from attncli.options.shared import (
     Beam,
     Device,
     From,
-    HardAttention,
-    TextBatches,
     Threads,
     To,
-    check_search,
 )
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.score import System
@@ -29,7 +26,6 @@ from attncli.tasks.translate.evaluation import check_texts, evaluate_texts, tran
 from attncli.terminal import console
 from models.base.errors import ConfigurationError
 from models.base.settings import option
-from models.use_config import SearchConfig
 
 
 @dataclass(frozen=True)
@@ -60,17 +56,15 @@ class RowSettings:
 
 
 @dataclass(frozen=True)
-class EvaluateTables:
-    """Tables of `attn evaluate`. Defaults of the search are those saved with the model."""
+class EvaluateOptions(TranslateOptions):
+    """Options of `attn evaluate`."""
 
-    UNUSED: ClassVar = ("search.max_caption", "search.split_above", "search.nbest")
+    TABLES = "search scores lengths data attention compute"
+    UNUSED = "search.max_caption search.split_above search.nbest compute.backend"
 
-    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
     scores: ScoreSettings = option(ScoreSettings, "scores")
     lengths: LengthSettings = option(LengthSettings, "--by-length and --plot")
     data: RowSettings = option(RowSettings, "rows of several inputs")
-    attention: HardAttention = option(HardAttention, "attention")
-    compute: TextBatches = option(TextBatches, "computation")
 
 
 Files = Annotated[
@@ -103,7 +97,7 @@ ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source leng
 Plot = Annotated[
     Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
 ]
-Set = Annotated[list[str] | None, SetOption(EvaluateTables, example="scores.lowercase=true")]
+Set = Annotated[list[str] | None, SetOption(EvaluateOptions, example="scores.lowercase=true")]
 
 
 def evaluate(
@@ -137,11 +131,18 @@ def evaluate(
       attn evaluate -m runs/demo runs/demo/test.tsv
     """
     folders = folders_of(model, hypotheses)
-    given = read_settings(EvaluateTables, set, {"search.beam": beam})
-    tables = given.tables
-    check_search(tables.search)
-    source = Path(tables.lengths.source) if tables.lengths.source else None
-    step = tables.lengths.step if by_length or plot else 0
+    options = EvaluateOptions.read(
+        set,
+        beam=beam,
+        device=device,
+        threads=threads,
+        to=to,
+        source=source_language,
+        mixed=len(folders) > 1,
+        messages=console,
+    )
+    source = Path(options.lengths.source) if options.lengths.source else None
+    step = options.lengths.step if by_length or plot else 0
     if not files:
         raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
     if checks:
@@ -160,20 +161,11 @@ def evaluate(
         models=folders,
         hypotheses=hypotheses or [],
         source=source,
-        scoring=Scoring(tables.scores.tokenize, tables.scores.lowercase, confidence),
+        scoring=Scoring(options.scores.tokenize, options.scores.lowercase, confidence),
         step=step,
         save=save,
-        options=TranslateOptions.of(
-            given,
-            device,
-            threads,
-            to=to,
-            source=source_language,
-            mixed=len(folders) > 1,
-            messages=console,
-            max_batch_tokens=tables.compute.batch_tokens,
-        ),
-        target=tables.data.target,
+        options=options,
+        target=options.data.target,
     )
     if plot:
         bleu_by_length(plot, *_curves(evaluations))

@@ -17,14 +17,14 @@ from attncli.jobs import models as zoo
 from attncli.jobs.installed import Listed, Packing, listed
 from attncli.jobs.models import Entry, Shown
 from attncli.jobs.variants import PLACES
-from attncli.options.settings import SetOption, read_settings
+from attncli.options.settings import SetOption
 from attncli.render.rows import columns, size, wrapped
 from attncli.terminal import console
 from attncli.terminal.messages import current_screen
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.base.errors import ModelError
-from models.base.settings import option
+from models.base.settings import option, overridden
 from models.catalogue.installed import Installed, find_model, installed, public_models
 from models.catalogue.presets import PRESETS, model_config
 from models.inference.ctranslate2.engines import ComputePrecision
@@ -271,7 +271,7 @@ def pack(
       attn models pack runs/en-de en-de.zip -s about.languages=en,de -s "about.licence=CC BY 2.0"
       attn models pack runs/captions models/pretrained/photos --card card.md
     """
-    given = read_settings(PackTables, set).tables.about
+    given = overridden(PackTables(), set or []).about
     languages = tuple(name.strip() for name in given.languages)
     about = About(given.summary, languages, given.licence, given.score)
     packed = packages.pack(model, target, Packing(precision, share, card, about))

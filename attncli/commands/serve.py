@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from attncli.options.settings import SetOption, read_settings
+from attncli.options.settings import SetOption
 from attncli.options.shared import MODEL, Device, Threads
 from attncli.serve.catalogue import ServeOptions, ServeTables
 from models.base.errors import ModelError, install_command
+from models.base.settings import overridden
 
 DEFAULT = ServeOptions()
 
@@ -76,7 +77,7 @@ def serve(
     if new_key:
         print(secrets.token_urlsafe())
         return
-    service = read_settings(ServeTables, set).tables.service
+    service = overridden(ServeTables(), set or []).service
     options = ServeOptions(
         **vars(service),
         models=tuple(model or ()),

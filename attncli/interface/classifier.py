@@ -9,7 +9,7 @@ from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.panels import WeightedText
 from attncli.interface.results import as_list, framed
 from attncli.render.alignment.weighted_text import html, weighted_text, words_in_colour
-from attncli.tasks.classify.lines import ClassifyRunner
+from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner
 from attncli.terminal.messages import current_screen
 from models.base.errors import InputError
 from models.base.types import Classification
@@ -66,6 +66,6 @@ class Classifier(LabelModel):
         if nbest < 1:
             raise InputError(f"nbest = {nbest}", "1 or more")
         lines = [Line(number, text) for number, text in enumerate(as_list(texts), 1)]
-        [found] = ClassifyRunner(self, nbest=nbest).run([lines], weights=attention)
+        [found] = ClassifyRunner(self, ClassifyOptions(nbest=nbest)).run([lines], weights=attention)
         results = [ClassifiedText._make(one.result or Classification("", ())) for one in found]
         return results[0] if isinstance(texts, str) else results

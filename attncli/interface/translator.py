@@ -18,7 +18,7 @@ from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.align.pairs import Aligner, drawn, every_head
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.alignment import joined, with_parts
-from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.engine import TranslateBatches, TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.terminal.messages import current_screen
 from models.alignment import Alignment, align, align_translations
@@ -150,7 +150,9 @@ class Translator(TextModel):
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
         model = self.with_search(search) if search else self
-        options = TranslateOptions(verbatim=verbatim, max_batch_tokens=max_batch_tokens)
+        options = TranslateOptions(
+            verbatim=verbatim, compute=TranslateBatches(batch_tokens=max_batch_tokens)
+        )
         results = model._translated_lines(found, directions, options)
         return results[0] if isinstance(texts, str) else results
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from os.path import commonprefix
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from attncli.options.settings import GivenSettings
-from attncli.terminal.messages import Messages, Silent
+from attncli.options.settings import HardAttention, Options
+from attncli.terminal.messages import Messages
 from models import (
     load_captioner,
     load_classifier,
@@ -35,55 +35,26 @@ from models.storage.settings import read_settings, task_of
 from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from models.inference.captioner import Captioner
-    from models.inference.classifier import Classifier
-    from models.inference.ctranslate2.translator import CTranslate2Translator
-    from models.inference.transcriber import Transcriber
-    from models.inference.translator import EnsembleTranslator, Translator
-
-    T = TypeVar("T", Translator, CTranslate2Translator, EnsembleTranslator)
-    M = TypeVar(
-        "M",
-        Translator,
-        CTranslate2Translator,
-        EnsembleTranslator,
-        Captioner,
-        Classifier,
-        Transcriber,
-    )
+    from models.inference.translator import Translator
 
 SEED = re.compile(r"seed-\d+")  # folder of a run of a comparison
 
 
-@dataclass(frozen=True)
-class OpenOptions:
-    """Options that apply to every model a command opens."""
-
-    device: str = "auto"  # auto, cpu, cuda or mps
-    threads: int = 0  # processor threads; 0: torch decides
-    read_mode: str = ""  # argmax, sample or expected; "": as saved with the model
-    search: Mapping[str, Any] = field(default_factory=dict)  # replace the saved ones
-    to: str = ""  # target language of a multilingual model
-    source: str = ""  # source language; only checked
-    mixed: bool = False  # models of a single direction ignore the languages instead of refusing
-    messages: Messages = Silent()  # receives remarks about the models, and what a job reports
-
-    @classmethod
-    def of(cls, given: GivenSettings[Any], device: str, threads: int, **own: Any) -> Self:
-        """Return the options of a command that has the tables `search` and `attention`."""
-        read_mode, search = given.tables.attention.read_decode, given.of("search")
-        return cls(device, threads, read_mode, search, **own)
+LOADERS = {
+    "translate": load_translator,
+    "caption": load_captioner,
+    "classify": load_classifier,
+    "transcribe": load_transcriber,
+}
 
 
-def open_translator(models: Path | Sequence[Path] | None, options: OpenOptions) -> Translator:
-    """Open a text model; its `search` then holds the saved settings with the overrides applied.
+def open_model(task: str, models: Path | Sequence[Path] | None, options: Options) -> Any:
+    """Open the model of a task; its `search` then holds the saved settings with the given ones.
 
     models: a folder or a name, see models.catalogue.installed; None for the shipped one. The
-    probabilities of several models are averaged.
-    Raises ModelError if a folder holds no text model, the machine lacks the device, or `read_mode`
-    is given for a model without hard attention; also if `to` is unknown or missing for a
+    probabilities of several translators are averaged.
+    Raises ModelError if a folder holds no model of the task, the machine lacks the device, or a
+    read mode is given for a model without hard attention; also if `to` is unknown or missing for a
     multilingual model, or given for a model of a single direction. A zero-shot direction is
     reported to `options.messages`.
     """
@@ -91,31 +62,11 @@ def open_translator(models: Path | Sequence[Path] | None, options: OpenOptions) 
     if len(given) > 1:
         opened = _open_ensemble(given, options)
     else:
-        opened = _open(given[0] if given else None, "translate", load_translator, options)
-    return configured(opened, options)
-
-
-def open_captioner(model: Path | None, options: OpenOptions) -> Captioner:
-    """Open a captioner; see `open_translator`."""
-    return _configured(_open(model, "caption", load_captioner, options), options)
-
-
-def open_classifier(model: Path | None, options: OpenOptions) -> Classifier:
-    """Open a classifier; see `open_translator`."""
-    return _configured(_open(model, "classify", load_classifier, options), options)
-
-
-def open_transcriber(model: Path | None, options: OpenOptions) -> Transcriber:
-    """Open a model of speech; see `open_translator`. Languages: of a model that chooses them."""
-    opened = _open(model, "transcribe", load_transcriber, options)
-    return _configured(opened.languages(options.source, options.to), options)
-
-
-def _open(model: Path | None, task: str, load: Callable[..., Any], options: OpenOptions) -> Any:
-    path = readable(chosen_model(model, task))
-    say_licence(path, options.messages)
-    retain_memory()
-    return load(path, device=open_device(options))
+        path = readable(chosen_model(given[0] if given else None, task))
+        say_licence(path, options.messages)
+        retain_memory()
+        opened = LOADERS[task](path, device=open_device(options))
+    return configured(task, opened, options)
 
 
 def say_licence(folder: Path, messages: Messages) -> None:
@@ -142,7 +93,7 @@ def say_licence(folder: Path, messages: Messages) -> None:
     )
 
 
-def _open_ensemble(models: Sequence[Path], options: OpenOptions) -> Any:
+def _open_ensemble(models: Sequence[Path], options: Options) -> Any:
     paths = [readable(find_model(model)) for model in models]
     retain_memory()
     for path in paths:
@@ -157,11 +108,25 @@ def _open_ensemble(models: Sequence[Path], options: OpenOptions) -> Any:
     return opened
 
 
-def configured(translator: T, options: OpenOptions) -> T:
-    """Return a translator with the direction, read mode and search settings of the options.
+def configured(task: str, model: Any, options: Options) -> Any:
+    """Return a model with the direction, read mode and search settings of the options.
 
-    See `open_translator`.
+    See `open_model`. The read mode of hard attention is reported.
     """
+    if task == "translate":
+        model = _directed(model, options)
+    elif task == "transcribe":
+        model = model.languages(options.source, options.to)
+    model = model.with_search(changed_search(model.search, options.of("search")))
+    kind, _, saved = model.read_mode.partition(" ")
+    if (read_mode := options.attention.read_decode) or kind == "hard":
+        model = model.with_read_mode(read_mode or saved, seed=model.search.seed)
+        options.messages.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
+    return model
+
+
+def _directed(translator: Any, options: Options) -> Any:
+    """Return a translator with its languages; report a direction without training data."""
     if translator.languages or not options.mixed:
         translator = translator.for_direction(options.to, options.source)
     if translator.through:
@@ -170,7 +135,7 @@ def configured(translator: T, options: OpenOptions) -> T:
     elif translator.is_zero_shot(options.source):
         direction = f"{options.source or 'any language'} to {translator.to}"
         options.messages.say(f"zero-shot: the training data had no pairs from {direction}")
-    return _configured(translator, options)
+    return translator
 
 
 def row_inputs(models: Sequence[Path] | None) -> tuple[str, ...]:
@@ -190,8 +155,8 @@ def row_inputs(models: Sequence[Path] | None) -> tuple[str, ...]:
     return next(iter(inputs), ())
 
 
-def open_aligner(model: Path | None, options: OpenOptions) -> Translator:
-    """Open a text model to align with; see `open_translator`.
+def open_aligner(model: Path | None, options: Options) -> Translator:
+    """Open a text model to align with; see `open_model`.
 
     Without --to, a multilingual model aligns the languages that are saved as its default.
     """
@@ -202,10 +167,10 @@ def open_aligner(model: Path | None, options: OpenOptions) -> Translator:
         if options.source == target:
             source, target = target, source
         options = replace(options, to=target, source=options.source or source)
-    return open_translator(path, options)
+    return open_model("translate", path, options)
 
 
-def open_reverse(path: Path, options: OpenOptions) -> Translator:
+def open_reverse(path: Path, options: Options) -> Translator:
     """Open a model from target to source, with its own read mode.
 
     A multilingual model translates from `options.to` into `options.source`; ModelError if that is
@@ -219,7 +184,11 @@ def open_reverse(path: Path, options: OpenOptions) -> Translator:
             "choose it with --from",
         )
     turned = (options.source, options.to) if languages else ("", "")
-    return open_translator(path, replace(options, read_mode="", to=turned[0], source=turned[1]))
+    return open_model(
+        "translate",
+        path,
+        replace(options, attention=HardAttention(), to=turned[0], source=turned[1]),
+    )
 
 
 def languages_of(path: Path) -> tuple[str, ...]:
@@ -252,7 +221,7 @@ def readable(path: Path) -> Path:
     return path
 
 
-def open_device(options: OpenOptions) -> str:
+def open_device(options: Options) -> str:
     """Set the number of threads and return the name of the device. Imports torch."""
     import torch
 
@@ -272,13 +241,3 @@ def retain_memory() -> None:
     """
     retain_freed_memory()
     gc.freeze()
-
-
-def _configured(model: M, options: OpenOptions) -> M:
-    """Apply search settings and read mode; report the read mode of hard attention."""
-    model = model.with_search(changed_search(model.search, options.search))
-    kind, _, saved = model.read_mode.partition(" ")
-    if options.read_mode or kind == "hard":
-        model = model.with_read_mode(options.read_mode or saved, seed=model.search.seed)
-        options.messages.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
-    return model

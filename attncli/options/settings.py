@@ -1,50 +1,112 @@
-"""Settings of a command, ``-s TABLE.KEY=VALUE``: everything that few people change.
+"""Options of a command, and its settings ``-s TABLE.KEY=VALUE``: what few people change.
 
-Each table has one owner, a settings class (`models.base.settings`). A command lists its tables in
-a frozen dataclass, takes the option -s of this class and reads it:
+Each table has one owner, a settings class (`models.base.settings`). A task has one class of options
+with its tables and the options of its command line; the command reads it once:
 
-    Set = Annotated[list[str] | None, SetOption(TranslateTables)]
+    Set = Annotated[list[str] | None, SetOption(TranslateOptions)]
 
-    def translate(*, beam: Beam = None, set: Set = None) -> None:
-        given = read_settings(TranslateTables, set, {"search.beam": beam})
-        given.tables.compute.batch_tokens  # as given, or the default
-        given.of("search")  # {"beam": 2}: settings that are given replace those of the model
+    def translate(*, beam: Beam = None, device: Device = "auto", set: Set = None) -> None:
+        options = TranslateOptions.read(set, beam=beam, device=device)
+        options.compute.batch_tokens  # as given, or the default
+        options.of("search")  # {"beam": 2}: settings that are given replace those of the model
 
-`-s help` writes the settings with their documentation, as TOML. ``UNUSED`` of a class of tables
-names settings of a table that have no effect on the command; they are refused.
+`-s help` writes the settings with their documentation, as TOML.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import typer
 from typer.models import OptionInfo
 
-from models.base.errors import UnknownNameError
-from models.base.settings import fields_of, flat, overridden, to_dict
+from attncli.terminal.messages import Messages, Silent
+from models.base.errors import ConfigurationError, UnknownNameError
+from models.base.settings import fields_of, flat, option, overridden, to_dict
+from models.config import ReadMode
+from models.use_config import SearchConfig
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 HELP = "help"  # value of -s that lists the settings
-UNUSED = "UNUSED"  # name of a class attribute, a tuple of dotted names
 
 
 @dataclass(frozen=True)
-class GivenSettings(Generic[T]):
-    """Settings of a command, and the names of those on the command line."""
+class HardAttention:
+    """Use of a model with hard attention."""
 
-    tables: T
-    names: tuple[str, ...]  # dotted, as in search.beam
+    read_decode: str = option(
+        "",
+        "hard attention: read mode, argmax, sample or expected (empty: as saved with the model)",
+        choices=("", *get_args(ReadMode)),
+    )
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a command does its work. Each task has a subclass with tables and fields of its own."""
+
+    TABLES: ClassVar[str] = ""  # fields that -s changes, in the order of `-s help`
+    UNUSED: ClassVar[str] = ""  # settings of these that have no effect; refused
+
+    device: str = "auto"  # auto, cpu, cuda or mps
+    threads: int = 0  # processor threads; 0: torch decides
+    to: str = ""  # target language of a multilingual model
+    source: str = ""  # source language; only checked
+    mixed: bool = False  # models of a single direction ignore the languages instead of refusing
+    messages: Messages = field(default=Silent(), repr=False)  # receives remarks about the models
+    given: tuple[str, ...] = ()  # settings of the command line, as search.beam; others are defaults
+    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
+    attention: HardAttention = option(HardAttention, "attention")
+
+    @classmethod
+    def read(cls, assignments: Iterable[str] | None = None, **options: Any) -> Self:
+        """Return the options of a command line.
+
+        assignments: settings, ``table.key=value``. options: fields by their names, and settings of
+        the search (beam, nbest), which are None if they are not given. Raises ConfigurationError
+        for a setting that the command does not have, for a value that it cannot have, and for a
+        search without effect or result.
+        """
+        fields = {each.name for each in dataclasses.fields(cls)}
+        own = {name: options.pop(name) for name in fields & options.keys()}
+        texts = [*(assignments or ())]
+        texts += [f"search.{name}={value}" for name, value in options.items() if value is not None]
+        given = tuple(dict.fromkeys(text.partition("=")[0].strip() for text in texts))
+        for name in given:
+            if name in cls.UNUSED.split():
+                found = f"setting '{name}', which has no effect on this command"
+                raise UnknownNameError(found, "a setting that `-s help` lists")
+        read = dataclasses.replace(overridden(cls(), texts), given=given, **own)
+        check_search(read.search)
+        return read
 
     def of(self, table: str) -> dict[str, Any]:
         """Return the settings of a table that were given, by their names in the table."""
-        values = getattr(self.tables, table)
-        prefix = f"{table}."
-        given = [name.removeprefix(prefix) for name in self.names if name.startswith(prefix)]
+        values, prefix = getattr(self, table), f"{table}."
+        given = [name.removeprefix(prefix) for name in self.given if name.startswith(prefix)]
         return {name: getattr(values, name) for name in given}
+
+
+def check_search(search: SearchConfig) -> None:
+    """Raise an error for search settings that have no effect or no result."""
+    sampling = (search.temperature, search.top_k, search.top_p)
+    default = (SearchConfig.temperature, SearchConfig.top_k, SearchConfig.top_p)
+    if search.method != "sample" and sampling != default:
+        raise ConfigurationError(
+            f"search.temperature, top_k or top_p with search.method={search.method}",
+            "search.method=sample",
+        )
+    if search.nbest > 1 and search.method == "greedy":
+        raise typer.BadParameter(
+            f"{search.nbest} outputs of greedy search, which has 1; expected search.method=beam",
+            param_hint="'--nbest'",
+        )
 
 
 class SetOption(OptionInfo):
@@ -70,28 +132,9 @@ class SetOption(OptionInfo):
         return value
 
 
-def read_settings(
-    tables: type[T], assignments: Iterable[str] | None, options: Mapping[str, Any] | None = None
-) -> GivenSettings[T]:
-    """Return the settings after ``table.key=value`` texts.
-
-    options: values by dotted names, from options of their own; None if not given. Raises
-    ConfigurationError for a setting that the command does not have, and for a value that it cannot
-    have.
-    """
-    texts = [*(assignments or ())]
-    texts += [f"{name}={value}" for name, value in (options or {}).items() if value is not None]
-    names = tuple(dict.fromkeys(text.partition("=")[0].strip() for text in texts))
-    for name in names:
-        if name in getattr(tables, UNUSED, ()):
-            found = f"setting '{name}', which has no effect on this command"
-            raise UnknownNameError(found, "a setting that `-s help` lists")
-    return GivenSettings(overridden(tables(), texts), names)
-
-
 def names_of(tables: type) -> list[str]:
     """Return the dotted names of all settings of some tables."""
-    unused = getattr(tables, UNUSED, ())
+    unused = getattr(tables, "UNUSED", "").split()
     kinds = getattr(tables, "kinds", list)() or [tables()]  # each has a table [data] of its own
     names = dict.fromkeys(name for one in kinds for name in flat(to_dict(one)))
     return [name for name in names if name not in unused]
@@ -101,7 +144,7 @@ def listed(tables: type) -> str:
     """Return the settings of some tables with their documentation, as TOML."""
     from attncli.training.settings.toml import to_toml  # imports a package
 
-    text = to_toml(tables(), without=getattr(tables, UNUSED, ())).strip()
+    text = to_toml(tables(), without=getattr(tables, "UNUSED", "").split()).strip()
     known = set(flat(to_dict(tables())))
     for kind in getattr(tables, "kinds", list)():  # of input: further settings of the table [data]
         names = [f"data.{name}" for name in fields_of(type(kind.data))]

@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 
 from attncli.documents.document import COMPRESSED, FORMATS
-from attncli.options.settings import GivenSettings, read_settings
-from models.base.errors import ConfigurationError, ModelError, NotFoundError
+from models.base.errors import ModelError, NotFoundError
 from models.base.settings import option
-from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS, ReadMode
-from models.use_config import SearchConfig
+from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS
 
-T = TypeVar("T")
 MODEL = "ATTN_MODEL"
 
 Models = Annotated[
@@ -72,43 +69,6 @@ Beam = Annotated[
 Nbest = Annotated[int | None, typer.Option("--nbest", "-n", help="Outputs per input.")]
 
 
-def search_settings(
-    tables: type[T], assignments: Sequence[str] | None, beam: int | None, nbest: int | None = None
-) -> GivenSettings[T]:
-    """Return the settings of a command that searches; raise an error for one without result."""
-    given = read_settings(tables, assignments, {"search.beam": beam, "search.nbest": nbest})
-    found: Any = given.tables
-    check_search(found.search)
-    return given
-
-
-def check_search(search: SearchConfig) -> None:
-    """Raise an error for search settings that have no effect or no result."""
-    sampling = (search.temperature, search.top_k, search.top_p)
-    default = (SearchConfig.temperature, SearchConfig.top_k, SearchConfig.top_p)
-    if search.method != "sample" and sampling != default:
-        raise ConfigurationError(
-            f"search.temperature, top_k or top_p with search.method={search.method}",
-            "search.method=sample",
-        )
-    if search.nbest > 1 and search.method == "greedy":
-        raise typer.BadParameter(
-            f"{search.nbest} outputs of greedy search, which has 1; expected search.method=beam",
-            param_hint="'--nbest'",
-        )
-
-
-@dataclass(frozen=True)
-class HardAttention:
-    """Use of a model with hard attention."""
-
-    read_decode: str = option(
-        "",
-        "hard attention: read mode, argmax, sample or expected (empty: as saved with the model)",
-        choices=("", *get_args(ReadMode)),
-    )
-
-
 @dataclass(frozen=True)
 class TextBatches:
     """Computation over batches of texts."""
@@ -128,13 +88,6 @@ class PictureSettings:
     """Pictures of a command that reads lines."""
 
     lines: str = option("", "lines to draw, such as 1-20,35 (empty: the first)")
-
-
-@dataclass(frozen=True)
-class ReadSettings:
-    """Settings of commands that only open a model."""
-
-    attention: HardAttention = option(HardAttention, "attention")
 
 
 # Quick conversion of option values: texts, paths, choices, and options that are not given.

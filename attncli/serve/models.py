@@ -23,7 +23,7 @@ from attncli.serve.requests import SECONDS, RequestError
 from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of, self_heads
 from attncli.tasks.caption.images import CaptionRunner
 from attncli.tasks.caption.writers import CaptionedImage
-from attncli.tasks.classify.lines import ClassifyRunner
+from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.terminal import console
@@ -69,17 +69,17 @@ class ServedModel:
     @cached_property
     def captioner(self) -> Captioner:
         """The captioner."""
-        return loading.open_captioner(self.folder, self.options)
+        return loading.open_model("caption", self.folder, self.options)
 
     @cached_property
     def transcriber(self) -> Transcriber:
         """The model of speech."""
-        return loading.open_transcriber(self.folder, replace(self.options, to=""))
+        return loading.open_model("transcribe", self.folder, replace(self.options, to=""))
 
     @cached_property
     def classifier(self) -> Classifier:
         """The classifier."""
-        return loading.open_classifier(self.folder, self.options)
+        return loading.open_model("classify", self.folder, self.options)
 
 
 class ModelJob(Protocol):
@@ -105,7 +105,11 @@ class TranslateJob:
         translator = _listing(_directed(model.translator, self.languages), self.nbest)
         if self.terms:
             translator = translator.with_glossary(Glossary(self.terms))
-        options = TranslateOptions(document=self.document, align=WORDS, heads=self.heads)
+        options = TranslateOptions(
+            document=self.document,
+            given=("align.units",),
+            heads=self.heads,  # words
+        )
         lines = [Line(n, text) for n, text in enumerate(inputs, 1)]
         [found] = TranslateRunner(translator, options).run([lines], weights=self.weights)
         return found
@@ -138,7 +142,7 @@ class ClassifyJob:
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[ClassifiedLine]:
         """Classify; an empty text has no label."""
         lines = [Line(number, text) for number, text in enumerate(inputs, 1)]
-        [found] = ClassifyRunner(model.classifier, nbest=self.nbest).run(
+        [found] = ClassifyRunner(model.classifier, ClassifyOptions(nbest=self.nbest)).run(
             [lines], weights=self.attention
         )
         return found

@@ -80,8 +80,10 @@ def option(default: Any, doc: str, **limits: Any) -> Any:
 
 
 def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
-    """Return the fields of a settings class by name."""
-    return {f.name: f for f in dataclasses.fields(config_class)}
+    """Return the fields of a settings class by name; of one with TABLES, those that it names."""
+    found = {f.name: f for f in dataclasses.fields(config_class)}
+    names = getattr(config_class, "TABLES", "").split() or found
+    return {name: found[name] for name in names}
 
 
 def limits_of(config_class: type, name: str) -> Limits:
@@ -97,7 +99,8 @@ def types_of(config_class: type) -> dict[str, Any]:
 
 def to_dict(config: Any) -> dict[str, Any]:
     """Return settings as plain dictionaries, for TOML and JSON."""
-    return dataclasses.asdict(config)
+    found = dataclasses.asdict(config)
+    return {name: found[name] for name in fields_of(type(config))}
 
 
 def from_dict(config_class: type[C], values: Mapping[str, Any], *, where: str = "") -> C:

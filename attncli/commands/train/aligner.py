@@ -11,8 +11,7 @@ from attncli.commands.train.options import check_run_folder
 from attncli.commands.train.run import Display, train_shown
 from attncli.data.streams import check_files
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
-from attncli.options.settings import SetOption
+from attncli.options.settings import Options, SetOption
 from attncli.options.shared import Device, PairFiles, Threads
 from attncli.tasks.align.training import job
 from attncli.tasks.align.training.job import AlignerRun
@@ -91,7 +90,7 @@ def align_train(
     if dry_run:
         _dry_run(run)
     else:
-        _train(run, loading.open_device(OpenOptions(device, threads)))
+        _train(run, loading.open_device(Options(device, threads)))
 
 
 def languages_of(files: list[Path]) -> str:

@@ -21,7 +21,7 @@ from attncli.commands.train.options import (
 from attncli.commands.train.processes import launch, open_device
 from attncli.commands.train.run import Display, follow, memory_advice, train_shown
 from attncli.data.streams import check_files
-from attncli.jobs.loading import OpenOptions
+from attncli.options.settings import Options
 from attncli.options.shared import Device, Threads
 from attncli.terminal import console
 from attncli.training.interfaces import AlreadyFinished
@@ -80,7 +80,7 @@ def train(
     rank = own_rank(processes)
     if rank.number:  # process 0 reads all other options
         if not dry_run:
-            follow(rank, OpenOptions(device, threads))
+            follow(rank, Options(device, threads))
         return
     dev, inputs = split_dev(
         dev or [],
@@ -118,7 +118,7 @@ def train(
             console.warn(reason)
     if processes > 1 and rank.size == 1 and not dry_run:
         raise typer.Exit(launch(processes, ["train", *context.meta[ARGUMENTS]]))
-    where = open_device(rank, OpenOptions(device, threads))
+    where = open_device(rank, Options(device, threads))
     if dry_run:
         _dry_run(config, where)
         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
+from attncli.options.settings import Options
 from attncli.training.processes import Rank
 from models.base.errors import ModelError
 
@@ -58,7 +58,7 @@ def joined(rank: Rank) -> Iterator[Processes]:
             raise
 
 
-def open_device(rank: Rank, options: OpenOptions) -> str:
+def open_device(rank: Rank, options: Options) -> str:
     """Set the number of threads and return the device of this process; see `loading.open_device`.
 
     Of several processes on a machine with GPUs, each has its own GPU.

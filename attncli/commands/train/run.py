@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from attncli.commands.train.processes import joined, open_device
-from attncli.jobs.loading import OpenOptions
+from attncli.options.settings import Options
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from attncli.training.interfaces import (
@@ -235,7 +235,7 @@ def train_shown(
     return event
 
 
-def follow(rank: Rank, options: OpenOptions) -> None:
+def follow(rank: Rank, options: Options) -> None:
     """Do the work of a process other than number 0, which stops and saves the run."""
     from attncli.jobs import train as job  # imports torch
 

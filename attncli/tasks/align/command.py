@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -20,25 +20,14 @@ from attncli.data.streams import check_inputs, check_output, open_input, open_ou
 from attncli.data.text.alignments import read_external_alignments
 from attncli.data.text.corpus import PairLine, pair_of, pairs_of_files, pairs_of_lines
 from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
-from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import (
-    MODEL,
-    Device,
-    From,
-    HardAttention,
-    PictureSettings,
-    TextBatches,
-    Threads,
-    To,
-)
+from attncli.options.settings import SetOption
+from attncli.options.shared import MODEL, Device, From, Threads, To
 from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
 from attncli.tasks.align.pairs import AlignOptions, AlignRunner, empty
 from attncli.terminal import console
 from attncli.terminal.messages import Messages, counted, current_screen
 from models.base.errors import ConfigurationError, ModelError
-from models.base.settings import option
-from models.use_config import AlignConfig
 
 if TYPE_CHECKING:
     from attncli.bulk.job import BulkJob
@@ -123,24 +112,6 @@ def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
     return refused
 
 
-@dataclass(frozen=True)
-class LinkSettings:
-    """Writing of links."""
-
-    probabilities: bool = option(False, "write the weight of each link: 0-0:0.93")
-
-
-@dataclass(frozen=True)
-class AlignTables:
-    """Tables of `attn align`. Defaults of the alignment are those saved with the model."""
-
-    align: AlignConfig = option(AlignConfig, "alignment; the model has its own defaults")
-    links: LinkSettings = option(LinkSettings, "links")
-    picture: PictureSettings = option(PictureSettings, "--show and --picture")
-    attention: HardAttention = option(HardAttention, "attention")
-    compute: TextBatches = option(TextBatches, "computation")
-
-
 Files = Annotated[
     list[Path] | None,
     typer.Argument(help="Source and target, or one file of both; without files, standard input."),
@@ -178,7 +149,7 @@ Hypotheses = Annotated[
         "or Marian's. May be repeated.",
     ),
 ]
-Set = Annotated[list[str] | None, SetOption(AlignTables, example="align.units=char")]
+Set = Annotated[list[str] | None, SetOption(AlignOptions, example="align.units=char")]
 
 
 def align(
@@ -210,32 +181,31 @@ def align(
       attn align -m runs/en-de -m runs/rnn --show test.en test.de
       attn align -m runs/en-de --hypotheses fast_align.links --picture both.html test.en test.de
     """
-    given = align_settings(set, reverse=reverse_model is not None)
-    tables = given.tables
-    name = format or (format_of(output) if output else LINKS)
-    drawing = check_drawing(picture, tables.picture.lines, drawn=show, arrays=True)
-    models = model or []
-    _check(files or [], models, reverse_model, hypotheses or [], given.of("align"))
-    check_inputs(files or [])
-    check_output(output, *(files or []))
-    if len(models) > 1 and not (show or picture or FORMATS[name].picture):
-        raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
     options = align_options(
-        given,
+        set,
         reverse=reverse_model,
-        heads=FORMATS[name].heads or drawing.heads,
-        scored=FORMATS[name].scores or drawing.heads,
         to=to,
         source=source,
         device=device,
         threads=threads,
+        messages=console,
     )
+    name = format or (format_of(output) if output else LINKS)
+    drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
+    models = model or []
+    _check(files or [], models, reverse_model, hypotheses or [], options.of("align"))
+    check_inputs(files or [])
+    check_output(output, *(files or []))
+    if len(models) > 1 and not (show or picture or FORMATS[name].picture):
+        raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
+    heads, scored = FORMATS[name].heads or drawing.heads, FORMATS[name].scores or drawing.heads
+    options = replace(options, heads=heads, scored=scored)
     with pair_source(files or []) as chunks:
         if hypotheses:
             aligned = with_external_alignments(chunks, models, options, hypotheses)
         else:
             aligned = AlignRunner.open(models, options).run(chunks)
-        style = Style(tables.links.probabilities, current_screen())
+        style = Style(options.links.probabilities, current_screen())
         out = Out(None if show and output is None else name, output, show, style, drawing, console)
         refused = write_all(aligned, out)
     if refused:
@@ -267,26 +237,12 @@ def _check(
         raise ConfigurationError("align.units with --hypotheses, which are links of words", "word")
 
 
-def align_settings(
-    assignments: Sequence[str] | None, *, reverse: bool
-) -> GivenSettings[AlignTables]:
-    """Return the settings of `attn align`. reverse: True if there is a reverse model."""
-    given = read_settings(AlignTables, assignments)
-    if "align.symmetrise" in given.names and not reverse:
+def align_options(assignments: Sequence[str] | None, **options: Any) -> AlignOptions:
+    """Return the options of `attn align`; refuse a setting that needs a reverse model."""
+    found = AlignOptions.read(assignments, **options)
+    if "align.symmetrise" in found.given and not found.reverse:
         raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")
-    return given
-
-
-def align_options(given: GivenSettings[AlignTables], **options: Any) -> AlignOptions:
-    """Return the options of an alignment from the settings of a command and its own options."""
-    tables = given.tables
-    return AlignOptions(
-        align=given.of("align"),
-        read_mode=tables.attention.read_decode,
-        max_batch_tokens=tables.compute.batch_tokens,
-        messages=console,
-        **options,
-    )
+    return found
 
 
 class AlignTask(BulkTask):
@@ -298,28 +254,27 @@ class AlignTask(BulkTask):
 
     def __init__(self, job: BulkJob) -> None:
         model, *reverse = (Path(model) for model in job.models)
-        given, format = self.given(job.settings, reverse=bool(reverse)), job.settings["format"]
-        options = align_options(
-            given,
+        format = job.settings["format"]
+        options = self.options(
+            job.settings,
             reverse=next(iter(reverse), None),
             scored=FORMATS[format or LINKS].scores,
-            to=job.settings["to"],
-            source=job.settings["source"],
             device=job.device,
             threads=job.threads,
         )
-        runner, style = AlignRunner.open([model], options), Style(given.tables.links.probabilities)
+        runner, style = AlignRunner.open([model], options), Style(options.links.probabilities)
         self.run = lambda lines: next(runner.run([[pair_of(line) for line in lines]]))
         self.row = lambda pair: written([pair], format or LINKS, style)
 
     @staticmethod
-    def given(settings: Mapping[str, Any], *, reverse: bool = True) -> GivenSettings[AlignTables]:
-        """Return the settings; refuse a format that is one document for all pairs."""
+    def options(settings: Mapping[str, Any], **how: Any) -> AlignOptions:
+        """Return the options; refuse a format that is one document for all pairs."""
         if FORMATS[settings["format"] or LINKS].document:
             raise ConfigurationError(
                 f"--format {settings['format']}, which is one document", "a format of lines"
             )
-        return align_settings(settings["set"], reverse=reverse)
+        languages = {"to": settings["to"], "source": settings["source"]}
+        return align_options(settings["set"], **languages, **how)
 
     def failed(self, record: Line, error: str) -> AlignedPair:
         """Return a pair without links."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -13,8 +14,8 @@ from attncli.data.text.alignments import UNKNOWN, Index, Lengths, LinkFile, read
 from attncli.data.text.corpus import PairLine, read_pairs
 from attncli.jobs.loading import model_names
 from attncli.options.evaluation import Json, Models, folders_of
-from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, From, ReadSettings, Threads, To
+from attncli.options.settings import SetOption
+from attncli.options.shared import Device, From, Threads, To
 from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
@@ -41,7 +42,17 @@ GoldIndex = Annotated[
 Hypotheses = Annotated[
     list[Path] | None, typer.Option(help="Links of another program. May be repeated.")
 ]
-Set = Annotated[list[str] | None, SetOption(ReadSettings, example="attention.read_decode=expected")]
+
+
+class ScoredAlignOptions(AlignOptions):
+    """Options of `attn evaluate alignments`."""
+
+    TABLES = "attention"
+
+
+Set = Annotated[
+    list[str] | None, SetOption(ScoredAlignOptions, example="attention.read_decode=expected")
+]
 
 
 def alignments(
@@ -68,24 +79,23 @@ def alignments(
       attn evaluate alignments --gold gold.talp --hypotheses fast_align.links test.en test.de
       attn evaluate alignments --gold gold.talp -m runs/en-de test.en test.de
     """
-    tables = read_settings(ReadSettings, set).tables
     folders = folders_of(model, hypotheses)
     if folders and not files:
         raise typer.BadParameter(
             "a model needs the texts that the gold links: source and target",
             param_hint="'FILES...'",
         )
-    options = AlignOptions(
-        device,
-        threads,
-        tables.attention.read_decode,
+    options = ScoredAlignOptions.read(
+        set,
+        device=device,
+        threads=threads,
         to=to,
         source=source_language,
         mixed=len(folders) > 1,
         messages=console,
-        align={"units": "word"},
         scored=False,
     )
+    options = replace(options, given=(*options.given, "align.units"))  # words, as in the gold
     known = read_gold(gold, files or [], gold_index)
     scores = evaluate_alignments(known, folders, hypotheses or [], options)
     write_stdout(alignment_scores(scores, known.summary, json=json))

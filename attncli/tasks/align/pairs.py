@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncli.data.panels import AlignedPair, Panel
 from attncli.data.text.corpus import PairLine
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.jobs.loading import model_names
+from attncli.options.settings import Options
+from attncli.options.shared import PictureSettings, TextBatches
 from models.base.errors import ModelError
-from models.base.settings import merged
+from models.base.settings import merged, option
 from models.catalogue.installed import chosen_model
 from models.config import MAX_BATCH_TOKENS
+from models.use_config import AlignConfig
 
 if TYPE_CHECKING:
     from models.alignment import Alignment
     from models.base.types import Translation
     from models.explain.methods import SelfWeights
     from models.inference.translator import Translator
-    from models.use_config import AlignConfig
 
 
 class Aligner(NamedTuple):
@@ -57,14 +59,25 @@ class Aligner(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AlignOptions(OpenOptions):
-    """Options of an alignment."""
+class LinkSettings:
+    """Writing of links."""
 
+    probabilities: bool = option(False, "write the weight of each link: 0-0:0.93")
+
+
+@dataclass(frozen=True)
+class AlignOptions(Options):
+    """Options of an alignment. Defaults of the table align are those saved with the model."""
+
+    TABLES = "align links picture attention compute"
+
+    align: AlignConfig = option(AlignConfig, "alignment; the model has its own defaults")
+    links: LinkSettings = option(LinkSettings, "links")
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    compute: TextBatches = option(TextBatches, "computation")
     reverse: Path | None = None  # model from target to source
-    align: Mapping[str, Any] = field(default_factory=dict)  # replace the saved settings
     heads: bool = False  # True adds the weights of every head
     scored: bool = True  # False leaves out the scores of pairs
-    max_batch_tokens: int = MAX_BATCH_TOKENS
 
 
 class AlignRunner:
@@ -87,11 +100,11 @@ class AlignRunner:
             [
                 aligner_of(
                     loading.open_aligner(folder, opening),
-                    options.align,
+                    options.of("align"),
                     reverse=reverse and loading.open_reverse(reverse, options),
                     name=name,
                     heads=options.heads,
-                    max_batch_tokens=options.max_batch_tokens,
+                    max_batch_tokens=options.compute.batch_tokens,
                     scored=options.scored,
                     model=title,
                 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,22 +23,13 @@ from attncli.data.images.named import (
     named_images,
 )
 from attncli.data.streams import Write, check_output, open_input, open_output
-from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, check_shown, is_away
-from attncli.options.settings import GivenSettings, SetOption
-from attncli.options.shared import (
-    Beam,
-    Device,
-    HardAttention,
-    ImageBatches,
-    Nbest,
-    OneModel,
-    Threads,
-    search_settings,
-)
+from attncli.options.settings import SetOption
+from attncli.options.shared import Beam, Device, Nbest, OneModel, Threads
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.images import (
     RAISED,
+    CaptionOptions,
     CaptionRunner,
     CaptionStatistics,
     Draw,
@@ -55,33 +45,9 @@ from attncli.tasks.caption.writers import (
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted, current_screen
 from models.base.errors import ConfigurationError
-from models.base.settings import option
-from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from attncli.bulk.job import BulkJob
-
-OF_TEXTS = ("search.max_ratio", "search.max_extra", "search.split_above")
-
-
-@dataclass(frozen=True)
-class OutputSettings:
-    """Files that are written."""
-
-    overwrite: bool = option(False, "let --sidecar replace existing files")
-
-
-@dataclass(frozen=True)
-class CaptionTables:
-    """Tables of `attn caption`. Defaults of the search are those saved with the model."""
-
-    UNUSED: ClassVar = OF_TEXTS
-
-    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
-    output: OutputSettings = option(OutputSettings, "files that are written")
-    attention: HardAttention = option(HardAttention, "attention")
-    compute: ImageBatches = option(ImageBatches, "computation")
-
 
 Images = Annotated[
     list[str] | None,
@@ -107,7 +73,7 @@ PictureFile = Annotated[
     ),
 ]
 Show = Annotated[bool, typer.Option("--show", help="Draw the attention in the terminal.")]
-Set = Annotated[list[str] | None, SetOption(CaptionTables, example="search.max_caption=30")]
+Set = Annotated[list[str] | None, SetOption(CaptionOptions, example="search.max_caption=30")]
 
 
 def caption(
@@ -141,16 +107,16 @@ def caption(
       attn caption -m runs/cap --picture maps.html photos/*.jpg
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
-    given = search_settings(CaptionTables, set, beam, nbest)
-    tables = given.tables
+    options = CaptionOptions.read(
+        set, beam=beam, nbest=nbest, device=device, threads=threads, messages=console
+    )
     names = images or []
-    _check(names, tables, format, sidecar=sidecar, show=show)
+    _check(names, options, format, sidecar=sidecar, show=show)
     alone = is_alone(names)
     check_image(names, recursive=recursive)
     check_output(output)
     with open_attention(picture, alone=alone) as draw:
-        options = OpenOptions.of(given, device, threads, messages=console)
-        runner = CaptionRunner.open(model, options, batch=tables.compute.batch_images)
+        runner = CaptionRunner.open(model, options)
         captioner = runner.captioner
         layout = RowLayout(
             format, captioner.search.nbest > 1, scores, captioner.read_mode, alone=alone
@@ -163,7 +129,7 @@ def caption(
             open_output(output) as write,
             console.progress("captioning", total=total, shown=shown) as advance,
         ):
-            sidecars = Sidecars(overwrite=tables.output.overwrite) if sidecar else None
+            sidecars = Sidecars(overwrite=options.output.overwrite) if sidecar else None
             render = _shown if show else rendered
             failed = _write_all(results, layout, write, draw, sidecars, render, advance)
     if failed:
@@ -171,7 +137,12 @@ def caption(
 
 
 def _check(
-    names: Sequence[str], tables: CaptionTables, format: CaptionFormat, *, sidecar: bool, show: bool
+    names: Sequence[str],
+    options: CaptionOptions,
+    format: CaptionFormat,
+    *,
+    sidecar: bool,
+    show: bool,
 ) -> None:
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
@@ -181,7 +152,7 @@ def _check(
             "images of standard input and of TAR files have no place for text",
             param_hint="'--sidecar'",
         )
-    if tables.output.overwrite and not sidecar:
+    if options.output.overwrite and not sidecar:
         raise ConfigurationError("output.overwrite without --sidecar", "--sidecar")
 
 
@@ -246,24 +217,20 @@ class CaptionTask(BulkTask):
     unused_tables = ("output",)
 
     def __init__(self, job: BulkJob) -> None:
-        given = self.given(job.settings)
-        options, batch = (
-            OpenOptions.of(given, job.device, job.threads),
-            given.tables.compute,
-        )
-        runner = CaptionRunner.open(Path(job.models[0]), options, batch=batch.batch_images)
+        options = self.options(job.settings, device=job.device, threads=job.threads)
+        runner = CaptionRunner.open(Path(job.models[0]), options)
         several, read_mode = runner.captioner.search.nbest > 1, runner.captioner.read_mode
         layout = RowLayout(job.settings["format"], several, job.settings["scores"], read_mode)
         self.run = lambda images: chain.from_iterable(runner.run([images]))
         self.row = lambda outcome: rendered([outcome], layout)
 
     @staticmethod
-    def given(settings: Mapping[str, Any]) -> GivenSettings[CaptionTables]:
-        """Return the settings; refuse one page for all images."""
+    def options(settings: Mapping[str, Any], **how: Any) -> CaptionOptions:
+        """Return the options; refuse one page for all images."""
         if settings["format"] == "html":
             raise ConfigurationError("--format html, which is one document", "text, tsv or jsonl")
-        set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
-        return search_settings(CaptionTables, set, beam, nbest)
+        how |= {name: settings[name] for name in ("beam", "nbest")}
+        return CaptionOptions.read(settings["set"], **how)
 
     def failed(self, record: ImageFile, error: str) -> CaptionedImage:
         """Return an image without a caption."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -15,22 +15,20 @@ from attncli.data.images.captions import parts_of, read_captions
 from attncli.data.images.named import ImageFile, find_images, last_part, open_images
 from attncli.data.lines import open_text
 from attncli.data.streams import check_files, write_stdout
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.jobs.loading import model_names
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, save_outputs
 from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, HardAttention, Threads, search_settings
+from attncli.options.shared import Beam, Device, Threads
 from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
 from attncli.scoring.score import MetricScore, System
-from attncli.tasks.caption.command import OF_TEXTS
-from attncli.tasks.caption.images import CaptionRunner
+from attncli.tasks.caption.images import OF_TEXTS, CaptionOptions, CaptionRunner
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from models.base.errors import ModelError
 from models.base.settings import option, parse_json
 from models.config import BATCH_IMAGES
-from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from models.inference.captioner import Captioner
@@ -112,7 +110,7 @@ def evaluate_captions(
     part: str = "",
     attention: bool = False,
     save: Path | None = None,
-    options: OpenOptions | None = None,
+    options: CaptionOptions | None = None,
 ) -> tuple[list[System], CaptionSet]:
     """Score the captions of models, and of other programs, against references.
 
@@ -121,7 +119,7 @@ def evaluate_captions(
     test part. attention: True scores the attention of models, too. save: file for the captions of
     each model; `{model}` in its name is replaced. Raises ModelError for files that do not fit.
     """
-    options = options or OpenOptions()
+    options = options or CaptionOptions()
     check_files([captions])
     rows = read_captions(captions, part=part or ("test" if parts_of(captions) else ""))
     references = [list(row.captions) for row in rows]
@@ -152,7 +150,7 @@ def _captioned(
     folders: Sequence[Path],
     test_set: CaptionSet,
     images: Path | None,
-    options: OpenOptions,
+    options: CaptionOptions,
     save: Path | None,
     attention: bool,
 ) -> Iterator[System]:
@@ -298,14 +296,13 @@ class CaptionScoreSettings:
 
 
 @dataclass(frozen=True)
-class ScoredCaptionTables:
-    """Tables of `attn evaluate captions`."""
+class ScoredCaptionOptions(CaptionOptions):
+    """Options of `attn evaluate captions`."""
 
-    UNUSED: ClassVar = (*OF_TEXTS, "search.nbest")
+    TABLES = "search scores attention"
+    UNUSED = f"{OF_TEXTS} search.nbest"
 
-    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
     scores: CaptionScoreSettings = option(CaptionScoreSettings, "scores")
-    attention: HardAttention = option(HardAttention, "attention")
 
 
 Captions = Annotated[
@@ -331,7 +328,7 @@ Split = Annotated[
     Literal["train", "dev", "test"] | None,
     typer.Option(help="Split of the file, if it has several (default: test)."),
 ]
-Set = Annotated[list[str] | None, SetOption(ScoredCaptionTables, example="scores.attention=true")]
+Set = Annotated[list[str] | None, SetOption(ScoredCaptionOptions, example="scores.attention=true")]
 
 
 def captions(
@@ -359,7 +356,9 @@ def captions(
       attn evaluate captions captions.tsv -m photos --images photos.tar -s scores.attention=true
     """
     folders = folders_of(model, hypotheses, "caption")
-    given = search_settings(ScoredCaptionTables, set, beam)
+    options = ScoredCaptionOptions.read(
+        set, beam=beam, device=device, threads=threads, messages=console
+    )
     check_save(folders, save)
     if folders and not images:
         raise typer.BadParameter("a model needs the images", param_hint="'--images'")
@@ -369,8 +368,8 @@ def captions(
         images=images,
         hypotheses=hypotheses or [],
         part=split or "",
-        attention=given.tables.scores.attention,
+        attention=options.scores.attention,
         save=save,
-        options=OpenOptions.of(given, device, threads, messages=console),
+        options=options,
     )
     write_stdout(caption_scores_as(evaluations, test_set, json=json))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,14 +18,15 @@ import typer
 from attncli.data.images.named import STDIN, SUFFIXES, ImageFile
 from attncli.data.streams import check_output, open_output
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
+from attncli.options.settings import Options
+from attncli.options.shared import ImageBatches
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.writers import CaptionedImage, frame, rendered
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 from models.base.files import write_bytes, write_errors, write_text
 from models.base.limits import IMAGE_PIXELS
-from models.config import BATCH_IMAGES
+from models.base.settings import option
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -44,25 +45,37 @@ THREADS = 2  # images that are decoded at a time
 BATCHES = 2  # batches that are decoded or wait for the captioner
 
 
+OF_TEXTS = "search.max_ratio search.max_extra search.split_above"
+
+
+@dataclass(frozen=True)
+class OutputSettings:
+    """Files that are written."""
+
+    overwrite: bool = option(False, "let --sidecar replace existing files")
+
+
+@dataclass(frozen=True)
+class CaptionOptions(Options):
+    """Options of captions. Defaults of the search are those saved with the model."""
+
+    TABLES = "search output attention compute"
+    UNUSED = OF_TEXTS
+
+    output: OutputSettings = option(OutputSettings, "files that are written")
+    compute: ImageBatches = option(ImageBatches, "computation")
+
+
 class CaptionRunner:
-    """A captioner of images. `run` is the only way to captions, for commands, jobs and service.
+    """A captioner of images. `run` is the only way to captions, for commands, jobs and service."""
 
-    batch: images that are computed at once. draw_hard: True draws hard attention by argmax where
-    the model reads the expectation.
-    """
-
-    def __init__(
-        self, captioner: Captioner, *, batch: int = BATCH_IMAGES, draw_hard: bool = True
-    ) -> None:
-        self.captioner, self.batch, self.draw_hard = captioner, batch, draw_hard
+    def __init__(self, captioner: Captioner, options: CaptionOptions | None = None) -> None:
+        self.captioner, self.options = captioner, options or CaptionOptions()
 
     @classmethod
-    def open(
-        cls, model: Path | None, options: OpenOptions, *, batch: int = BATCH_IMAGES
-    ) -> CaptionRunner:
+    def open(cls, model: Path | None, options: CaptionOptions) -> CaptionRunner:
         """Open a captioner, or that in the box without one."""
-        captioner = loading.open_captioner(model, options)
-        return cls(captioner, batch=batch, draw_hard=not options.read_mode)
+        return cls(loading.open_model("caption", model, options), options)
 
     def run(
         self, groups: Iterable[Sequence[ImageFile]], *, weights: bool = False
@@ -72,16 +85,18 @@ class CaptionRunner:
         While a batch is computed, the next one of its group is decoded: two batches are in memory,
         in the size that the model reads. weights: True adds attention maps.
         """
+        size = self.options.compute.batch_images
+        draw_hard = not self.options.attention.read_decode  # by argmax, if the mean is read
         with ImageOpener(self.captioner, attention=weights) as opener:
             batches, again = tee(
-                opened for group in groups for opened in opener.opened(group, self.batch)
+                opened for group in groups for opened in opener.opened(group, size)
             )
             shown = (
                 [each.shown for each in some if not isinstance(each, str)] for _, some in again
             )
             captions = self.captioner.batches(shown, attention=weights)
             for (files, images), found in zip(batches, captions, strict=True):
-                yield _captioned(files, images, found, self.draw_hard)
+                yield _captioned(files, images, found, draw_hard)
 
 
 class CaptionStatistics:
@@ -188,7 +203,7 @@ class ImageOpener:
         if file.fault:
             return file.fault
         captioner, config = self._captioner, self._captioner.config.image
-        larger = dataclasses.replace(config, size=max(config.size, SIDE))
+        larger = replace(config, size=max(config.size, SIDE))
         try:
             with ExitStack() as held:
                 image = open_image(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,6 @@ import typer
 from attncli.bulk.tasks import BulkTask
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.streams import check_output
-from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import (
     WEIGHTED_TEXTS,
     Input,
@@ -25,33 +23,16 @@ from attncli.options.line_streams import (
     open_source,
     write_lines,
 )
-from attncli.options.settings import GivenSettings, SetOption, read_settings
-from attncli.options.shared import (
-    Device,
-    HardAttention,
-    PictureSettings,
-    TextBatches,
-    Threads,
-    check_texts,
-)
+from attncli.options.settings import SetOption
+from attncli.options.shared import Device, Threads, check_texts
 from attncli.render.alignment.weighted_text import weighted_text, words_in_colour
 from attncli.render.rows import RowFormat, RowLayout
-from attncli.tasks.classify.lines import ClassifyRunner, rendered
+from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner, rendered
 from attncli.terminal import console
 from attncli.terminal.messages import current_screen
-from models.base.settings import option
 
 if TYPE_CHECKING:
     from attncli.bulk.job import BulkJob
-
-
-@dataclass(frozen=True)
-class ClassifyTables:
-    """Tables of `attn classify`."""
-
-    picture: PictureSettings = option(PictureSettings, "--show and --picture")
-    attention: HardAttention = option(HardAttention, "attention")
-    compute: TextBatches = option(TextBatches, "computation")
 
 
 Text = Annotated[
@@ -73,7 +54,7 @@ PictureFile = Annotated[
     Path | None,
     typer.Option(help="Draw the words on the colour of their weight: .svg, .png, .pdf, .html."),
 ]
-Set = Annotated[list[str] | None, SetOption(ClassifyTables, example="picture.lines=1-20")]
+Set = Annotated[list[str] | None, SetOption(ClassifyOptions, example="picture.lines=1-20")]
 
 
 def classify(
@@ -104,13 +85,13 @@ def classify(
     """
     check_output(output, input)
     check_texts(text or [], "classify")
-    tables = read_settings(ClassifyTables, set).tables
-    drawing = check_drawing(picture, tables.picture.lines, drawn=show)
+    options = ClassifyOptions.read(
+        set, nbest=nbest, device=device, threads=threads, messages=console
+    )
+    drawing = check_drawing(picture, options.picture.lines, drawn=show)
     check_shown(show, format)
-    options = OpenOptions(device, threads, tables.attention.read_decode, messages=console)
     with open_source(text, input) as stream:
-        size = tables.compute.batch_tokens
-        runner = ClassifyRunner.open(model, options, nbest=nbest, max_batch_tokens=size)
+        runner = ClassifyRunner.open(model, options)
         weights = show or picture is not None or format == "jsonl"
         writer = LineWriter(
             partial(rendered, layout=RowLayout(format, nbest > 1, scores)),
@@ -139,17 +120,16 @@ class ClassifyTask(BulkTask):
     def __init__(self, job: BulkJob) -> None:
         model, settings = Path(job.models[0]), job.settings
         format, nbest = settings["format"], settings["nbest"]
-        tables = self.given(settings).tables
-        options = OpenOptions(job.device, job.threads, tables.attention.read_decode)
-        layout, size = RowLayout(format, nbest > 1, settings["scores"]), tables.compute.batch_tokens
-        runner = ClassifyRunner.open(model, options, nbest=nbest, max_batch_tokens=size)
+        options = self.options(settings, device=job.device, threads=job.threads)
+        layout = RowLayout(format, nbest > 1, settings["scores"])
+        runner = ClassifyRunner.open(model, options)
         self.run = lambda lines: next(runner.run([list(lines)], weights=format == "jsonl"))
         self.row = lambda outcome: rendered([outcome], layout)
 
     @staticmethod
-    def given(settings: Mapping[str, Any]) -> GivenSettings[ClassifyTables]:
-        """Return the settings."""
-        return read_settings(ClassifyTables, settings["set"])
+    def options(settings: Mapping[str, Any], **how: Any) -> ClassifyOptions:
+        """Return the options."""
+        return ClassifyOptions.read(settings["set"], nbest=settings["nbest"], **how)
 
     def failed(self, record: Line, error: str) -> ClassifiedLine:
         """Return a line without labels."""

@@ -11,15 +11,15 @@ import typer
 from attncli.data.lines import Line
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.text.tables import LabelledText, read_labelled
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.jobs.loading import model_names
 from attncli.options.evaluation import Json, Save, check_save, read_outputs, save_outputs
-from attncli.options.settings import SetOption, read_settings
-from attncli.options.shared import Device, ReadSettings, Threads
+from attncli.options.settings import SetOption
+from attncli.options.shared import Device, Threads
 from attncli.render.plots import check_picture, confusion_matrices
 from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import LabelScores, score_labels
-from attncli.tasks.classify.lines import ClassifyRunner
+from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner
 from attncli.terminal import console
 from models.catalogue.installed import chosen_model
 from models.inference.search.batching import windows
@@ -45,7 +45,17 @@ Plot = Annotated[
 CHUNK = 2000  # texts between two reports of progress
 MOST_COLUMNS = 12  # labels of a confusion matrix that is printed whole
 PAIRS = 10  # most frequent confusions that are printed instead
-Set = Annotated[list[str] | None, SetOption(ReadSettings, example="attention.read_decode=expected")]
+
+
+class ScoredLabelOptions(ClassifyOptions):
+    """Options of `attn evaluate labels`."""
+
+    TABLES = "attention"
+
+
+Set = Annotated[
+    list[str] | None, SetOption(ScoredLabelOptions, example="attention.read_decode=expected")
+]
 
 
 def labels(
@@ -70,18 +80,12 @@ def labels(
       attn evaluate labels test.tsv -m runs/intents --plot confusion.png
       attn evaluate labels test.tsv --hypotheses other.txt
     """
-    tables = read_settings(ReadSettings, set).tables
+    options = ScoredLabelOptions.read(set, device=device, threads=threads, messages=console)
     check_save(model or [], save)
     if plot:
         check_picture(plot)
         check_output(plot)
-    evaluations = evaluate_labels(
-        file,
-        model or [],
-        hypotheses or [],
-        save,
-        OpenOptions(device, threads, tables.attention.read_decode, messages=console),
-    )
+    evaluations = evaluate_labels(file, model or [], hypotheses or [], save, options)
     if plot:
         confusion_matrices(plot, evaluations)
     write_stdout(label_scores(evaluations, json=json))
@@ -92,7 +96,7 @@ def evaluate_labels(
     models: Sequence[Path],
     hypotheses: Sequence[Path],
     save: Path | None,
-    options: OpenOptions,
+    options: ClassifyOptions,
 ) -> list[tuple[str, LabelScores]]:
     """Score the labels of models, and of other programs, against a table of label, tab, text.
 
@@ -112,7 +116,7 @@ def evaluate_labels(
 def _classified(
     folders: Sequence[Path],
     rows: Sequence[LabelledText],
-    options: OpenOptions,
+    options: ClassifyOptions,
     save: Path | None,
 ) -> Iterator[tuple[str, list[str]]]:
     """Classify with each model; save its labels before the next model is opened."""

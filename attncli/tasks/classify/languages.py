@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line
 from attncli.documents.document import MARKUP
-from attncli.tasks.classify.lines import UNKNOWN, ClassifyRunner
+from attncli.tasks.classify.lines import UNKNOWN, ClassifyOptions, ClassifyRunner
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError
 from models.text.normalise import is_untranslatable
@@ -88,7 +88,8 @@ class LineLanguages:
             for line, text in zip(chunk, texts, strict=True)
             if not line.fault and not is_untranslatable(text.text)
         ]
-        runner = ClassifyRunner(self.classifier, nbest=len(self.classifier.labels))
+        every = ClassifyOptions(nbest=len(self.classifier.labels))
+        runner = ClassifyRunner(self.classifier, every)
         [outcomes] = runner.run([lines])
         found = {one.line.number: dict(one.result.labels) for one in outcomes if one.result}
         found = {n: shares for n, shares in found.items() if shares and UNKNOWN not in shares}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.split import split
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
+from attncli.options.settings import Options
+from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.rows import InputCells, OutputCells, RowLayout, RowWriter, encoded_rows
+from models.base.settings import option
 from models.base.types import Classification, LabelProbability, WordWeight
-from models.config import MAX_BATCH_TOKENS
 
 if TYPE_CHECKING:
     from models.inference.classifier import Classifier
@@ -32,25 +34,27 @@ class Plan(NamedTuple):
     unknown: bool = False
 
 
+@dataclass(frozen=True)
+class ClassifyOptions(Options):
+    """Options of a classification."""
+
+    TABLES = "picture attention compute"
+
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    compute: TextBatches = option(TextBatches, "computation")
+    nbest: int = 1  # labels per line
+
+
 class ClassifyRunner:
-    """A classifier of lines. `run` is the only way to labels, for commands, bulk jobs and service.
+    """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
 
-    nbest: labels per line.
-    """
-
-    def __init__(
-        self,
-        classifier: Classifier,
-        *,
-        nbest: int = 1,
-        max_batch_tokens: int = MAX_BATCH_TOKENS,
-    ) -> None:
-        self.classifier, self.nbest, self.max_batch_tokens = classifier, nbest, max_batch_tokens
+    def __init__(self, classifier: Classifier, options: ClassifyOptions | None = None) -> None:
+        self.classifier, self.options = classifier, options or ClassifyOptions()
 
     @classmethod
-    def open(cls, model: Path | None, options: OpenOptions, **settings: Any) -> ClassifyRunner:
-        """Open a classifier, or that in the box without one. settings: of the runner."""
-        return cls(loading.open_classifier(model, options), **settings)
+    def open(cls, model: Path | None, options: ClassifyOptions) -> ClassifyRunner:
+        """Open a classifier, or that in the box without one."""
+        return cls(loading.open_model("classify", model, options), options)
 
     def run(
         self, chunks: Iterable[list[Line]], *, weights: bool = False
@@ -60,19 +64,19 @@ class ClassifyRunner:
         An empty line has no label, and the model is not called. A line that is not valid text has
         no result. weights: True adds the weight of each word.
         """
-        classifier = self.classifier
+        classifier, nbest = self.classifier, self.options.nbest
         for chunk in chunks:
             plans = [plan_line(line, classifier) for line in chunk]
             cut = any(len(plan.parts) > 1 for plan in plans)
             results = classifier.stream(
                 [part for plan in plans for part in plan.parts],
-                nbest=len(classifier.labels) if cut else self.nbest,
+                nbest=len(classifier.labels) if cut else nbest,
                 attention=weights,
-                max_batch_tokens=self.max_batch_tokens,
+                max_batch_tokens=self.options.compute.batch_tokens,
             )
             found = [[next(results) for _ in plan.parts] for plan in plans]
             yield [
-                _outcome(plan, parts, classifier, self.nbest)
+                _outcome(plan, parts, classifier, nbest)
                 for plan, parts in zip(plans, found, strict=True)
             ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,13 +11,11 @@ import typer
 from attncli.data.images.named import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
 from attncli.options.line_streams import Input, Output, check_shown, open_source
-from attncli.options.settings import SetOption, read_settings
+from attncli.options.settings import SetOption
 from attncli.options.shared import (
     MODEL,
     Device,
     From,
-    HardAttention,
-    PictureSettings,
     Threads,
     To,
     check_texts,
@@ -26,18 +23,16 @@ from attncli.options.shared import (
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.terminal import console
 from models.base.errors import unknown_name
-from models.base.settings import option
 from models.catalogue.installed import default_model, find_model
 from models.explain import METHODS, ExplainOptions
 from models.storage.settings import task_of
 
 
-@dataclass(frozen=True)
-class ExplainTables:
-    """Tables of `attn explain`."""
+class ExplainedOptions(TranslateOptions):
+    """Options of `attn explain`."""
 
-    picture: PictureSettings = option(PictureSettings, "--show and --picture")
-    attention: HardAttention = option(HardAttention, "attention")
+    TABLES = "picture attention"
+    UNUSED = ""
 
 
 Text = Annotated[
@@ -82,7 +77,7 @@ PictureFile = Annotated[
         ".html or .npz."
     ),
 ]
-Set = Annotated[list[str] | None, SetOption(ExplainTables, example="picture.lines=1-20")]
+Set = Annotated[list[str] | None, SetOption(ExplainedOptions, example="picture.lines=1-20")]
 
 
 def explain(
@@ -127,17 +122,17 @@ def explain(
     is_image = task == "caption"
     if task not in ("caption", "transcribe"):
         check_texts(texts, "explain")
-    tables = read_settings(ExplainTables, set).tables
+    options = ExplainedOptions.read(
+        set, device=device, threads=threads, to=to, source=source, messages=console
+    )
     check_shown(show, format)
     from attncli.tasks.explain import lines, writers  # import torch
 
     layout = writers.layout_of(
-        format, show=show, picture=picture, lines=tables.picture.lines, is_image=is_image
+        format, show=show, picture=picture, lines=options.picture.lines, is_image=is_image
     )
-    read_mode = tables.attention.read_decode
-    opening = TranslateOptions(device, threads, read_mode, to=to, source=source, messages=console)
     with open_source(text, input) as stream:
-        explain_line, read = lines.open_explainer(folder, opening, ExplainOptions(methods, word))
+        explain_line, read = lines.open_explainer(folder, options, ExplainOptions(methods, word))
         outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)
         with open_output(output) as write:
             refused = writers.write_all(outcomes, write, layout, console)

@@ -65,13 +65,13 @@ def open_explainer(
             "leave out --to",
         )
     if task == "classify":
-        classifier = loading.open_classifier(folder, opening)
+        classifier = loading.open_model("classify", folder, opening)
         return _guarded(lambda line: of_label(classifier, line, options)), input_chunks
     if task == "caption":
-        captioner = loading.open_captioner(folder, opening)
+        captioner = loading.open_model("caption", folder, opening)
         return _guarded(lambda line: of_caption(captioner, line, options)), image_lines
     if task == "transcribe":
-        transcriber = loading.open_transcriber(folder, opening)
+        transcriber = loading.open_model("transcribe", folder, opening)
         return _guarded(lambda line: of_transcript(transcriber, line, options)), image_lines
     runner = TranslateRunner.open([folder], opening)
     return _guarded(lambda line: of_pair(runner, line, options)), input_chunks

@@ -5,30 +5,25 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from attncli.data.images.named import RECORDINGS, is_alone, listed_images, named_images
 from attncli.data.streams import check_output, open_output
-from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Output, check_shown, is_away
-from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, HardAttention, OneModel, Threads, search_settings
+from attncli.options.settings import Options, SetOption
+from attncli.options.shared import Beam, Device, OneModel, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import counted
-from models.base.settings import option
-from models.use_config import SearchConfig
 
 
 @dataclass(frozen=True)
-class TranscribeTables:
-    """Tables of `attn transcribe`."""
+class TranscribeOptions(Options):
+    """Options of transcripts. Languages: of a model that chooses them."""
 
-    UNUSED: ClassVar = ("search.max_caption", "search.nbest")
-
-    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
-    attention: HardAttention = option(HardAttention, "attention")
+    TABLES = "search attention"
+    UNUSED = "search.max_caption search.nbest"
 
 
 Recordings = Annotated[
@@ -63,7 +58,7 @@ PictureFile = Annotated[
         "name that contains {name}.",
     ),
 ]
-Set = Annotated[list[str] | None, SetOption(TranscribeTables, example="search.max_ratio=1")]
+Set = Annotated[list[str] | None, SetOption(TranscribeOptions, example="search.max_ratio=1")]
 
 
 def transcribe(
@@ -94,7 +89,10 @@ def transcribe(
       attn transcribe -m runs/speech memo.wav --picture attention.html
       arecord -f S16_LE -r 16000 | attn transcribe -m runs/speech -
     """
-    given, names = search_settings(TranscribeTables, set, beam), files or []
+    options = TranscribeOptions.read(
+        set, beam=beam, device=device, threads=threads, source=source, to=to, messages=console
+    )
+    names = files or []
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
     check_output(output)
@@ -103,7 +101,6 @@ def transcribe(
     from attncli.tasks.transcribe.runner import TranscribeRunner, drawing, shown
 
     draw = drawing(picture, console, alone=is_alone(names))
-    options = OpenOptions.of(given, device, threads, source=source, to=to, messages=console)
     runner = TranscribeRunner.open(model, options)
     groups = named_images(names, recursive=True, kind=RECORDINGS)
     if not names:

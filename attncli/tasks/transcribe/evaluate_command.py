@@ -11,15 +11,15 @@ import typer
 from attncli.data.images.named import find_images, open_images
 from attncli.data.recordings import Transcribed, read_transcripts
 from attncli.data.streams import write_stdout
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.jobs.loading import model_names
 from attncli.options import evaluation
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, read_outputs
 from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, Threads, search_settings
+from attncli.options.shared import Beam, Device, Threads
 from attncli.render.rows import scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
-from attncli.tasks.transcribe.command import TranscribeTables
+from attncli.tasks.transcribe.command import TranscribeOptions
 from attncli.terminal import console
 from models.base.errors import ModelError
 
@@ -33,7 +33,7 @@ Hypotheses = Annotated[
     list[Path] | None,
     typer.Option(help="Texts of another program, a line for each recording. May be repeated."),
 ]
-Set = Annotated[list[str] | None, SetOption(TranscribeTables, example="search.beam=1")]
+Set = Annotated[list[str] | None, SetOption(TranscribeOptions, example="search.beam=1")]
 
 
 def transcripts(
@@ -59,14 +59,15 @@ def transcripts(
       attn evaluate transcripts test.tsv --hypotheses other.txt
     """
     folders = folders_of(model, hypotheses, "transcribe")
-    given = search_settings(TranscribeTables, set, beam)
+    options = TranscribeOptions.read(
+        set, beam=beam, device=device, threads=threads, messages=console
+    )
     check_save(folders, save)
     rows = read_transcripts(transcripts)
     if folders and not audio:
         raise typer.BadParameter("a model needs the recordings", param_hint="'--audio'")
     systems, failed = [], 0
     for name, folder in zip(model_names(folders), folders, strict=True):
-        options = OpenOptions.of(given, device, threads, messages=console)
         found, seconds, faults = _transcribed(folder, rows, Path(str(audio)), options)
         evaluation.save_outputs(save, name, found)
         systems.append(_scored(name, found, rows, seconds))
@@ -82,7 +83,7 @@ def transcripts(
 
 
 def _transcribed(
-    folder: Path, rows: list[Transcribed], audio: Path, options: OpenOptions
+    folder: Path, rows: list[Transcribed], audio: Path, options: TranscribeOptions
 ) -> tuple[list[str], float, int]:
     """Return the text of each recording, the seconds, and the number without a text."""
     files = find_images([row.audio for row in rows], open_images(audio), audio.name)

@@ -13,12 +13,9 @@ from attncli.bulk.tasks import BulkTask
 from attncli.data.images.named import RECORDINGS, STDIN, ImageFile
 from attncli.data.streams import check_output, open_output
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions
-from attncli.options.settings import GivenSettings
-from attncli.options.shared import search_settings
 from attncli.render.sound_attention import MOST, sound_maps, sound_writer, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, rendered
-from attncli.tasks.transcribe.command import TranscribeTables
+from attncli.tasks.transcribe.command import TranscribeOptions
 from attncli.terminal.messages import Messages, current_screen
 from models.base.errors import ConfigurationError, InputError, ModelError
 from models.base.files import write_errors
@@ -36,9 +33,9 @@ class TranscribeRunner:
         self.transcriber = transcriber
 
     @classmethod
-    def open(cls, model: Path | None, options: OpenOptions) -> TranscribeRunner:
+    def open(cls, model: Path | None, options: TranscribeOptions) -> TranscribeRunner:
         """Open a model, or that in the box without one."""
-        return cls(loading.open_transcriber(model, options))
+        return cls(loading.open_model("transcribe", model, options))
 
     def run(
         self, files: Iterable[ImageFile], *, times: bool = False, weights: bool = False
@@ -78,18 +75,18 @@ class TranscribeTask(BulkTask):
 
     def __init__(self, job: BulkJob) -> None:
         settings, format = job.settings, job.settings["format"]
-        languages = {"source": settings["source"], "to": settings["to"]}
-        options = OpenOptions.of(self.given(settings), job.device, job.threads, **languages)
+        options = self.options(settings, device=job.device, threads=job.threads)
         runner = TranscribeRunner.open(Path(job.models[0]), options)
         self.run = partial(runner.run, times=format in TIMED)
         self.row = partial(rendered, format=format, alone=False)
 
     @staticmethod
-    def given(settings: Mapping[str, Any]) -> GivenSettings[TranscribeTables]:
-        """Return the settings; refuse formats that are one document for each recording."""
+    def options(settings: Mapping[str, Any], **how: Any) -> TranscribeOptions:
+        """Return the options; refuse formats that are one document for each recording."""
         if settings["format"] in ("srt", "vtt"):
             raise ConfigurationError(f"--format {settings['format']}", "text, tsv, jsonl or ctm")
-        return search_settings(TranscribeTables, settings["set"], settings["beam"])
+        how |= {name: settings[name] for name in ("beam", "source", "to")}
+        return TranscribeOptions.read(settings["set"], **how)
 
     def failed(self, record: ImageFile, error: str) -> TranscribedFile:
         """Return a recording without a transcript."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -28,25 +28,21 @@ from attncli.options.line_streams import (
     open_source,
     write_lines,
 )
-from attncli.options.settings import GivenSettings, SetOption
+from attncli.options.settings import SetOption
 from attncli.options.shared import (
     Beam,
     Device,
-    HardAttention,
     Models,
     Nbest,
-    PictureSettings,
     Threads,
     To,
     check_texts,
-    search_settings,
 )
 from attncli.render.alignment.writers import heat_maps
 from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.translate.documents import (
     Columns,
     Fields,
-    InputSettings,
     Into,
     Translate,
     check_format,
@@ -57,9 +53,7 @@ from attncli.tasks.translate.documents import (
     translate_document,
 )
 from attncli.tasks.translate.engine import (
-    LineSettings,
     Precision,
-    TranslateBatches,
     TranslateOptions,
 )
 from attncli.tasks.translate.runner import TranslateRunner
@@ -67,29 +61,12 @@ from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal import console
 from attncli.terminal.messages import Messages, Screen, current_screen
 from models.base.errors import ConfigurationError
-from models.base.settings import option
 from models.text.languages import Glossary, Term
-from models.use_config import AlignConfig, SearchConfig
 
 if TYPE_CHECKING:
     from attncli.bulk.job import BulkJob
 
-IN_BULK = ("to", "source", "precision", "verbatim", "keep_tags")  # options of its bulk jobs
-
-
-@dataclass(frozen=True)
-class TranslateTables:
-    """Tables of `attn translate`. Defaults of search and align are those saved with the model."""
-
-    UNUSED: ClassVar = ("search.max_caption", "align.symmetrise")
-
-    search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
-    input: InputSettings = option(InputSettings, "format of the input")
-    text: LineSettings = option(LineSettings, "lines")
-    align: AlignConfig = option(AlignConfig, "--align, --show and --picture")
-    picture: PictureSettings = option(PictureSettings, "--show and --picture")
-    attention: HardAttention = option(HardAttention, "attention")
-    compute: TranslateBatches = option(TranslateBatches, "computation")
+IN_BULK = ("beam", "nbest", "to", "source", "precision", "verbatim", "keep_tags")
 
 
 Text = Annotated[
@@ -133,7 +110,7 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with status 1 if an output fails a check.")
 ]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
-Set = Annotated[list[str] | None, SetOption(TranslateTables, example="search.length_penalty=0.6")]
+Set = Annotated[list[str] | None, SetOption(TranslateOptions, example="search.length_penalty=0.6")]
 
 
 def translate(
@@ -177,29 +154,10 @@ def translate(
       attn translate -m runs/multi --to fr < test.en > test.fr
       attn translate --to de -i film.srt -o film.de.srt
     """
-    given = search_settings(TranslateTables, set, beam, nbest)
-    tables = given.tables
-    check_output(output, input)
-    check_texts(text or [])
-    terms = read_glossary(glossary) if glossary else None
-    drawing = check_drawing(picture, tables.picture.lines, drawn=show, arrays=True)
-    check_shown(show, format)
-    shown = {"align": align, "show": show, "picture": picture is not None}
-    aligned = any(shown.values())
-    if keep_tags:
-        refuse_given(shown, "cannot be combined with --keep-tags, whose output is not plain text")
-    _check_alignment(aligned, given.of("align"))
-    named = None if row_inputs(model) else input  # rows are read line by line
-    choice = document_choice(tables.input, named, columns=column, fields=field, to=to)
-    check_format(output, choice)
-    check_into(into, choice)
-    output = output or into
-    if choice:
-        several = tables.search.nbest > 1
-        unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}
-        refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
-    options = translate_options(
-        given,
+    options = TranslateOptions.read(
+        set,
+        beam=beam,
+        nbest=nbest,
         to=to,
         source=source,
         device=device,
@@ -207,11 +165,28 @@ def translate(
         precision=precision,
         verbatim=verbatim,
         keep_tags=keep_tags,
-        document=choice is not None,
-        glossary=terms,
-        heads=drawing.heads,
         messages=console,
     )
+    check_output(output, input)
+    check_texts(text or [])
+    terms = read_glossary(glossary) if glossary else None
+    drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
+    check_shown(show, format)
+    shown = {"align": align, "show": show, "picture": picture is not None}
+    aligned = any(shown.values())
+    if keep_tags:
+        refuse_given(shown, "cannot be combined with --keep-tags, whose output is not plain text")
+    _check_alignment(aligned, options.of("align"))
+    named = None if row_inputs(model) else input  # rows are read line by line
+    choice = document_choice(options.input, named, columns=column, fields=field, to=to)
+    check_format(output, choice)
+    check_into(into, choice)
+    output = output or into
+    if choice:
+        several = options.search.nbest > 1
+        unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}
+        refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
+    options = replace(options, document=choice is not None, glossary=terms, heads=drawing.heads)
     with open_source(text, input) as stream:
         document = read_input(stream, choice, input, into) if choice else None
         runner = TranslateRunner.open(model, options)
@@ -236,19 +211,6 @@ def _with_failed(run: Translate, failed: list[TranslatedLine]) -> Translate:
             yield outcomes
 
     return translate
-
-
-def translate_options(given: GivenSettings[TranslateTables], **options: Any) -> TranslateOptions:
-    """Return the options of a translation from the settings of a command and its own options."""
-    tables = given.tables
-    return TranslateOptions.of(
-        given,
-        align=given.of("align"),
-        backend=tables.compute.backend,
-        max_batch_tokens=tables.compute.batch_tokens,
-        long_lines=tables.text.long_lines,
-        **options,
-    )
 
 
 def line_writer(
@@ -300,14 +262,8 @@ class TranslateTask(BulkTask):
     unused_tables = ("input", "picture", "align")
 
     def __init__(self, job: BulkJob) -> None:
-        settings, terms = job.settings, job.settings["glossary"] or ()
-        options = translate_options(
-            self.given(settings),
-            device=job.device,
-            threads=job.threads,
-            glossary=Glossary(tuple(Term(*term) for term in terms)) if terms else None,
-            **{name: settings[name] for name in IN_BULK},
-        )
+        settings = job.settings
+        options = self.options(settings, device=job.device, threads=job.threads)
         runner = TranslateRunner.open([Path(model) for model in job.models], options)
         several, read_mode = runner.translator.search.nbest > 1, runner.translator.read_mode
         self.layout = RowLayout(settings["format"], several, settings["scores"], read_mode)
@@ -315,10 +271,12 @@ class TranslateTask(BulkTask):
         self.row = lambda outcome: rendered([outcome], self.layout)
 
     @staticmethod
-    def given(settings: Mapping[str, Any]) -> GivenSettings[TranslateTables]:
-        """Return the settings; refuse those that do not agree."""
-        set, beam, nbest = (settings[name] for name in ("set", "beam", "nbest"))
-        return search_settings(TranslateTables, set, beam, nbest)
+    def options(settings: Mapping[str, Any], **how: Any) -> TranslateOptions:
+        """Return the options; refuse those that do not agree."""
+        how |= {name: settings[name] for name in IN_BULK}
+        terms = tuple(Term(*term) for term in settings["glossary"] or ())
+        glossary = Glossary(terms) if terms else None
+        return TranslateOptions.read(settings["set"], glossary=glossary, **how)
 
     def failed(self, record: Line, error: str) -> TranslatedLine:
         """Return a line without a translation."""

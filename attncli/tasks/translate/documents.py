@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, BinaryIO, NamedTuple
@@ -21,7 +21,6 @@ from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
 from attncli.documents.divide import read_lines
 from attncli.documents.document import (
-    FORMATS,
     PACKED,
     TEXT,
     Document,
@@ -39,10 +38,10 @@ from attncli.documents.document import (
     with_flags,
 )
 from attncli.tags.checks import lacks_parts
+from attncli.tasks.translate.engine import InputSettings
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError, naming
-from models.base.settings import option
 from models.inference.search.batching import windows
 
 Columns = Annotated[
@@ -72,18 +71,6 @@ FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
 # of chunks of lines, with on_batch; see `lines.translate_lines`
 Translate = Callable[..., Iterator[list[TranslatedLine]]]
-
-
-@dataclass(frozen=True)
-class InputSettings:
-    """Format of the input."""
-
-    format: str = option(
-        "",
-        "format of the input (empty: by the name of the file; text, for lines)",
-        choices=("", TEXT, *FORMATS, *PACKED),
-    )
-    keep: tuple[str, ...] = option((), "json, jsonl, yaml: translate all text fields but these")
 
 
 class DocumentChoice(NamedTuple):

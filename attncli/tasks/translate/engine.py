@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
+from attncli.documents.document import FORMATS, PACKED, TEXT
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions, configured
-from attncli.options.shared import TextBatches
+from attncli.options.settings import Options
+from attncli.options.shared import PictureSettings, TextBatches
 from models.base.errors import ConfigurationError, DamagedError
 from models.base.limits import retain_freed_memory
 from models.base.settings import from_dict, option
 from models.catalogue.installed import chosen_model
-from models.config import MAX_BATCH_TOKENS
 from models.inference.ctranslate2.engines import Engine, obstacle
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.search.hypotheses import changed_search
 from models.storage.archive import read_facts
 from models.storage.settings import read_settings
 from models.text.languages import Glossary
-from models.use_config import SearchConfig
+from models.use_config import AlignConfig, SearchConfig
 
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
@@ -43,6 +43,18 @@ class TranslateBatches(TextBatches):
 
 
 @dataclass(frozen=True)
+class InputSettings:
+    """Format of the input."""
+
+    format: str = option(
+        "",
+        "format of the input (empty: by the name of the file; text, for lines)",
+        choices=("", TEXT, *FORMATS, *PACKED),
+    )
+    keep: tuple[str, ...] = option((), "json, jsonl, yaml: translate all text fields but these")
+
+
+@dataclass(frozen=True)
 class LineSettings:
     """Conversion of lines to texts."""
 
@@ -54,7 +66,7 @@ class LineSettings:
 
 
 @dataclass(frozen=True)
-class TranslateOptions(OpenOptions):
+class TranslateOptions(Options):
     """Options of a translation. source: AUTO recognises it, and copies lines in the target.
 
     Usually spaces, apostrophes and accents are normalised, lines in capitals that the model does
@@ -62,26 +74,30 @@ class TranslateOptions(OpenOptions):
     spaces and emoji at the ends of a line, and a word that is longer than the model accepts.
     """
 
-    backend: str = "auto"  # of Engine; auto: ctranslate2 where it can, torch otherwise
+    TABLES = "search input text align picture attention compute"
+    UNUSED = "search.max_caption align.symmetrise"
+
+    input: InputSettings = option(InputSettings, "format of the input")
+    text: LineSettings = option(LineSettings, "lines")
+    align: AlignConfig = option(AlignConfig, "--align, --show and --picture")
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    compute: TranslateBatches = option(TranslateBatches, "computation")
     precision: Precision = "auto"  # int8 only with ctranslate2
-    max_batch_tokens: int = MAX_BATCH_TOKENS
-    long_lines: str = "split"  # lines that are too long for the model: split or refuse
     verbatim: bool = False  # give lines to the model as they are, but for what is too long
     keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
     glossary: Glossary | None = None
-    align: Mapping[str, Any] = field(default_factory=dict)  # replace the saved settings
     heads: bool = False  # alignments have the weights of every head
 
     @property
     def cut_above(self) -> int:
         """Tokens; a longer sentence is divided at clause marks; 0: the usual limits."""
-        return int(self.search.get("split_above", 0))
+        return int(self.of("search").get("split_above", 0))
 
     @property
     def limited(self) -> bool:
         """True if the user has set a length at which outputs may be cut."""
-        return not {"max_ratio", "max_extra"}.isdisjoint(self.search)
+        return not {"max_ratio", "max_extra"}.isdisjoint(self.of("search"))
 
 
 def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -> TextTranslator:
@@ -89,20 +105,20 @@ def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -
     if not models or len(models) == 1:
         return open_text_model(models[0] if models else None, options)
     _check_torch(options, "several models")
-    return loading.open_translator(models, options)
+    return loading.open_model("translate", models, options)
 
 
 def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:
-    """Open a text model; see `attncli.jobs.loading.open_translator`.
+    """Open a text model; see `attncli.jobs.loading.open_model`.
 
     Raises ModelError if CTranslate2 or int8 is chosen for what only torch can do.
     """
     path = chosen_model(model, "translate")
     fast = without_torch(path, options)
     if fast is None:
-        return loading.open_translator(path, options)
+        return loading.open_model("translate", path, options)
     loading.say_licence(path, options.messages)
-    return configured(fast, options)
+    return loading.configured("translate", fast, options)
 
 
 def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translator | None:
@@ -110,7 +126,8 @@ def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translato
 
     Raises ConfigurationError if CTranslate2 or int8 is chosen for what only torch can do.
     """
-    if reason := "compute.backend=torch" if options.backend == "torch" else _reason(path, options):
+    by_torch = options.compute.backend == "torch"
+    if reason := "compute.backend=torch" if by_torch else _reason(path, options):
         _check_torch(options, reason)
         return None
     retain_freed_memory()
@@ -119,22 +136,22 @@ def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translato
         precision = stored if options.precision == "auto" else options.precision
         return CTranslate2Translator.read(path, precision=precision, threads=options.threads)
     except DamagedError:
-        if options.backend == "ctranslate2":
+        if options.compute.backend == "ctranslate2":
             raise
         return None
 
 
-def _reason(path: Path, options: OpenOptions) -> str:
+def _reason(path: Path, options: Options) -> str:
     """Return why CTranslate2 cannot do what the options ask for; "" if it can."""
-    if options.read_mode:
+    if options.attention.read_decode:
         return "attention.read_decode"
     saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
-    return obstacle(path, changed_search(saved, options.search), options.device)
+    return obstacle(path, changed_search(saved, options.of("search")), options.device)
 
 
 def _check_torch(options: TranslateOptions, reason: str) -> None:
     """Raise ConfigurationError for options of CTranslate2. reason: why torch must run the model."""
-    if options.backend == "ctranslate2":
+    if options.compute.backend == "ctranslate2":
         raise ConfigurationError(
             f"compute.backend=ctranslate2 with {reason}",
             "one text Transformer on the processor, beam or greedy search",

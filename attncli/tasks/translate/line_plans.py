@@ -268,7 +268,7 @@ def _shortened(plan: LinePlan, model: TextTranslator, options: TranslateOptions)
     above = 0 if model.inputs else model.search.split_above  # a row is not text
     if longest > most:
         note = f"line {plan.line.number} has {longest} tokens and the model takes {most}"
-        if options.long_lines == "refuse":
+        if options.text.long_lines == "refuse":
             return LinePlan(plan.line, [], note=f"{note}; not translated", refused=True)
         if not options.verbatim and _has_long_word(plan.line.text, model):
             note += "; a word without spaces, copied"

@@ -56,7 +56,7 @@ def translate_lines(
             for line, source in zip(chunk, sources, strict=True)
         ]
         texts = _texts(plans, sources if languages else [""] * len(chunk))
-        run = _run(translator, options.max_batch_tokens, partial(_report, on_batch, len(texts)))
+        run = _run(translator, options.compute.batch_tokens, partial(_report, on_batch, len(texts)))
         unknown, to = translator.unknown_characters, translator.to
         model = Translating(run, translator.search, unknown, to, options.limited)
         again = not options.verbatim and translator.prepare.parts

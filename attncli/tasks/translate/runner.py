@@ -19,10 +19,11 @@ from attncli.data.lines import Line, TranslatedLine
 from attncli.data.split import by_line
 from attncli.data.text.tables import as_rows
 from attncli.jobs import loading
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.jobs.loading import model_names
+from attncli.options.settings import HardAttention
 from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.engine import AUTO, TranslateOptions
+from attncli.tasks.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ConfigurationError
 from models.catalogue.installed import default_model
@@ -113,7 +114,7 @@ class TranslateRunner:
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
         if self.translator.inputs:  # a row is not text
-            options = replace(options, verbatim=True, long_lines="refuse")
+            options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
         translated = partial(
             translate_lines,
             translator=self.translator,
@@ -143,9 +144,10 @@ class TranslateRunner:
     def _aligners(self) -> list[Aligner]:
         from attncli.tasks.align.pairs import aligner_of
 
-        options = {"heads": self.options.heads, "max_batch_tokens": self.options.max_batch_tokens}
+        own, heads = self.options.of("align"), self.options.heads
+        size = self.options.compute.batch_tokens
         return [
-            aligner_of(model, self.options.align, name=name, model=title, **options)
+            aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
             for name, title, model in zip(self.names, self.titles, self.in_torch, strict=True)
         ]
 
@@ -155,7 +157,7 @@ class TranslateRunner:
         return token_weights(self.in_torch[0], translations)
 
 
-def line_languages(translator: TextTranslator, options: OpenOptions) -> LineLanguages:
+def line_languages(translator: TextTranslator, options: TranslateOptions) -> LineLanguages:
     """Return the recogniser of the language of lines: the shipped language identifier."""
-    classifier = loading.open_classifier(None, replace(options, read_mode=""))
+    classifier = loading.open_model("classify", None, replace(options, attention=HardAttention()))
     return LineLanguages(classifier, translator.to)

@@ -6,29 +6,26 @@ from pkgutil import resolve_name
 
 import pytest
 
-from attncli.options.settings import listed, names_of, read_settings, tables_of
+from attncli.options.settings import listed, names_of, tables_of
 from attncli.shell import app
-from attncli.tasks.translate.command import TranslateTables
-from models.base.settings import flat, parse_toml
+from attncli.tasks.translate.engine import TranslateOptions
+from models.base.settings import flat, overridden, parse_toml
 from tests.attncli.command_line import Attn
 
 WITH_SETTINGS = [name for name in app.COMMANDS if tables_of(resolve_name(app.COMMANDS[name]))]
 
 
 def test_settings_are_those_given_and_the_defaults_of_the_others() -> None:
-    given = read_settings(
-        TranslateTables, ["search.beam=3", "compute.batch_tokens=9"], {"search.nbest": 2}
-    )
-    assert given.of("search") == {"beam": 3, "nbest": 2} and given.of("align") == {}
-    assert given.tables.compute.batch_tokens == 9
-    assert given.tables.search.method == TranslateTables().search.method
+    options = TranslateOptions.read(["search.beam=3", "compute.batch_tokens=9"], nbest=2, to="de")
+    assert options.of("search") == {"beam": 3, "nbest": 2} and options.of("align") == {}
+    assert (options.compute.batch_tokens, options.to) == (9, "de")
+    assert options.search.method == TranslateOptions().search.method
 
 
 def test_an_option_of_its_own_beats_the_setting_of_the_same_name() -> None:
-    given = read_settings(TranslateTables, ["search.beam=3"], {"search.beam": 4})
-    assert given.of("search") == {"beam": 4}
-    given = read_settings(TranslateTables, ["search.beam=3"], {"search.beam": None})
-    assert given.of("search") == {"beam": 3}
+    for beam, expected in ((4, 4), (None, 3)):
+        options = TranslateOptions.read(["search.beam=3"], beam=beam)
+        assert options.of("search") == {"beam": expected}
 
 
 @pytest.mark.parametrize(
@@ -78,4 +75,5 @@ def test_the_page_of_a_command_gives_a_setting_of_it_as_example(name: str) -> No
     assert tables is not None
     [option] = [param for param in app.load_command(name).params if "--set" in param.opts]
     example = option.help.partition("such as ")[2].partition(" ")[0]
-    read_settings(tables, [example])
+    assert example.partition("=")[0] in names_of(tables)
+    overridden(tables(), [example])

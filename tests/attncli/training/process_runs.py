@@ -14,8 +14,8 @@ import typer
 
 from attncli.commands.train.processes import joined
 from attncli.commands.train.run import follow
-from attncli.jobs.loading import OpenOptions
 from attncli.jobs.train import train
+from attncli.options.settings import Options
 from attncli.training.interfaces import Interrupted
 from attncli.training.processes import Processes, Rank
 from attncli.training.settings.config import RunConfig
@@ -62,7 +62,7 @@ def train_in(
         Stepper.compute = watched  # type: ignore[assignment, method-assign]
         try:
             if number:
-                follow(Rank(number, size), OpenOptions("cpu", 1))
+                follow(Rank(number, size), Options("cpu", 1))
             else:
                 with joined(Rank(number, size)) as group:
                     lead(group)

@@ -306,13 +306,15 @@ def test_engine_options_that_cannot_be_combined_are_refused() -> None:
     from attncli.tasks.translate.engine import TranslateOptions, open_text_model
 
     with pytest.raises(ConfigurationError, match="method=sample"):
-        sampled = TranslateOptions(backend="ctranslate2", search={"method": "sample"})
+        sampled = TranslateOptions.read(["compute.backend=ctranslate2", "search.method=sample"])
         open_text_model(GRAMMAR, sampled)
     with pytest.raises(ConfigurationError, match="int8"):
-        open_text_model(GRAMMAR, TranslateOptions(backend="torch", precision="int8"))
+        open_text_model(GRAMMAR, TranslateOptions.read(["compute.backend=torch"], precision="int8"))
     kinds: dict[Engine, type] = {"auto": CTranslate2Translator, "torch": Translator}
     for engine, kind in kinds.items():
-        opened = open_text_model(GRAMMAR, TranslateOptions(device="cpu", backend=engine))
+        opened = open_text_model(
+            GRAMMAR, TranslateOptions.read([f"compute.backend={engine}"], device="cpu")
+        )
         assert type(opened) is kind and type(opened.in_torch()[0]) is Translator
 
 

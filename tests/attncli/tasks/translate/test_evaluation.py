@@ -167,13 +167,13 @@ def test_the_score_of_a_bucket_is_that_of_its_sentences_alone() -> None:
     assert whole.bleu == scoring.score([system], test_set, Scoring())[0][0].value
 
 
-@pytest.mark.parametrize("max_batch_tokens", [1, 8, 4096])
-def test_outputs_are_in_the_order_of_the_sources(max_batch_tokens: int) -> None:
+@pytest.mark.parametrize("batch_tokens", [1, 8, 4096])
+def test_outputs_are_in_the_order_of_the_sources(batch_tokens: int) -> None:
     shown: list[float] = []
     system = translate_test_set(
         "upper",
         [*SOURCES, "word " * 30],
-        TranslateRunner(Upper(), TranslateOptions(max_batch_tokens=max_batch_tokens)),
+        TranslateRunner(Upper(), TranslateOptions.read([f"compute.batch_tokens={batch_tokens}"])),
         advance=lambda done, note="": shown.append(done),
     )
     assert system.hypotheses[:-1] == [text.upper() for text in SOURCES]

@@ -151,7 +151,7 @@ def test_a_text_without_stops_is_divided_where_it_can_be() -> None:
     starts = [text.split()[0] for text in model.asked]
     assert starts.count("and") + starts.count("then") + starts.count("so") == len(starts)
     model.asked.clear()
-    output(" ".join(words), model, TranslateOptions(search={"split_above": 20}))
+    output(" ".join(words), model, TranslateOptions.read(["search.split_above=20"]))
     assert max(map(model.source_length, model.asked)) <= 20
 
 
@@ -194,13 +194,13 @@ class Sentences(Faulty):
     ],
 )
 def test_a_piece_begins_and_ends_as_its_source(text: str, expected: str) -> None:
-    options = TranslateOptions(search={"split_above": 8})
+    options = TranslateOptions.read(["search.split_above=8"])
     assert output(text, Sentences(str), options) == expected
 
 
 def test_a_word_at_a_seam_is_written_once() -> None:
     model = Sentences(lambda text: text[:-1] + " and." if text.startswith("So") else text)
-    options = TranslateOptions(search={"split_above": 8})
+    options = TranslateOptions.read(["search.split_above=8"])
     assert output("so we go home and we eat it", model, options) == "So we go home and we eat it"
 
 
@@ -221,7 +221,7 @@ def test_an_output_that_the_user_has_limited_is_translated_once() -> None:
     for limited in (False, True):
         model = Cut(str)
         found = outcome(
-            "it is 5 here", model, TranslateOptions(search={"max_ratio": 1} if limited else {})
+            "it is 5 here", model, TranslateOptions.read(["search.max_ratio=1"] if limited else [])
         )
         assert (len(model.asked) == 1) == limited and (found.text == "IT") == limited
 

@@ -10,8 +10,8 @@ from attncli.tasks.describe.rows import describe_lines, open_describer
 
 from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
-from attncli.jobs.loading import OpenOptions
 from attncli.options.line_streams import Input, Output, open_source
+from attncli.options.settings import Options
 from attncli.options.shared import Device, Threads
 
 Rows = Annotated[
@@ -36,7 +36,7 @@ def describe(
     """
     check_output(output)
     with open_source(row, input) as stream:
-        describer = open_describer(model, OpenOptions(device, threads))
+        describer = open_describer(model, Options(device, threads))
         with open_output(output) as write:
             for chunk in read_chunks(stream):
                 write("".join(describe_lines(chunk, describer)).encode())

@@ -9,7 +9,8 @@ import typer
 from attncli.tasks.describe.rows import open_describer, read_rows
 
 from attncli.data.streams import open_output
-from attncli.jobs.loading import OpenOptions, model_names
+from attncli.jobs.loading import model_names
+from attncli.options.settings import Options
 from attncli.options.shared import Device, Threads
 from attncli.render.rows import columns
 from attncli.scoring.sequences import exact_match
@@ -28,7 +29,7 @@ def descriptions(
     Example:
       attn evaluate descriptions test.tsv -m runs/numbers
     """
-    rows, options = read_rows(file), OpenOptions(device, threads)
+    rows, options = read_rows(file), Options(device, threads)
     table = [["", "exact"]]
     for name, folder in zip(model_names(model), model, strict=True):
         found = open_describer(folder, options).describe([row.numbers for row in rows])

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.lines import Line, open_text
-from attncli.jobs.loading import OpenOptions, open_device, readable
+from attncli.jobs.loading import open_device, readable
+from attncli.options.settings import Options
 from models.base.errors import InputError
 from models.catalogue.installed import find_model
 
@@ -45,7 +46,7 @@ def read_rows(path: Path | str) -> list[NumberRow]:
     return rows
 
 
-def open_describer(model: Path, options: OpenOptions) -> Describer:
+def open_describer(model: Path, options: Options) -> Describer:
     """Open a model of rows of numbers; raise ModelError for another model."""
     from models.inference.describer import Describer  # imports torch
 
