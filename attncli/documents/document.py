@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,15 +14,11 @@ from typing import Any, NamedTuple
 
 from attncli.tags.parse import branches
 from models.base.errors import InputError
+from models.base.types import Span
 
-# Line breaks of a translated segment: lines of a maximum length, or a maximum number of lines.
-#
-# Lines are divided at spaces. The width of a word is that of its text; markup takes no room.
-
+# Line breaks of a translated segment, at spaces. Markup takes no room.
 
 MARKUP = re.compile(r"<[^<>]*>|\{[^{}\s]*\}")
-NONE = r"(?!)"  # matches nothing
-
 OPENING = re.compile(r"[\s\"'“”„‟«»‹›‘’‚(\[{¿¡]*")
 SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*\s*$")
 
@@ -34,17 +30,11 @@ def text_width(word: str) -> int:
     return len(html.unescape(MARKUP.sub("", word)))
 
 
-def balanced(line: str, lines: int, *, never_first: str = NONE) -> list[str]:
-    """Divide a line into at most so many lines; the longest of them is as short as possible.
-
-    never_first: as for `filled`.
-    """
-
-    def divided(most: int) -> list[str]:
-        return filled(line, most, text_width, never_first=never_first)
-
-    words = line.split(" ")
-    low, high = max(map(text_width, words)), sum(map(text_width, words)) + len(words) - 1
+def balanced(line: str, lines: int, *, never_first: str = "(?!)") -> list[str]:
+    """Divide a line into at most so many lines; the longest of them is as short as possible."""
+    divided = partial(filled, line, width=text_width, never_first=never_first)
+    widths = [*map(text_width, line.split(" "))]
+    low, high = max(widths), sum(widths) + len(widths) - 1
     while low < high:
         middle = (low + high) // 2
         fits = len(divided(middle)) <= lines
@@ -52,7 +42,7 @@ def balanced(line: str, lines: int, *, never_first: str = NONE) -> list[str]:
     return divided(low)
 
 
-def filled(line: str, most: int, width: Width, *, never_first: str = NONE) -> list[str]:
+def filled(line: str, most: int, width: Width, *, never_first: str = "(?!)") -> list[str]:
     """Divide a line into lines of at most so many characters, except for longer words.
 
     never_first: regular expression of words that must not begin a line.
@@ -97,6 +87,10 @@ class DocumentSegment(NamedTuple):
     key: str = ""  # of a value, by which the same one is found in another file
     flag: int = -1  # where `FLAG` is written if the translation is doubtful; -1: it is not written
 
+    def moved(self, by: int) -> DocumentSegment:
+        """Return the segment with its span so many characters later."""
+        return self._replace(start=self.start + by, end=self.end + by)
+
 
 class Kept(NamedTuple):
     """A part with words that is not translated."""
@@ -110,6 +104,9 @@ class Fault(NamedTuple):
 
     start: int  # first character
     found: str  # for a message: "not JSON"
+
+
+DocumentPart = DocumentSegment | Kept | Fault | None  # None: a value without letters
 
 
 @dataclass(frozen=True)
@@ -136,6 +133,22 @@ class DocumentOptions:
     keep: tuple[str, ...] = ()  # fields that are not translated, where all others are
     delimiter: str = ""  # of a table; empty: found in its first line
     to: str = ""  # the target language, which the document then names; empty: not named
+
+
+def collected(content: str, parts: Iterable[DocumentPart]) -> Document:
+    """Return the document of a content and the parts that a format finds in it, in any order."""
+    segments: list[DocumentSegment] = []
+    kept: list[Kept] = []
+    faults: list[Fault] = []
+    for part in parts:
+        if isinstance(part, DocumentSegment):
+            segments.append(part)
+        elif isinstance(part, Kept):
+            kept.append(part)
+        elif part:
+            faults.append(part)
+    segments.sort(key=lambda one: (one.start, one.end))
+    return Document(content, tuple(segments), tuple(kept), tuple(faults))
 
 
 def reassemble(document: Document, translations: Sequence[Texts | None]) -> str:
@@ -172,18 +185,14 @@ def with_existing(document: Document, existing: Document) -> Document:
 
     Only the segments that it lacks, or in which it has no words, remain to be translated.
     """
-    known = {key: one for key, one in _keyed(existing)}
-    found = [
-        (segment, known.get(key) if segment.key else None) for key, segment in _keyed(document)
-    ]
+    known = {key: existing.content[one.start : one.end] for key, one in _keyed(existing)}
     parts, at, moved = [], 0, 0
     segments = []
-    for segment, other in found:
-        if other is None:
-            shifted = segment._replace(start=segment.start + moved, end=segment.end + moved)
-            segments.append(shifted)
+    for key, segment in _keyed(document):
+        value = known.get(key) if segment.key else None
+        if value is None:
+            segments.append(segment.moved(moved))
             continue
-        value = existing.content[other.start : other.end]
         parts += [document.content[at : segment.start], value]
         at = segment.end
         moved += len(value) - (segment.end - segment.start)
@@ -199,9 +208,9 @@ def _keyed(document: Document) -> Iterator[tuple[tuple[str, int], DocumentSegmen
         seen[segment.key] += 1
 
 
-def language_segment(start: int, end: int, to: str, form: str = "{}") -> DocumentSegment:
-    """Return the segment of the name of the document's language. form: what is written."""
-    return DocumentSegment(start, end, (), lambda _: form.format(to))
+def language_segment(span: Span, to: str) -> DocumentSegment:
+    """Return the segment of the name of the document's language. to: what is written."""
+    return DocumentSegment(*span, (), lambda _: to)
 
 
 def has_letters(text: str) -> bool:
@@ -228,7 +237,7 @@ def string_segment(
     if not has_letters(text):
         return None
     first, *rest = branches(text) or PARTS.split(text)
-    texts, ends = [[first]], [""]  # lines of each text; what is between texts, and their lines
+    texts, ends = [[first]], [""]  # lines of each text; what is between its lines, and behind it
     for between, part in zip(rest[::2], rest[1::2], strict=True):
         long = LINE_END.fullmatch(between) and len(texts[-1][-1]) >= WRAPPED
         if long and continues(texts[-1][-1], part):
@@ -237,22 +246,17 @@ def string_segment(
         else:
             texts.append([part])
             ends += [between, ""]
+    ends.append("")
+
+    def write(translated: Texts) -> str:
+        found = ""
+        for text, lines, inner, outer in zip(translated, texts, ends[::2], ends[1::2], strict=True):
+            found += inner.join(balanced(text, len(lines))) if len(lines) > 1 else text
+            found += outer
+        return quote(found)
+
     joined = tuple(" ".join(map(str.strip, one)) if len(one) > 1 else one[0] for one in texts)
-    layout = partial(_written, lines=[*map(len, texts)], ends=ends, quote=quote)
-    return DocumentSegment(start, end, joined, layout, key)
-
-
-def _written(
-    texts: Texts, *, lines: Sequence[int], ends: Sequence[str], quote: Callable[[str], str]
-) -> str:
-    """Return a string of texts. ends: of the lines of each text, and between two texts."""
-    found = ""
-    for text, count, inner, outer in zip(texts, lines, ends[::2], [*ends[1::2], ""], strict=True):
-        found += (inner.join(balanced(text, count)) if count > 1 else text) + outer
-    return quote(found)
-
-
-# The table of document formats: name, place of `read`, ends of file names.
+    return DocumentSegment(start, end, joined, write, key)
 
 
 COMPRESSED = (".gz", ".xz", ".zst")
@@ -262,7 +266,7 @@ TEXT = "text"  # lines; not a document format
 class FormatRow(NamedTuple):
     """A document format."""
 
-    read: str  # "module:function"
+    read: str  # "module:function", from (content, options) to the parts, or to a Document
     suffixes: tuple[str, ...]
     sign: str = ""  # regular expression of what every such file has; empty: not tested
 
@@ -271,29 +275,30 @@ FORMATS = {
     "srt": FormatRow("attncli.documents.subtitles:read_srt", (".srt",), "-->"),
     "vtt": FormatRow("attncli.documents.subtitles:read_vtt", (".vtt",), "^WEBVTT"),
     "ass": FormatRow(
-        "attncli.documents.subtitles:read", (".ass", ".ssa"), r"(?m)^(?:Dialogue:|\[Script Info\])"
+        "attncli.documents.subtitles:read_ass",
+        (".ass", ".ssa"),
+        r"(?m)^(?:Dialogue:|\[Script Info\])",
     ),
     "markdown": FormatRow("attncli.documents.markdown:read", (".md", ".markdown", ".mdx")),
     "html": FormatRow("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
-    "csv": FormatRow("attncli.documents.csv_table:read", (".csv", ".tsv")),
-    "json": FormatRow("attncli.documents.json_values:read", (".json",)),
-    "jsonl": FormatRow("attncli.documents.json_values:read_lines", (".jsonl", ".ndjson")),
-    "arb": FormatRow("attncli.documents.json_values:read_arb", (".arb",)),
-    "po": FormatRow("attncli.documents.po:read", (".po", ".pot"), r"(?m)^\s*msgid\b"),
-    "yaml": FormatRow("attncli.documents.yaml_values:read", (".yaml", ".yml")),
-    "properties": FormatRow("attncli.documents.strings.properties:read", (".properties",)),
-    "strings": FormatRow("attncli.documents.strings.apple:read", (".strings",), r"=\s*\""),
+    "csv": FormatRow("attncli.documents.values:read_table", (".csv", ".tsv")),
+    "json": FormatRow("attncli.documents.values:read_json", (".json",)),
+    "jsonl": FormatRow("attncli.documents.values:read_json_lines", (".jsonl", ".ndjson")),
+    "arb": FormatRow("attncli.documents.values:read_arb", (".arb",)),
+    "po": FormatRow("attncli.documents.messages:read_po", (".po", ".pot"), r"(?m)^\s*msgid\b"),
+    "yaml": FormatRow("attncli.documents.values:read_yaml", (".yaml", ".yml")),
+    "properties": FormatRow("attncli.documents.messages:read_properties", (".properties",)),
+    "strings": FormatRow("attncli.documents.messages:read_strings", (".strings",), r"=\s*\""),
     "xml": FormatRow(
-        "attncli.documents.strings.xml_texts:read",
-        (".xml", ".xlf", ".xliff", ".ttml", ".dfxp"),
+        "attncli.documents.xml_texts:read", (".xml", ".xlf", ".xliff", ".ttml", ".dfxp")
     ),
 }
 PACKED = {  # archives of several files; `read` takes bytes
-    "docx": FormatRow("attncli.documents.packed.office:read", (".docx",)),
-    "pptx": FormatRow("attncli.documents.packed.slides:read", (".pptx",)),
-    "xlsx": FormatRow("attncli.documents.packed.sheets:read", (".xlsx",)),
-    "odt": FormatRow("attncli.documents.packed.odt:read", (".odt", ".odp", ".ods")),
-    "epub": FormatRow("attncli.documents.packed.epub:read", (".epub",)),
+    "docx": FormatRow("attncli.documents.office:read_word", (".docx",)),
+    "pptx": FormatRow("attncli.documents.office:read_slides", (".pptx",)),
+    "xlsx": FormatRow("attncli.documents.office:read_sheets", (".xlsx",)),
+    "odt": FormatRow("attncli.documents.packed:read_open_document", (".odt", ".odp", ".ods")),
+    "epub": FormatRow("attncli.documents.packed:read_book", (".epub",)),
 }
 PROGRAMS = """
 tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss
@@ -361,5 +366,7 @@ def read_document(content: str | bytes, name: str, options: DocumentOptions) -> 
     text = "" if isinstance(content, bytes) else content.strip("\ufeff \t\r\n")
     if text and not re.search(row.sign, text):
         raise InputError(f"a document that is not {name}", "what its name says", AS_LINES)
-    read: Callable[[Any, DocumentOptions], Document] = resolve_name(row.read)
-    return read(content, options)
+    read: Callable[[Any, DocumentOptions], Document | Iterable[DocumentPart]]
+    read = resolve_name(row.read)
+    found = read(content, options)
+    return found if isinstance(found, Document) else collected(str(content), found)

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from html.parser import HTMLParser
 from itertools import accumulate
 from typing import NamedTuple
 
-from attncli.documents.divide import inline_segments
 from attncli.documents.document import (
-    Document,
     DocumentOptions,
+    DocumentPart,
     DocumentSegment,
     Kept,
     Texts,
     language_segment,
     string_segment,
 )
-from attncli.documents.inline import Piece, PieceKind, escaped
+from attncli.documents.inline import Piece, PieceKind, escaped, inline_segments
 from models.base.errors import InputError
 from models.base.limits import HTML_UNENDED
 
@@ -61,8 +60,6 @@ LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*=\s*[\"']?(?P<value>[\w-]+)")
 DESCRIPTION = re.compile(r"(?:og:|twitter:)?(?:description|title)|keywords|og:image:alt")
 BUTTON = re.compile("submit|button|reset")
 
-Attributes = Sequence[tuple[str, str | None]]
-
 
 class PageEvent(NamedTuple):
     """A part of the page as the parser reports it."""
@@ -71,21 +68,22 @@ class PageEvent(NamedTuple):
     start: int
     end: int
     name: str = ""  # of an element
-    attributes: Attributes = ()
+    attributes: Sequence[tuple[str, str | None]] = ()
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The attributes, in lower case."""
+        return {name: (value or "").lower() for name, value in self.attributes}
 
 
-def read(content: str, options: DocumentOptions) -> Document:
-    """Return the text of a page."""
-    segments, kept = read_span(content, 0, len(content), options.to)
-    return Document(content, tuple(segments), tuple(kept))
+def read(content: str, options: DocumentOptions) -> list[DocumentPart]:
+    """Return the texts of a page."""
+    return parts_of(content, 0, len(content), options.to)
 
 
-def read_span(
-    content: str, start: int, end: int, to: str = ""
-) -> tuple[list[DocumentSegment], list[Kept]]:
+def parts_of(content: str, start: int, end: int, to: str = "") -> list[DocumentPart]:
     """Return the segments of a part of the content, and what is left as it is."""
-    reader = _Reader(content, start, end, to)
-    return sorted(reader.segments, key=lambda one: one.start), reader.kept
+    return _Reader(content, start, end, to).parts
 
 
 class _Reader(HTMLParser):
@@ -98,8 +96,7 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=False)
         self.content, self.to = content, to
         self.inner: list[DocumentSegment] = []  # attributes of the inline elements of `run`
-        self.segments: list[DocumentSegment] = []
-        self.kept: list[Kept] = []
+        self.parts: list[DocumentPart] = []
         self.run: list[Piece] = []
         self.last: PageEvent | None = None  # the event that has begun
         self.skipped: PageEvent | None = None  # the element that is being skipped
@@ -113,7 +110,9 @@ class _Reader(HTMLParser):
         self._end(end)
         self._flush()
 
-    def _add(self, kind: str, name: str = "", attributes: Attributes = ()) -> None:
+    def _add(
+        self, kind: str, name: str = "", attributes: Sequence[tuple[str, str | None]] = ()
+    ) -> None:
         line, column = self.getpos()
         at = self.lines[line - 1] + column
         self._end(at)
@@ -126,23 +125,27 @@ class _Reader(HTMLParser):
             return
         if self.skipped:
             self._skip(event, self.skipped)
-        elif event.kind == "open" and (kind := _skipped(event)):
+            return
+        values = event.values
+        kind = SKIPPED.get(event.name, "")
+        if values.get("translate") == "no" or "notranslate" in values.get("class", "").split():
+            kind = kind or UNTRANSLATED
+        if event.kind == "open" and kind:
             self.skipped, self.depth = event, 1
-            self.kept.append(Kept(event.start, kind))
+            self.parts.append(Kept(event.start, kind))
         else:
             self._take(event)
 
     def _take(self, event: PageEvent) -> None:
-        if INLINE.fullmatch(event.name) or event.kind in ("text", "entity", "comment"):
+        is_inline = bool(INLINE.fullmatch(event.name))
+        if is_inline or event.kind in ("text", "entity", "comment"):
             self.run.append(_piece(self.content, event))
         else:
             self._flush()
-        found = attribute_segments(self.content, event)
-        if INLINE.fullmatch(event.name):
-            self.inner += found
-        else:
-            self.segments += found
-            self.segments += self._language(event) if event.name == "html" and self.to else []
+        (self.inner if is_inline else self.parts).extend(attribute_segments(self.content, event))
+        if event.name == "html" and self.to:
+            codes = LANGUAGE.finditer(self.content, event.start, event.end)
+            self.parts += [language_segment(code.span("value"), self.to) for code in codes]
 
     def _skip(self, event: PageEvent, skipped: PageEvent) -> None:
         """Skip an event; a skipped inline element becomes a placeholder in its text."""
@@ -161,14 +164,10 @@ class _Reader(HTMLParser):
     def _flush(self) -> None:
         for segment in inline_segments(self.run, encode=escaped):
             inside = [one for one in self.inner if segment.start <= one.start < segment.end]
-            self.segments.append(_with_inner(self.content, segment, inside) if inside else segment)
+            self.parts.append(_with_inner(self.content, segment, inside) if inside else segment)
             self.inner = [one for one in self.inner if one not in inside]
-        self.segments += self.inner
+        self.parts += self.inner
         self.run, self.inner = [], []
-
-    def _language(self, event: PageEvent) -> list[DocumentSegment]:
-        spans = (found.span("value") for found in LANGUAGE.finditer(self.content, *event[1:3]))
-        return [language_segment(*span, self.to) for span in spans]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._add("empty" if EMPTY.fullmatch(tag) else "open", tag, attrs)
@@ -208,21 +207,17 @@ class _Reader(HTMLParser):
         return self.parse_bogus_comment(i, report)
 
 
-def attribute_segments(content: str, event: PageEvent) -> list[DocumentSegment]:
-    """Return the texts in the attributes of a tag that people read."""
-    values = {name: (value or "").lower() for name, value in event.attributes}
+def attribute_segments(content: str, event: PageEvent) -> Iterator[DocumentSegment]:
+    """Yield the texts in the attributes of a tag that people read."""
+    values = event.values
     named = DESCRIPTION.fullmatch(values.get("name", "") or values.get("property", ""))
     read = {"content": bool(named), "value": bool(BUTTON.fullmatch(values.get("type", "")))}
-    found = [
-        string_segment(
-            *one.span("value"),
-            html.unescape(one["value"]),
-            partial(_quoted, quote=one["quote"]),
-        )
-        for one in ATTRIBUTES.finditer(content, event.start, event.end)
-        if values and read.get(one["name"].lower(), True)
-    ]
-    return [segment for segment in found if segment]
+    for one in ATTRIBUTES.finditer(content, event.start, event.end) if values else ():
+        if read.get(one["name"].lower(), True):
+            quote = partial(_quoted, quote=one["quote"])
+            segment = string_segment(*one.span("value"), html.unescape(one["value"]), quote)
+            if segment:
+                yield segment
 
 
 def _quoted(text: str, quote: str) -> str:
@@ -247,15 +242,6 @@ def _with_inner(
 
     texts = (*segment.texts, *(text for one in inner for text in one.texts))
     return segment._replace(texts=texts, write=write)
-
-
-def _skipped(event: PageEvent) -> str:
-    """Return the kind of an element that is not translated; empty if it is."""
-    if event.name in SKIPPED:
-        return SKIPPED[event.name]
-    values = {name: (value or "").lower() for name, value in event.attributes}
-    marked = values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
-    return UNTRANSLATED if marked else ""
 
 
 def _piece(content: str, event: PageEvent) -> Piece:

@@ -4,18 +4,31 @@ A format divides a paragraph, a heading or a subtitle into pieces without gaps. 
 one line of text with neutral tags, as in XLIFF: ``<g1>`` and ``</g1>`` for a pair, ``<x2/>`` for a
 single tag, ``<br id=3/>`` (U+001F is its space) for a line break, ``{§4}`` for an element in place
 of words. The tags of the translation are then replaced by the markup of the content.
+
+A break (``<br>``, ``w:br``, a hard break of Markdown) ends a text if what follows begins as a text
+does: with a capital, a digit, a dash, a note, or tags of its own. A tab and `` | `` always end one.
+Elements with nothing but spaces between them, such as a row of links, are texts of their own.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, count, pairwise
 from typing import Literal, NamedTuple
 
-from attncli.documents.document import DocumentSegment, Texts, Width, has_letters
+from attncli.documents.document import (
+    Document,
+    DocumentSegment,
+    Texts,
+    Width,
+    begins_as_text,
+    collected,
+    continues,
+    has_letters,
+)
 
 PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
 NEUTRAL = {"open": "<g{}>", "close": "</g{}>", "void": "<x{}/>", "break": "<br\x1fid={}/>"}
@@ -27,6 +40,11 @@ NOTE_END = re.compile(r"(?<!\s)\s+[♪♫]+$")  # after the text
 TAGS = re.compile(r"</?[gx]\d+/?>|<br\x1fid=\d+/>")  # neutral ones
 BREAK = re.compile(r"<br\x1fid=\d+/>")
 EMPTY = re.compile(rf"<g(?P<number>\d+)>(?P<inner>(?:\s|<x\d+/>|{BREAK.pattern})*)</g(?P=number)>")
+PLACEHOLDER = "\0"  # stands for one
+TAB, BAR = "tab", "bar"  # names of breaks that always end a text
+LINKS = ("a", "link", "button", "option", "label")
+BETWEEN = re.compile(r"(?<!\s)\s+\|\s+(?![^{}]{0,200}\}\})")  # the parts of a title
+BETWEEN_OR_TAB = re.compile(rf"{BETWEEN.pattern}|(?<! )[ ]*\t[ ]*")
 LONGEST = 100  # characters of a word that is moved into an element
 WORD = r"[^\s<>{}]*[^\W_][^\s<>{}]*"
 escaped = partial(html.escape, quote=False)
@@ -42,11 +60,34 @@ class Piece(NamedTuple):
     text: str = ""  # of text: with entities decoded
     name: str = ""  # of an element tag, in lower case
 
+    @property
+    def rewritten(self) -> bool:
+        """True for what is written otherwise than it is read, such as ``[text]`` of Markdown."""
+        return len(self.raw) != self.end - self.start
+
 
 def text_piece(content: str, start: int, end: int) -> Piece:
     """Return a piece of text that is written as it is read."""
     raw = content[start:end]
     return Piece("text", start, end, raw, raw)
+
+
+def pieces_between(
+    content: str,
+    start: int,
+    end: int,
+    pattern: re.Pattern[str],
+    piece_of: Callable[[re.Match[str]], Piece],
+) -> Iterator[Piece]:
+    """Yield the pieces of a span: of each match of a pattern, and of the text between them."""
+    at = start
+    for found in pattern.finditer(content, start, end):
+        if at < found.start():
+            yield text_piece(content, at, found.start())
+        yield piece_of(found)
+        at = found.end()
+    if at < end:
+        yield text_piece(content, at, end)
 
 
 def on_one_line(line: str, width: Width) -> str:
@@ -191,18 +232,18 @@ def trim(pieces: Sequence[Piece], partner: Mapping[int, int]) -> list[Piece]:
             first += 1
         elif _is_blank(found[behind - 1]):
             behind -= 1
-        elif partner.get(first) == behind - 1 and _is_unchanged(found[behind - 1]):
+        elif partner.get(first) == behind - 1 and not found[behind - 1].rewritten:
             first, behind = first + 1, behind - 1
         elif found[first].kind == "open" and worded[partner[first] + 1] == worded[first]:
             first = partner[first] + 1
         elif found[behind - 1].kind == "close" and worded[behind] == worded[partner[behind - 1]]:
             behind = partner[behind - 1]
         else:
-            found[first] = _without_bullet(found[first])
+            found[first] = _without_edge(found[first], at_end=False)
             if _is_blank(found[first]):
                 first += 1
     if first < behind:
-        found[behind - 1] = _without_end(found[behind - 1])
+        found[behind - 1] = _without_edge(found[behind - 1], at_end=True)
     return found[first:behind]
 
 
@@ -214,27 +255,17 @@ def _is_blank(piece: Piece) -> bool:
     return piece.kind in ("void", "break") or (piece.kind == "text" and not piece.text.strip())
 
 
-def _is_unchanged(piece: Piece) -> bool:
-    """Return False for a tag that is written otherwise than it is read, such as ``[text]``."""
-    return len(piece.raw) == piece.end - piece.start
-
-
-def _without_bullet(piece: Piece) -> Piece:
-    """Return a text without the spaces and the bullet at its start."""
+def _without_edge(piece: Piece, *, at_end: bool) -> Piece:
+    """Return a text without the spaces and the bullet at its start, or the notes at its end."""
     if piece.kind != "text" or piece.raw != piece.text:
         return piece
+    if at_end:
+        text = NOTE_END.sub("", piece.text.rstrip())
+        return piece._replace(end=piece.start + len(text), raw=text, text=text)
     text = piece.text.lstrip()
     while found := BULLET.match(text):
         text = text[found.end() :]
     return piece._replace(start=piece.end - len(text), raw=text, text=text)
-
-
-def _without_end(piece: Piece) -> Piece:
-    """Return a text without the spaces and the notes at its end."""
-    if piece.kind != "text" or piece.raw != piece.text:
-        return piece
-    text = NOTE_END.sub("", piece.text.rstrip())
-    return piece._replace(end=piece.start + len(text), raw=text, text=text)
 
 
 def _opaque_end(pieces: Sequence[Piece], at: int) -> int:
@@ -254,3 +285,94 @@ def _opaque_end(pieces: Sequence[Piece], at: int) -> int:
                 is_mark = in_word and text and not has_letters(text)
                 return number + 1 if is_mark or OPAQUE.fullmatch(pieces[at].name) else 0
     return 0
+
+
+def inline_segments(
+    pieces: Sequence[Piece],
+    *,
+    encode: Callable[[str], str] = str,
+    layout: LineLayout = on_one_line,
+    tabs: bool = False,
+) -> list[DocumentSegment]:
+    """Return the segments of a paragraph, of which each is one text; see `inline_segment`.
+
+    tabs: True if a tab in a text separates texts; where it is but white space, False.
+    """
+    separated = [one for piece in fold(pieces) for one in _separated(piece, tabs)]
+    parts = [each for part in _at_breaks(separated) for each in _at_elements(part) if each]
+    found = (inline_segment(part, encode=encode, layout=layout) for part in parts)
+    return [segment for segment in found if segment]
+
+
+def read_lines(content: str) -> Document:
+    """Return the lines of a plain text."""
+    lines = re.finditer(r"[^\r\n]+", content)
+    pieces = ([text_piece(content, *line.span())] for line in lines)
+    segments = (segment for each in pieces for segment in inline_segments(each, tabs=True))
+    return collected(content, segments)
+
+
+def _separated(piece: Piece, tabs: bool) -> Iterator[Piece]:
+    """Yield a piece, or a text and the separators in it as breaks."""
+    if piece.kind != "text" or piece.text != piece.raw or piece.rewritten:
+        yield piece
+        return
+
+    def part(start: int, end: int) -> Piece:
+        raw = piece.raw[start:end]
+        return Piece("text", piece.start + start, piece.start + end, raw, raw, piece.name)
+
+    at = 0
+    for found in (BETWEEN_OR_TAB if tabs else BETWEEN).finditer(piece.raw):
+        yield part(at, found.start())
+        name = TAB if "\t" in found[0] else BAR
+        yield part(*found.span())._replace(kind="break", text="", name=name)
+        at = found.end()
+    yield part(at, len(piece.raw))
+
+
+def _at_breaks(pieces: list[Piece]) -> list[list[Piece]]:
+    """Return the pieces, divided at each break that ends a text."""
+    breaks = [number for number, piece in enumerate(pieces) if piece.kind == "break"]
+    found = [pieces[: breaks[0] if breaks else None]]
+    for start, end in pairwise([*breaks, len(pieces)]):
+        mark, part = pieces[start], pieces[start + 1 : end]
+        nested, partners = nest([one for one in part if one.kind != "text" or one.text.strip()])
+        is_element = bool(nested) and partners.get(0) == len(nested) - 1
+        ends_text = is_element or not continues(_text(found[-1]), _text(part))
+        if mark.name in (TAB, BAR) or ends_text:
+            found.append(part)
+        else:
+            found[-1] = [*found[-1], mark, *part]
+    return found
+
+
+def _at_elements(pieces: list[Piece]) -> list[list[Piece]]:
+    """Return each element with words apart, if there are only spaces or signs between them.
+
+    Without a space, they are apart if they are links, or if the second begins as a text does.
+    """
+    nested, partners = nest(pieces)
+    starts: list[int] = []  # of the outermost elements with words
+    at, gaps = 0, [""]  # the texts around these
+    while at < len(nested):
+        end = partners.get(at, at) + 1
+        if end > at + 1 and has_letters(_text(nested[at:end])):
+            starts.append(at)
+            gaps.append("")
+        else:
+            gaps[-1] += _text(nested[at:end])
+        at = end
+    glued = [
+        n
+        for n, gap in zip(starts[1:], gaps[1:], strict=False)
+        if not gap and not (nested[n].name in LINKS or begins_as_text(_text(nested[n:][:2])))
+    ]
+    if len(starts) < 2 or glued or any(has_letters(gap) or PLACEHOLDER in gap for gap in gaps):
+        return [pieces]
+    cuts = [0, *starts[1:], len(pieces)]
+    return [pieces[start:end] for start, end in pairwise(cuts)]
+
+
+def _text(pieces: Sequence[Piece]) -> str:
+    return "".join(PLACEHOLDER if piece.kind == "placeholder" else piece.text for piece in pieces)

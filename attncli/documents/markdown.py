@@ -1,38 +1,35 @@
-"""Markdown: blocks and inline marks."""
+"""Markdown: blocks and inline marks.
+
+markdown-it parses a paragraph into tokens without positions. The tokens are matched with the text
+of the paragraph one after another, so that each one gets its span; where that fails, the
+paragraph is not translated.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from attncli.documents import html_page
-from attncli.documents.divide import inline_segments
-from attncli.documents.document import (
-    Document,
-    DocumentOptions,
-    DocumentSegment,
-    Kept,
-    filled,
-    has_letters,
+from attncli.documents.document import DocumentOptions, DocumentPart, Kept, filled, has_letters
+from attncli.documents.inline import (
+    LineLayout,
+    Piece,
+    PieceKind,
+    inline_segments,
+    on_one_line,
+    text_piece,
 )
-from attncli.documents.inline import LineLayout, Piece, PieceKind, on_one_line, text_piece
 from attncli.documents.markdown_blocks import as_common_mark
 from attncli.documents.subtitles import TextLine, lines_of
-from attncli.documents.yaml_values import segments_of
+from attncli.documents.values import yaml_values
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
-
-
-# Inline markup of Markdown as pieces with positions.
-#
-# markdown-it parses a paragraph into tokens without positions. The tokens are matched with the text
-# of the paragraph one after another, so that each one gets its span; where that fails, the
-# paragraph is not translated.
 
 
 KEPT_INLINE = (
@@ -45,9 +42,8 @@ KEPT_INLINE = (
         re.DOTALL,
     )
 )
-CALLOUT = re.compile(
-    r"\[!\w{1,20}\][^\n]*?(?=[ \t]*\n)"
-)  # > [!NOTE] title, whose text is on further lines
+# > [!NOTE] title, whose text is on further lines
+CALLOUT = re.compile(r"\[!\w{1,20}\][^\n]*?(?=[ \t]*\n)")
 TITLE = "title"  # name of the break behind it
 ELEMENT = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)[^<>]*?(?P<empty>/)?>")
 EMPTY = re.compile("br|img|hr|wbr|input", re.IGNORECASE)
@@ -205,17 +201,16 @@ def _target_end(text: str, at: int) -> int:
     """Return the end of a link's target and title; 0 if there is none."""
     from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 
-    at = _after_spaces(text, at)
+    def after_spaces(at: int) -> int:
+        return len(text) - len(text[at:].lstrip(" \t\n"))
+
+    at = after_spaces(at)
     target = parseLinkDestination(text, at, len(text))
     if target.ok:
-        at = _after_spaces(text, target.pos)
+        at = after_spaces(target.pos)
         title = parseLinkTitle(text, at, len(text))
-        at = _after_spaces(text, title.pos) if title.ok else at
+        at = after_spaces(title.pos) if title.ok else at
     return at + 1 if text.startswith(")", at) else 0
-
-
-def _after_spaces(text: str, at: int) -> int:
-    return len(text) - len(text[at:].lstrip(" \t\n"))
 
 
 FRONT_MATTER = re.compile(
@@ -230,9 +225,21 @@ FIRST = r"[-+*#=|~`]|&[gl]t;|\d+[.)]$|!!!"  # words that have a meaning at the s
 KEPT = {"fence": "code blocks", "code_block": "code blocks", "front": "front matter"}
 
 
-def read(content: str, options: DocumentOptions) -> Document:
-    """Return the text of a page."""
-    return _Reader(content, options).document()
+def read(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
+    """Yield the texts of a page."""
+    start = 0  # of the body
+    if found := FRONT_MATTER.match(content):
+        start = found.end()
+        if options.fields and found["mark"] == "---":
+            yield from yaml_values(found["fields"], options, found.start("fields"))
+        else:
+            yield Kept(0, KEPT["front"])
+    body, titles = as_common_mark(content[start:])
+    reader = _Reader(content)
+    for token in _parser().parse(re.sub(r"[^\r\n]", " ", content[:start]) + body):
+        yield from reader.parts(token)
+    for first, last in titles:
+        yield from inline_segments([text_piece(content, start + first, start + last)])
 
 
 @cache
@@ -245,57 +252,34 @@ def _parser() -> MarkdownIt:
 
 
 class _Reader:
-    """Collector of the segments of a page, block by block."""
+    """Reader of the blocks of a page, from the first to the last."""
 
-    def __init__(self, content: str, options: DocumentOptions) -> None:
-        self.content, self.options = content, options
+    def __init__(self, content: str) -> None:
+        self.content = content
         self.lines = lines_of(content)
-        self.segments: list[DocumentSegment] = []
-        self.kept: list[Kept] = []
         self.cell = 0  # where the search of the next cell of a table begins
 
-    def document(self) -> Document:
-        """Return the document with its segments."""
-        text, at = self.content, 0
-        if found := FRONT_MATTER.match(text):
-            at = found.end()
-            if self.options.fields and found["mark"] == "---":
-                inner = found.span("fields")
-                self.segments += segments_of(text[slice(*inner)], self.options, inner[0])
-            else:
-                self.kept.append(Kept(0, KEPT["front"]))
-        body, titles = as_common_mark(text[at:])
-        for token in _parser().parse(re.sub(r"[^\r\n]", " ", text[:at]) + body):
-            self._take(token)
-        for start, end in titles:
-            self.segments += inline_segments([text_piece(text, at + start, at + end)])
-        segments = sorted(self.segments, key=lambda one: one.start)
-        return Document(self.content, tuple(segments), tuple(self.kept))
-
-    def _take(self, token: Token) -> None:
+    def parts(self, token: Token) -> Iterator[DocumentPart]:
+        """Yield the parts of a block."""
         if token.map is None:
             return
         start = self.lines[token.map[0]].start
         if token.type in KEPT:
-            self.kept.append(Kept(start, KEPT[token.type]))
+            yield Kept(start, KEPT[token.type])
         elif token.type == "html_block":
             end = self.lines[max(token.map[1] - 1, token.map[0])].end
-            segments, kept = html_page.read_span(self.content, start, end)
-            self.segments += segments
-            self.kept += kept
+            yield from html_page.parts_of(self.content, start, end)
         elif token.type == "tr_open":
             self.cell = start
-        elif token.type == "inline":
-            self._take_inline(token, self.lines[slice(*token.map)])
+        elif token.type == "inline" and has_letters(token.content):
+            yield from self._paragraph(token, self.lines[slice(*token.map)])
 
-    def _take_inline(self, token: Token, lines: list[TextLine]) -> None:
-        if not has_letters(token.content):
-            return
+    def _paragraph(self, token: Token, lines: list[TextLine]) -> Iterator[DocumentPart]:
         try:
             at = self._positions(token.content, lines)
             pieces = marks(token.content, token.children or [], at)
         except Unmatched:
-            self.kept.append(Kept(lines[0].start, "paragraphs that could not be read"))
+            yield Kept(lines[0].start, "paragraphs that could not be read")
             return
         encode = partial(_encoded, known=_known(pieces))
         body = 1 + next((n for n, piece in enumerate(pieces) if piece.name == TITLE), -1)
@@ -303,10 +287,8 @@ class _Reader:
         behind = sum(len(part) + 1 for part in parts[:first])
         layout = self._layout(parts[first:], lines[first:], at[behind:])
         for some, form in ((pieces[:body], on_one_line), (pieces[body:], layout)):
-            self.segments += (
-                segment._replace(write=_safe(segment.write))
-                for segment in inline_segments(some, encode=encode, layout=form)
-            )
+            for segment in inline_segments(some, encode=encode, layout=form):
+                yield segment._replace(write=_safe(segment.write))
 
     def _positions(self, text: str, lines: list[TextLine]) -> list[int]:
         """Return the position in the content of each character of a paragraph, and its end."""

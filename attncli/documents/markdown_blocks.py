@@ -9,7 +9,6 @@ Sources: VitePress, Docusaurus, MkDocs (Python-Markdown, Material), Pandoc, MDX.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from models.base.types import Span
 
@@ -64,14 +63,10 @@ def _replaced(line: str, start: int, titles: list[Span]) -> str:
         return line
     for pattern in (CONTAINER, INDENTED, ABBREVIATION):
         if found := pattern.fullmatch(line):
-            titles += ((start + a, start + b) for a, b in _spans(found) if a < b)
+            groups = found.groupdict()
+            spans = [found.span(name) for name in ("label", "title") if groups.get(name)]
+            titles += ((start + first, start + last) for first, last in spans)
             return f"{found['indent']}- ***" if pattern is INDENTED else ""
     if found := DEFINITION.match(line):
         return f"{found['indent']}-{line[found.end() :]}"
     return "" if KEPT.fullmatch(line) else line
-
-
-def _spans(found: re.Match[str]) -> Iterator[Span]:
-    for name in ("label", "title"):
-        if name in found.re.groupindex and found[name]:
-            yield found.span(name)

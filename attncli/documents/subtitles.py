@@ -10,33 +10,37 @@ from operator import or_
 from typing import NamedTuple
 
 from attncli.documents.document import (
-    Document,
+    LINE_END,
     DocumentOptions,
+    DocumentPart,
     DocumentSegment,
     Kept,
     balanced,
     begins_as_text,
 )
-from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, text_piece
+from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, pieces_between
 
 SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak
 BRACKETS = ("[]", "()", "♪♪")  # around a sound, a remark or a song
-
 NOTES = re.compile("[♪♫]")
 SHORT = 36  # characters that fit on one line: a shorter text was not divided for its width
-
 SENTENCE_END = re.compile(r"[.!?…][\"'”»)]*(?:</\w+>)*\s*$")
 OWN_TAG = re.compile(r"\s*(?:<\w|\{\\)")
 TAG_END = re.compile(r"</\w+>\s*$")
 TAGS = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 HARD_BREAK = re.compile(r"\\N")  # of SubStation Alpha; some SubRip files have it, too
-LINE_END = re.compile(r"\r\n|\n|\r")
+
+# The groups of a tag are `close` and `name`, of a tag of a pair alone.
 SRT_TIME = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+.*")
 SRT_TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z]+)(?:\s[^<>]*)?>|\{\\[^{}]*\}|\\[nh]")
 VTT_TAG = re.compile(
     r"<(?P<close>/)?(?P<name>[A-Za-z]+)[^<>]*>|<[^<>]*>|&[A-Za-z]+;|&#[xX]?[0-9A-Fa-f]+;"
 )
 VTT_KEPT = {"NOTE": "notes", "STYLE": "styles", "REGION": "regions"}
+ASS_LINE = re.compile(r"^(?P<kind>Format|Dialogue):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
+# {\i1} and {\i0} are a pair; all other overrides stand for themselves
+ASS_TAG = re.compile(r"\{\\(?P<name>[ibus])(?:(?P<close>0)|[1-9]\d{0,2})\}|\{[^{}]*\}|\\[nh]")
+DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}")
 
 
 class TextLine(NamedTuple):
@@ -46,8 +50,8 @@ class TextLine(NamedTuple):
     end: int
 
 
-def read_srt(content: str, options: DocumentOptions) -> Document:
-    """Return the text of SubRip subtitles: the lines after the first times, without numbers."""
+def read_srt(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
+    """Yield the text of SubRip subtitles: the lines after the first times, without numbers."""
     lines = lines_of(content)
     texts = [content[line.start : line.end] for line in lines]
     times = [SRT_TIME.fullmatch(text) is not None for text in texts]
@@ -56,62 +60,84 @@ def read_srt(content: str, options: DocumentOptions) -> Document:
         begun and not time and not (text.strip().isdigit() and time_follows)
         for text, time, time_follows, begun in rows
     ]
-    segments = (
-        segment
-        for run in text_runs(content, lines, is_text)
-        for segment in cue_segments(content, run, SRT_TAG, lambda text: text.replace("-->", "->"))
-    )
-    return Document(content, tuple(segments))
+    for run in _text_runs(content, lines, is_text):
+        yield from cue_segments(content, run, SRT_TAG, lambda text: text.replace("-->", "->"))
 
 
-def read_vtt(content: str, options: DocumentOptions) -> Document:
-    """Return the text of WebVTT subtitles; notes are not translated."""
+def read_vtt(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
+    """Yield the text of WebVTT subtitles; notes are not translated."""
     lines = lines_of(content)
-    segments: list[DocumentSegment] = []
-    kept: list[Kept] = []
-    for run in text_runs(content, lines, [True] * len(lines)):
+    for run in _text_runs(content, lines, [True] * len(lines)):
         texts = [content[line.start : line.end] for line in run]
         times = next((n for n, text in enumerate(texts) if "-->" in text), None)
         word = texts[0].split()[0]
         if times is not None and run[times + 1 :]:
-            segments += cue_segments(content, run[times + 1 :], VTT_TAG, escaped)
+            yield from cue_segments(content, run[times + 1 :], VTT_TAG, escaped)
         elif times is None and word in VTT_KEPT:
-            kept.append(Kept(run[0].start, VTT_KEPT[word]))
-    return Document(content, tuple(segments), tuple(kept))
+            yield Kept(run[0].start, VTT_KEPT[word])
+
+
+def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
+    r"""Yield the texts of the dialogue of SubStation Alpha; `{\i1}`, `\N` and drawings stay."""
+    commas = 9  # before the text, unless a format line tells another number
+    for found in ASS_LINE.finditer(content):
+        if found["kind"] == "Format":
+            commas = found["value"].count(",")
+            continue
+        at = found.start("value")
+        for _ in range(commas):
+            at = content.find(",", at, found.end()) + 1 or found.end()
+        if not DRAWING.search(content, at, found.end()):
+            line = TextLine(at, found.end())
+            yield from cue_segments(content, [line], ASS_TAG, _without_braces)
+
+
+def _without_braces(text: str) -> str:
+    return text.replace("{", "(").replace("}", ")")
 
 
 def lines_of(content: str) -> list[TextLine]:
     """Return the lines of a content."""
-    ends = [*LINE_END.finditer(content)]
-    starts = [0, *(found.end() for found in ends)]
-    return [*map(TextLine, starts, [*(found.start() for found in ends), len(content)])]
+    return [*divided(content, TextLine(0, len(content)), LINE_END)]
+
+
+def divided(content: str, line: TextLine, ends: re.Pattern[str]) -> Iterator[TextLine]:
+    """Yield the lines of a part of the content that has line ends of this pattern."""
+    at = line.start
+    for found in ends.finditer(content, *line):
+        yield TextLine(at, found.start())
+        at = found.end()
+    yield TextLine(at, line.end)
+
+
+def _text_runs(
+    content: str, lines: Sequence[TextLine], texts: Sequence[bool]
+) -> Iterator[Sequence[TextLine]]:
+    """Yield the runs of adjacent lines that are text and not blank."""
+    marked = zip(lines, texts, strict=True)
+    for is_text, run in groupby(
+        marked, lambda one: one[1] and bool(content[one[0].start : one[0].end].strip())
+    ):
+        if is_text:
+            yield [line for line, _ in run]
 
 
 def cue_segments(
     content: str, lines: Sequence[TextLine], tag: re.Pattern[str], encode: Callable[[str], str]
 ) -> Iterator[DocumentSegment]:
-    """Yield the segments of the text lines of one subtitle. tag: as for `_scan`.
+    """Yield the segments of the text lines of one subtitle. tag: with groups as `SRT_TAG`.
 
     Its lines are one text, unless a line ends one: see `_is_apart`. The translation of a text is
     divided into at most as many lines as before.
     """
-    lines = [part for line in lines for part in _divided(content, line)]
+    lines = [part for line in lines for part in divided(content, line, HARD_BREAK)]
     texts = [content[line.start : line.end] for line in lines]
     in_verse = any(map(NOTES.search, texts))
     starts = [n for n in range(1, len(lines)) if _is_apart(texts[n - 1], texts[n], in_verse)]
     for first, behind in zip([0, *starts], [*starts, len(lines)], strict=True):
-        segment = _segment(content, spoken(content, lines[first:behind]), tag, encode)
+        segment = _segment(content, _spoken(content, lines[first:behind]), tag, encode)
         if segment:
             yield segment
-
-
-def _divided(content: str, line: TextLine) -> Iterator[TextLine]:
-    """Yield the lines of a line with hard breaks."""
-    at = line.start
-    for found in HARD_BREAK.finditer(content, *line):
-        yield TextLine(at, found.start())
-        at = found.end()
-    yield TextLine(at, line.end)
 
 
 def _is_apart(before: str, text: str, in_verse: bool) -> bool:
@@ -129,7 +155,7 @@ def _is_apart(before: str, text: str, in_verse: bool) -> bool:
     return begins_as_text(plain) and (in_verse or len(TAGS.sub("", before) + plain) < SHORT)
 
 
-def spoken(content: str, lines: Sequence[TextLine]) -> list[TextLine]:
+def _spoken(content: str, lines: Sequence[TextLine]) -> list[TextLine]:
     """Return the lines without a speaker's dash, and without brackets around the whole text.
 
     The model does not read these, so they remain as they are.
@@ -146,18 +172,6 @@ def spoken(content: str, lines: Sequence[TextLine]) -> list[TextLine]:
     return moved
 
 
-def text_runs(
-    content: str, lines: Sequence[TextLine], texts: Sequence[bool]
-) -> Iterator[Sequence[TextLine]]:
-    """Yield the runs of adjacent lines that are text and not blank."""
-    marked = zip(lines, texts, strict=True)
-    for is_text, run in groupby(
-        marked, lambda one: one[1] and bool(content[one[0].start : one[0].end].strip())
-    ):
-        if is_text:
-            yield [line for line, _ in run]
-
-
 def _segment(
     content: str, lines: Sequence[TextLine], tag: re.Pattern[str], encode: Callable[[str], str]
 ) -> DocumentSegment | None:
@@ -165,64 +179,23 @@ def _segment(
     for number, line in enumerate(lines):
         if number:
             pieces.append(Piece("text", pieces[-1].end, line.start, "\n", " "))
-        pieces += _scan(content, line, tag)
+        pieces += pieces_between(content, *line, tag, _tag_piece)
     joint = content[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
 
-    def divided(line: str, _: object) -> str:  # tags take no room on the screen
+    def wrapped(line: str, _: object) -> str:  # tags take no room on the screen
         return "\n".join(balanced(line, len(lines), never_first="[-–—]"))
 
-    segment = inline_segment(pieces, encode=encode, layout=divided)
+    segment = inline_segment(pieces, encode=encode, layout=wrapped)
     if segment is None:
         return None
     write = segment.write
     return segment._replace(write=lambda texts: write(texts).replace("\n", joint))
 
 
-def _scan(content: str, line: TextLine, tag: re.Pattern[str]) -> Iterator[Piece]:
-    """Yield text, entities, and the tags of a pattern whose groups are `close` and `name`."""
-    at, end = line
-    for found in tag.finditer(content, at, end):
-        if at < found.start():
-            yield text_piece(content, at, found.start())
-        at = found.end()
-        if found["name"]:
-            kind: PieceKind = "close" if found["close"] else "open"
-            yield Piece(kind, *found.span(), found[0], "", found["name"].lower())
-        elif found[0][0] == "&":
-            yield Piece("text", *found.span(), found[0], html.unescape(found[0]))
-        else:
-            yield Piece("void", *found.span(), found[0])
-    if at < end:
-        yield text_piece(content, at, end)
-
-
-# Subtitles of SubStation Alpha: the texts of the dialogue; `{\i1}`, `\N` and drawings stay.
-
-
-LINE = re.compile(r"^(?P<kind>Format|Dialogue):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
-# {\i1} and {\i0} are a pair; all other overrides stand for themselves
-TAG = re.compile(
-    r"\{\\(?P<name>[ibus])(?:(?P<close>0)|[1-9]\d{0,2})\}|(?P<other>\{[^{}]*\}|\\[nh])"
-)
-DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}")
-
-
-def read(content: str, options: DocumentOptions) -> Document:
-    """Return the texts of the dialogue."""
-    segments: list[DocumentSegment] = []
-    commas = 9  # before the text, unless a format line tells another number
-    for found in LINE.finditer(content):
-        value = found["value"]
-        if found["kind"] == "Format":
-            commas = value.count(",")
-            continue
-        at = found.start("value")
-        for _ in range(commas):
-            at = content.find(",", at, found.end()) + 1 or found.end()
-        if not DRAWING.search(content, at, found.end()):
-            segments += cue_segments(content, [TextLine(at, found.end())], TAG, _encoded)
-    return Document(content, tuple(segments))
-
-
-def _encoded(text: str) -> str:
-    return text.replace("{", "(").replace("}", ")")
+def _tag_piece(found: re.Match[str]) -> Piece:
+    if found["name"]:
+        kind: PieceKind = "close" if found["close"] else "open"
+        return Piece(kind, *found.span(), found[0], "", found["name"].lower())
+    if found[0][0] == "&":
+        return Piece("text", *found.span(), found[0], html.unescape(found[0]))
+    return Piece("void", *found.span(), found[0])

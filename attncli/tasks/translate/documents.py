@@ -19,7 +19,6 @@ import typer
 
 from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
 from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
-from attncli.documents.divide import read_lines
 from attncli.documents.document import (
     PACKED,
     TEXT,
@@ -37,6 +36,7 @@ from attncli.documents.document import (
     with_existing,
     with_flags,
 )
+from attncli.documents.inline import read_lines
 from attncli.tags.checks import lacks_parts
 from attncli.tasks.translate.engine import InputSettings
 from attncli.tasks.translate.writers import REPORTED, OutputReport

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from attncli.documents.divide import read_lines
 from attncli.documents.document import DocumentOptions, read_document, reassemble
-from attncli.documents.inline import with_lines, with_words
+from attncli.documents.inline import read_lines, with_lines, with_words
 
 CUE = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
 

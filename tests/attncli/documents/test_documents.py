@@ -7,7 +7,7 @@ import html
 import pytest
 
 from attncli.data.lines import CHUNK_LINES, TranslatedLine
-from attncli.documents import po
+from attncli.documents import messages
 from attncli.documents.document import (
     FORMATS,
     Document,
@@ -85,8 +85,8 @@ def test_what_is_written_for_an_empty_entry_is_read_as_its_text() -> None:
     for seed in SEEDS:
         document = read("po", seed)
         written = [segment.write(segment.texts) for segment in document.segments]
-        done = list(po.fields_of(_joined(document, written)))
-        for before, after in zip(po.fields_of(document.content), done, strict=True):
+        done = list(messages.fields_of(_joined(document, written)))
+        for before, after in zip(messages.fields_of(document.content), done, strict=True):
             filled = [s for s in document.segments if s.start == before.start]
             texts = filled[0].texts if filled else (before.text,)
             assert after.text.split() == " ".join(texts).split()

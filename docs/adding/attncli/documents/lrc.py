@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from attncli.documents.document import Document, DocumentOptions, string_segment
+from attncli.documents.document import DocumentOptions, DocumentPart, string_segment
 
 LINE = re.compile(r"^\ufeff?(?:\[\d+:\d+[.:]\d+\][ \t]*)+(?P<text>[^\r\n]+)", re.MULTILINE)
 
 
-def read(content: str, options: DocumentOptions) -> Document:
-    """Return the texts of the lines that have a time."""
-    lines = LINE.finditer(content)
-    segments = (string_segment(*line.span("text"), line["text"], str) for line in lines)
-    return Document(content, tuple(filter(None, segments)))
+def read(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
+    """Yield the texts of the lines that have a time."""
+    for line in LINE.finditer(content):
+        yield string_segment(*line.span("text"), line["text"], str)

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from lxml import etree
 
 from attncli.documents import html_page
-from attncli.documents.divide import inline_segments
 from attncli.documents.document import (
     Document,
     DocumentOptions,
+    DocumentPart,
     DocumentSegment,
     Kept,
     Texts,
     language_segment,
     reassemble,
 )
-from attncli.documents.inline import Piece, PieceKind, escaped, text_piece
-from attncli.documents.subtitles import VTT_TAG, TextLine, cue_segments
+from attncli.documents.inline import (
+    Piece,
+    PieceKind,
+    escaped,
+    inline_segments,
+    pieces_between,
+    text_piece,
+)
+from attncli.documents.subtitles import VTT_TAG, TextLine, cue_segments, divided
 from models.base.errors import InputError
+from models.base.types import Span
 
 # XML with places: elements and the pieces of their texts, so that all else stays as it is.
-
 
 TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>"
@@ -49,12 +56,14 @@ class Element(NamedTuple):
     end: int
     parents: tuple[Element, ...]
 
-    def value_span(self, content: str, name: str) -> tuple[int, int] | None:
+    def value_span(self, content: str, name: str) -> Span | None:
         """Return the place of the value of an attribute; None without it."""
-        for found in ATTRIBUTE.finditer(content, self.start, self.inner):
-            if found["name"] == name:
-                return found.span("value")
-        return None
+        found = ATTRIBUTE.finditer(content, self.start, self.inner)
+        return next((one.span("value") for one in found if one["name"] == name), None)
+
+    def has(self, attribute: str, value: str) -> bool:
+        """Return True if the element, or one that contains it, has an attribute of this value."""
+        return any(one.attributes.get(attribute) == value for one in (*self.parents, self))
 
 
 def elements_of(content: str) -> list[Element]:
@@ -68,39 +77,33 @@ def elements_of(content: str) -> list[Element]:
     inside: list[Element] = []
     for token in TOKEN.finditer(content):
         if token["name"] and token["close"]:
-            opened = inside.pop()
-            found.append(opened._replace(close=token.start(), end=token.end()))
+            found.append(inside.pop()._replace(close=token.start(), end=token.end()))
         elif token["name"]:
             end = token.end()
             pairs = ATTRIBUTE.finditer(token["attributes"])
             attributes = {one["name"]: html.unescape(one["value"]) for one in pairs}
             name = token["name"].rpartition(":")[2]
             one = Element(name, attributes, token.start(), end, end, end, tuple(inside))
-            if token["empty"]:
-                found.append(one)
-            else:
-                inside.append(one)
+            (found if token["empty"] else inside).append(one)
     return found
 
 
 def pieces_of(
     content: str,
-    start: int,
-    end: int,
-    *,
-    opaque: frozenset[str] = frozenset(),
-    texts: Callable[[str, int, int], Iterator[Piece]] | None = None,
+    element: Element,
+    opaque: frozenset[str],
+    texts: Callable[[str, int, int], Iterable[Piece]] = lambda *span: [text_piece(*span)],
 ) -> list[Piece]:
-    """Return the pieces of a span of text with tags.
+    """Return the pieces of the text of an element.
 
     opaque: elements that are one placeholder. texts: divides a span without tags into pieces.
     """
     found: list[Piece] = []
-    at, skipped, depth = start, 0, 0
-    for token in [*TOKEN.finditer(content, start, end), None]:
-        first = token.start() if token else end
+    at, skipped, depth = element.inner, 0, 0
+    for token in [*TOKEN.finditer(content, element.inner, element.close), None]:
+        first = token.start() if token else element.close
         if at < first and not depth:
-            found += texts(content, at, first) if texts else [text_piece(content, at, first)]
+            found += texts(content, at, first)
         if token is None:
             break
         at = token.end()
@@ -119,10 +122,10 @@ def _piece(token: re.Match[str], name: str) -> Piece:
     span, raw = token.span(), token[0]
     if token["entity"]:
         return Piece("text", *span, raw, html.unescape(raw))
-    if name == "br":
-        return Piece("break", *span, raw, "", name)
     kind: PieceKind = "void"
-    if name and not token["empty"]:
+    if name == "br":
+        kind = "break"
+    elif name and not token["empty"]:
         kind = "close" if token["close"] else "open"
     return Piece(kind, *span, raw, "", name)
 
@@ -134,59 +137,48 @@ ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))|(?P<quote>\")"
 CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
 
-def read(content: str, options: DocumentOptions) -> Document:
+def read(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
     """Return the texts of a file. Raises InputError for XML of another kind."""
     elements = elements_of(content)
-    root = elements[-1]
-    read_root = KINDS.get(root.name)
+    read_root = KINDS.get(elements[-1].name)
     if read_root is None:
         raise InputError(
-            f"XML with the element <{root.name[:40]}>",
+            f"XML with the element <{elements[-1].name[:40]}>",
             "XLIFF (<xliff>), Android's strings (<resources>) or TTML (<tt>)",
             "-s input.format=html reads its texts as those of a page",
         )
-    found = read_root(content, elements, options)
-    segments = sorted(found.segments, key=lambda one: (one.start, one.end))
-    return Document(content, tuple(segments), found.kept)
+    return read_root(content, elements, options)
 
 
-def _xliff(content: str, elements: list[Element], options: DocumentOptions) -> Document:
-    """Return the sources of the units whose target is missing or empty."""
-    segments, kept = [], list[Kept]()
+def _xliff(
+    content: str, elements: list[Element], options: DocumentOptions
+) -> Iterator[DocumentPart]:
+    """Yield the sources of the units whose target is missing or empty."""
     is_second = elements[-1].attributes.get("version", "").startswith("2")
     owner, name = ("xliff", "trgLang") if is_second else ("file", "target-language")
+    targets = {one.parents[-1].start: one for one in elements if one.name == "target"}
     for one in elements:
         if options.to and one.name == owner:
             span = one.value_span(content, name)
-            form = "{}" if span else f' {name}="{{}}"'
-            start, end = span or (one.inner - 1, one.inner - 1)
-            segments.append(language_segment(start, end, options.to, form))
-    targets = {one.parents[-1].start: one for one in elements if one.name == "target"}
-    for one in elements:
-        parents = one.parents
-        if one.name != "source" or parents[-1].name not in ("trans-unit", "segment"):
+            attribute = options.to if span else f' {name}="{options.to}"'
+            yield language_segment(span or (one.inner - 1, one.inner - 1), attribute)
+        if one.name != "source" or one.parents[-1].name not in ("trans-unit", "segment"):
             continue
-        if any(parent.attributes.get("translate") == "no" for parent in parents):
-            kept.append(Kept(one.start, html_page.UNTRANSLATED))
-            continue
-        target = targets.get(parents[-1].start)
-        if target and content[target.inner : target.close].strip():
-            kept.append(Kept(one.start, "units that are translated"))
-            continue
-        pieces = pieces_of(content, one.inner, one.close, opaque=CODES)
-        inner = inline_segments(pieces, encode=escaped)
-        if inner:
-            segments.append(_as_target(content, one, target, inner))
-    return Document(content, tuple(segments), tuple(kept))
+        target = targets.get(one.parents[-1].start)
+        if one.parents[-1].has("translate", "no"):
+            yield Kept(one.start, html_page.UNTRANSLATED)
+        elif target and content[target.inner : target.close].strip():
+            yield Kept(one.start, "units that are translated")
+        elif inner := inline_segments(pieces_of(content, one, CODES), encode=escaped):
+            yield _as_target(content, one, target, inner)
 
 
 def _as_target(
     content: str, source: Element, target: Element | None, inner: list[DocumentSegment]
 ) -> DocumentSegment:
     """Return the segment of a target: a copy of its source with the texts translated."""
-    first, last = source.inner, source.close
-    moved = [one._replace(start=one.start - first, end=one.end - first) for one in inner]
-    copy = Document(content[first:last], tuple(moved))
+    moved = tuple(one.moved(-source.inner) for one in inner)
+    copy = Document(content[source.inner : source.close], moved)
     before = content[content.rfind("\n", 0, source.start) + 1 : source.start]
     prefix = re.match(r"<(\w+:)?", content[source.start :])
     name = f"{prefix[1] or '' if prefix else ''}target"
@@ -205,63 +197,53 @@ def _as_target(
     return DocumentSegment(*span, tuple(text for one in inner for text in one.texts), write)
 
 
-def _android(content: str, elements: list[Element], options: DocumentOptions) -> Document:
-    segments, kept = [], list[Kept]()
+def _android(
+    content: str, elements: list[Element], options: DocumentOptions
+) -> Iterator[DocumentPart]:
     for one in elements:
         if one.name not in ("string", "item") or not one.parents:
             continue
-        owners = (*one.parents, one)
-        if any(owner.attributes.get("translatable") == "false" for owner in owners):
-            kept.append(Kept(one.start, html_page.UNTRANSLATED))
+        if one.has("translatable", "false"):
+            yield Kept(one.start, html_page.UNTRANSLATED)
             continue
-        key = "".join(owner.attributes.get("name", "") for owner in owners[-2:])
+        found: Iterable[DocumentPart]
         if data := CDATA.fullmatch(content, one.inner, one.close):
-            found, more = html_page.read_span(content, *data.span(1))
-            kept += more
+            found = html_page.parts_of(content, *data.span(1))
         else:
-            pieces = pieces_of(
-                content, one.inner, one.close, opaque=frozenset("g"), texts=_android_texts
-            )
+            pieces = pieces_of(content, one, frozenset("g"), _android_texts)
             found = inline_segments(pieces, encode=_android_encoded)
-        segments += [segment._replace(key=key) for segment in found]
-    return Document(content, tuple(segments), tuple(kept))
+        key = "".join(owner.attributes.get("name", "") for owner in (one.parents[-1], one))
+        for part in found:
+            yield part._replace(key=key) if isinstance(part, DocumentSegment) else part
 
 
 def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:
-    at = start
-    for found in ESCAPE.finditer(content, start, end):
-        if at < found.start():
-            yield text_piece(content, at, found.start())
-        at, span, raw = found.end(), found.span(), found[0]
+    def escape(found: re.Match[str]) -> Piece:
+        span, raw = found.span(), found[0]
         if raw in ('"', "\\n"):
-            yield Piece("break" if raw == "\\n" else "void", *span, raw, "", "br")
-        else:
-            sign = chr(int(found["code"], 16)) if found["code"] else found["sign"]
-            yield Piece("text", *span, raw, sign)
-    if at < end:
-        yield text_piece(content, at, end)
+            return Piece("break" if raw == "\\n" else "void", *span, raw, "", "br")
+        sign = chr(int(found["code"], 16)) if found["code"] else found["sign"]
+        return Piece("text", *span, raw, sign)
+
+    return pieces_between(content, start, end, ESCAPE, escape)
 
 
 def _android_encoded(text: str) -> str:
     return re.sub(r"([\\'\"])|^([@?])", r"\\\g<0>", escaped(text))
 
 
-def _timed_text(content: str, elements: list[Element], options: DocumentOptions) -> Document:
-    segments: list[DocumentSegment] = []
+def _timed_text(
+    content: str, elements: list[Element], options: DocumentOptions
+) -> Iterator[DocumentPart]:
     if options.to and (span := elements[-1].value_span(content, "xml:lang")):
-        segments.append(language_segment(*span, options.to))
+        yield language_segment(span, options.to)
     for one in elements:
         if one.name == "p" and one.inner < one.close:
-            lines, at = [], one.inner
-            for found in BREAK.finditer(content, one.inner, one.close):
-                lines.append(TextLine(at, found.start()))
-                at = found.end()
-            lines.append(TextLine(at, one.close))
-            segments += cue_segments(content, lines, VTT_TAG, escaped)
-    return Document(content, tuple(segments))
+            lines = [*divided(content, TextLine(one.inner, one.close), BREAK)]
+            yield from cue_segments(content, lines, VTT_TAG, escaped)
 
 
-KINDS: dict[str, Callable[[str, list[Element], DocumentOptions], Document]] = {
+KINDS: dict[str, Callable[[str, list[Element], DocumentOptions], Iterator[DocumentPart]]] = {
     "xliff": _xliff,
     "resources": _android,
     "tt": _timed_text,

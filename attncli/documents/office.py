@@ -1,0 +1,264 @@
+"""Word, PowerPoint and Excel (Office Open XML). Source: ECMA-376, part 1.
+
+A run is text with one formatting. Runs with the most frequent formatting of their paragraph have
+no tag; a field, a picture or a reference to a note is one placeholder.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lxml import etree
+
+from attncli.documents.document import Document, DocumentOptions
+from attncli.documents.inline import TAB
+from attncli.documents.packed import CLOSE, InlinePart, OfficeFormat, read_office
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+
+
+def formatting_of(run: Any, space: str) -> str:
+    """Return the formatting of a run as XML; empty without one. space: its namespace."""
+    found = run.find(f"{space}rPr")
+    return "" if found is None else etree.tostring(found, encoding="unicode", with_tail=False)
+
+
+def usual_formatting(paragraph: Any, space: str) -> tuple[str, Any]:
+    """Return the formatting of most characters of a paragraph, and the first run that has it."""
+    sizes: Counter[str] = Counter()
+    first: dict[str, Any] = {}
+    for run in paragraph.iter(f"{space}r"):
+        formatting = formatting_of(run, space)
+        first.setdefault(formatting, run)
+        sizes[formatting] += sum(len(text.text or "") for text in run.findall(f"{space}t"))
+    usual = sizes.most_common(1)[0][0] if sizes else ""
+    return usual, first.get(usual)
+
+
+def clear(element: Any, *, but: str = "") -> None:
+    """Remove the children of an element, except for those of one tag."""
+    for child in list(element):
+        if child.tag != but:
+            element.remove(child)
+
+
+# Word: body, headers, footers and notes.
+
+NESTED = (f"{W}hyperlink", f"{W}ins", f"{W}smartTag")  # elements that contain runs
+DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
+RUN, FORMATTING, TEXT, HYPHEN = (f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen"))
+BREAKS = (f"{W}br", f"{W}cr", f"{W}tab", f"{W}ptab")
+PARAGRAPH_FORMATTING = f"{W}pPr"
+
+
+def read_word(content: bytes, options: DocumentOptions) -> Document:
+    """Return the text of the paragraphs of a Word document."""
+    format = OfficeFormat(
+        "a Word document",
+        re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes|styles)\.xml"),
+        lambda root: root.iter(f"{W}p"),
+        lambda paragraph: _word_parts(paragraph, usual_formatting(paragraph, W)[0]),
+        _rebuild_word,
+        (f"{W}lang", f"{W}val"),
+    )
+    return read_office(content, format, options.to)
+
+
+def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
+    """Yield the parts of a paragraph or a link; a field is one part."""
+    field: list[Any] = []
+    depth = 0
+    for child in parent:
+        kinds = [one.get(f"{W}fldCharType") for one in child.iter(f"{W}fldChar")]
+        depth += kinds.count("begin") - kinds.count("end")
+        if depth > 0 or kinds:
+            field.append(child)
+            if depth <= 0:
+                yield InlinePart("placeholder", element=tuple(field))
+                field = []
+        elif child.tag in NESTED:
+            yield InlinePart("open", element=child)
+            yield from _word_parts(child, usual)
+            yield CLOSE
+        elif child.tag == RUN:
+            yield from _run_parts(child, usual)
+        elif child.tag not in (PARAGRAPH_FORMATTING, *DROPPED):
+            yield InlinePart("void", element=(child,))
+    if field:
+        yield InlinePart("placeholder", element=tuple(field))
+
+
+def _run_parts(run: Any, usual: str) -> Iterator[InlinePart]:
+    inner = [child for child in run if child.tag not in (FORMATTING, *DROPPED)]
+    if any(child.tag not in (TEXT, HYPHEN, *BREAKS) for child in inner):
+        yield InlinePart("placeholder" if len(run.findall(TEXT)) else "void", element=(run,))
+        return
+    tagged = inner and formatting_of(run, W) != usual
+    if tagged:
+        yield InlinePart("open", element=run)
+    for child in inner:
+        if child.tag in BREAKS:
+            name = TAB if child.tag.endswith("tab") else "br"
+            yield InlinePart("break", element=(child,), name=name)
+        else:
+            yield InlinePart("text", "-" if child.tag == HYPHEN else child.text or "")
+    if tagged:
+        yield CLOSE
+
+
+def _rebuild_word(paragraph: Any, parts: Iterable[InlinePart]) -> None:
+    _, usual = usual_formatting(paragraph, W)
+    clear(paragraph, but=PARAGRAPH_FORMATTING)
+    inside = [paragraph]  # the elements that are open
+    for kind, text, element, _ in parts:
+        parent = inside[-1]
+        if kind == "close":
+            inside.pop()
+        elif kind == "open":
+            inside.append(_append_like(element, parent))
+        elif kind in ("text", "break"):
+            run = parent if parent.tag == RUN else _append_like(usual, parent)
+            if kind == "text":
+                run.append(_text_element(parent, TEXT, text))
+            else:
+                run.append(copy.deepcopy(element[0]))
+        else:  # not inside a run
+            holder = inside[-2] if parent.tag == RUN else parent
+            for one in element:
+                one.tail = None
+                holder.append(one)
+            if holder is not parent:
+                inside[-1] = _append_like(parent, holder)
+
+
+def _append_like(like: Any, parent: Any) -> Any:
+    """Append an element with the attributes and the formatting of another, but without text."""
+    element = parent.makeelement(like.tag, dict(like.attrib))
+    formatting = like.find(FORMATTING) if like.tag == RUN else None
+    if formatting is not None:
+        element.append(copy.deepcopy(formatting))
+    parent.append(element)
+    return element
+
+
+def _text_element(parent: Any, tag: str, text: str) -> Any:
+    element = parent.makeelement(tag, dict([PRESERVE]))
+    element.text = text
+    return element
+
+
+# PowerPoint: paragraphs of slides, tables and notes (21.1.2, DrawingML text).
+
+OUTER = (f"{A}pPr", f"{A}endParaRPr")  # first and last of a paragraph
+
+
+def read_slides(content: bytes, options: DocumentOptions) -> Document:
+    """Return the text of the paragraphs of a presentation."""
+    format = OfficeFormat(
+        "a PowerPoint presentation",
+        re.compile(r"ppt/(slides|notesSlides)/[^/]*\.xml"),
+        lambda root: root.iter(f"{A}p"),
+        _slide_parts,
+        _rebuild_slide,
+        ("*", "lang"),
+    )
+    return read_office(content, format, options.to)
+
+
+def _slide_parts(paragraph: Any) -> Iterator[InlinePart]:
+    usual, _ = usual_formatting(paragraph, A)
+    for child in paragraph:
+        if child.tag == f"{A}r":
+            tagged = formatting_of(child, A) != usual
+            if tagged:
+                yield InlinePart("open", element=child)
+            first, *others = re.split("([\t\v])", child.findtext(f"{A}t") or "")
+            yield InlinePart("text", first)
+            for sign, text in zip(others[::2], others[1::2], strict=True):
+                yield InlinePart("break", element=sign, name=TAB if sign == "\t" else "br")
+                yield InlinePart("text", text)
+            if tagged:
+                yield CLOSE
+        elif child.tag == f"{A}br":
+            yield InlinePart("break", element=child)
+        elif child.tag not in OUTER:
+            yield InlinePart("placeholder", element=child)
+
+
+def _rebuild_slide(paragraph: Any, parts: Iterable[InlinePart]) -> None:
+    like = [usual_formatting(paragraph, A)[1]]  # the runs whose formatting is open
+    last = paragraph.find(OUTER[1])
+    clear(paragraph, but=OUTER[0])
+    for kind, text, element, _ in parts:
+        if kind == "close":
+            like.pop()
+        elif kind == "open":
+            like.append(element)
+        elif kind == "text" or isinstance(element, str):
+            run = copy.deepcopy(like[-1])
+            run.find(f"{A}t").text = text or element
+            paragraph.append(run)
+        else:
+            paragraph.append(copy.deepcopy(element))
+    if last is not None:
+        paragraph.append(last)
+
+
+# Excel: the texts of cells (18.4); formulas, numbers and names stay. Cells with the same text share
+# it, so it is translated once.
+
+
+def read_sheets(content: bytes, options: DocumentOptions) -> Document:
+    """Return the texts of the cells of a workbook: shared, in a cell, of a comment."""
+    format = OfficeFormat(
+        "an Excel workbook",
+        re.compile(r"xl/(sharedStrings|worksheets/[^/]*|comments\d*)\.xml"),
+        lambda root: root.iter(f"{S}si", f"{S}is", f"{S}text"),
+        _cell_parts,
+        _rebuild_cell,
+    )
+    return read_office(content, format)
+
+
+def _cell_parts(holder: Any) -> Iterator[InlinePart]:
+    for child in holder:
+        if child.tag == f"{S}r":
+            yield InlinePart("open", element=child)
+            yield from _cell_parts(child)
+            yield CLOSE
+        elif child.tag == f"{S}t":
+            first, *others = (child.text or "").split("\n")
+            yield InlinePart("text", first)
+            for text in others:
+                yield InlinePart("break", element="\n")
+                yield InlinePart("text", text)
+
+
+def _rebuild_cell(holder: Any, parts: Iterable[InlinePart]) -> None:
+    is_rich = any(child.tag == f"{S}r" for child in holder)
+    clear(holder)  # also how Japanese is spoken, which would fit no longer
+    run: Any = None
+    for kind, text, element, _ in parts:
+        if kind == "close":
+            run = None
+        elif kind == "open":
+            run = copy.deepcopy(element)
+            for one in run.findall(f"{S}t"):
+                run.remove(one)
+            holder.append(run)
+        else:
+            if run is None and is_rich:
+                run = holder.makeelement(f"{S}r")
+                holder.append(run)
+            parent = holder if run is None else run
+            if len(parent) and parent[-1].tag == f"{S}t":
+                parent[-1].text += text or element
+            else:
+                parent.append(_text_element(parent, f"{S}t", text or element))
