@@ -19,9 +19,10 @@ from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.jobs import loading
+from attncli.options.settings import HardAttention
 from attncli.serve.requests import SECONDS, RequestError
-from attncli.tasks.align.pairs import Aligner, align_pairs, aligner_of, self_heads
-from attncli.tasks.caption.images import CaptionRunner
+from attncli.tasks.align.pairs import align_pairs, aligner_of, self_heads
+from attncli.tasks.caption.images import CaptionOptions, CaptionRunner
 from attncli.tasks.caption.writers import CaptionedImage
 from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner
 from attncli.tasks.translate.engine import TranslateOptions
@@ -99,10 +100,12 @@ class TranslateJob:
     weights: bool = False  # add the word alignment of the best output
     heads: bool = False  # and the weights of each layer and head
     terms: tuple[Term, ...] = ()  # of a glossary
+    read_mode: str = ""  # of hard attention; "": as saved with the model
 
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
-        translator = _listing(_directed(model.translator, self.languages), self.nbest)
+        translator = _reading(model.translator, self.read_mode)
+        translator = _listing(_directed(translator, self.languages), self.nbest)
         if self.terms:
             translator = translator.with_glossary(Glossary(self.terms))
         options = TranslateOptions(
@@ -121,11 +124,14 @@ class AlignJob:
 
     languages: tuple[str, str] = ("", "")
     heads: bool = False
+    read_mode: str = ""
 
     def run(self, model: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         """Align; a pair that cannot be aligned has a note."""
         pairs = [PairLine(number, *texts) for number, texts in enumerate(inputs, 1)]
-        aligner = _aligner(model, self.languages, self.heads)
+        translator = _directed(_reading(model.translator, self.read_mode), self.languages)
+        [translator] = translator.in_torch()
+        aligner = aligner_of(translator, WORDS, heads=self.heads, scored=False)
         found = align_pairs(pairs, aligner)
         if not self.heads:
             return found
@@ -138,13 +144,15 @@ class ClassifyJob:
 
     nbest: int = 1
     attention: bool = False
+    read_mode: str = ""
 
     def run(self, model: ServedModel, inputs: Sequence[str]) -> list[ClassifiedLine]:
         """Classify; an empty text has no label."""
         lines = [Line(number, text) for number, text in enumerate(inputs, 1)]
-        [found] = ClassifyRunner(model.classifier, ClassifyOptions(nbest=self.nbest)).run(
-            [lines], weights=self.attention
+        runner = ClassifyRunner(
+            _reading(model.classifier, self.read_mode), ClassifyOptions(nbest=self.nbest)
         )
+        [found] = runner.run([lines], weights=self.attention)
         return found
 
 
@@ -154,12 +162,14 @@ class CaptionJob:
 
     nbest: int = 1
     attention: bool = True
+    read_mode: str = ""
 
     def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
         """Caption; an image that cannot be read has a note and no caption."""
-        captioner = _listing(model.captioner, self.nbest)
+        captioner = _listing(_reading(model.captioner, self.read_mode), self.nbest)
         files = [ImageFile("the image", content) for content in inputs]
-        found = CaptionRunner(captioner).run([files], weights=self.attention)
+        options = CaptionOptions(attention=HardAttention(self.read_mode))
+        found = CaptionRunner(captioner, options).run([files], weights=self.attention)
         return [outcome for group in found for outcome in group]
 
 
@@ -169,10 +179,11 @@ class TranscribeJob:
 
     attention: bool = False
     language: str = ""  # of a model of several languages; empty: it is recognised
+    read_mode: str = ""
 
     def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[TranscribedFile]:
         """Transcribe; a recording that cannot be read has a note and no transcript."""
-        transcriber = model.transcriber
+        transcriber = _reading(model.transcriber, self.read_mode)
         if self.language:
             transcriber = transcriber.languages(self.language)
         files = [ImageFile("the recording", content) for content in inputs]
@@ -183,6 +194,11 @@ class TranscribeJob:
 def _listing(model: Any, nbest: int) -> Any:
     """Return a model that lists a number of outputs; the first of them does not depend on it."""
     return model.with_search(replace(model.search, nbest=nbest))
+
+
+def _reading(model: Any, read_mode: str) -> Any:
+    """Return a model with another read mode. Raises ConfigurationError if it is not hard."""
+    return model.with_read_mode(read_mode, seed=model.search.seed) if read_mode else model
 
 
 def _with_self_attention(pair: AlignedPair, own: SelfWeights) -> AlignedPair:
@@ -197,11 +213,6 @@ def _directed(translator: Any, languages: tuple[str, str]) -> Any:
     if bool(to) != bool(translator.languages):
         raise ConfigurationError(f"target language {to!r} for this model", "one that it has")
     return translator.for_direction(to, source) if to else translator
-
-
-def _aligner(model: ServedModel, languages: tuple[str, str], heads: bool) -> Aligner:
-    [translator] = _directed(model.translator, languages).in_torch()
-    return aligner_of(translator, WORDS, heads=heads, scored=False)
 
 
 # A model in its own thread, with a queue of work.

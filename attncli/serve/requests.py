@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 
+from models.config import ReadMode
 from models.text.languages import Term
 from models.text.normalise import is_unicode
 
@@ -101,6 +102,13 @@ class Parameters(NamedTuple):
         if len(found) > MOST_TERMS:
             raise invalid(f"{name} has {len(found):,} entries: at most {MOST_TERMS:,}")
         return tuple(found.values())
+
+    def read_mode(self) -> str:
+        """Return how hard attention is read; "": as saved with the model."""
+        mode, known = self.text("read_mode", ""), get_args(ReadMode)
+        if mode and mode not in known:
+            raise invalid(f"read_mode must be {', '.join(known[:-1])} or {known[-1]}")
+        return mode
 
     def flag(self, name: str, default: bool = False) -> bool:
         """Return True or False."""

@@ -178,11 +178,12 @@ async def translated_html(
     direction: ServedDirection,
     nbest: int,
     terms: tuple[Term, ...] = (),
+    read_mode: str = "",
 ) -> list[list[str]]:
     """Return the translations of texts in HTML, of each best first."""
     documents = [read_document(text, "html", DocumentOptions()) for text in texts]
     lines = [[line.text for line in jobs.lines_of(document)] for document in documents]
-    job = TranslateJob(direction.languages, nbest, document=True, terms=terms)
+    job = TranslateJob(direction.languages, nbest, document=True, terms=terms, read_mode=read_mode)
     inputs = [text for each in lines for text in each]
     results = iter(await call.run(direction.model, job, inputs))
     found = [[next(results) for _ in each] for each in lines]

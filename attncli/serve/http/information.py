@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Scope
 
 from attncli.documents.document import suffixes
-from attncli.serve.catalogue import RIGHT_TO_LEFT, OfferedModel, name_of
+from attncli.serve.catalogue import CAPTION, RIGHT_TO_LEFT, OfferedModel, name_of
 from attncli.serve.http.media import IDENTIFIER
 from attncli.serve.requests import RequestError
 from attncli.serve.service import service_of
 from attncli.version import __version__
+from models.config import ReadMode
 from models.storage.archive import read_card
+from models.storage.settings import read_settings
 
 # Answers to refused requests.
 
@@ -122,5 +124,17 @@ def _model_record(model: OfferedModel, is_default: bool) -> dict[str, Any]:
         "directions": [{"source": one.source, "target": one.target} for one in model.directions],
         "bytes": facts.bytes,
         "precision": facts.precision,
+        "read_modes": _read_modes(model),
         "card": read_card(model.folder),
     }
+
+
+def _read_modes(model: OfferedModel) -> list[str]:
+    """Return how hard attention can be drawn, the default first; empty if it is not hard."""
+    attention = read_settings(model.folder)["model"].get("attention", {})
+    if attention.get("read") != "hard":
+        return []
+    default = attention.get("read_decode", "argmax")
+    if model.facts.task == CAPTION and default == "expected":
+        default = "argmax"  # a picture shows the cell of the largest weight
+    return sorted(get_args(ReadMode), key=lambda mode: mode != default)

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from attncli.data.lines import ClassifiedLine
 from attncli.documents.document import MARKUP
-from attncli.render.image_attention import jpeg_url
+from attncli.render.image_attention import described, jpeg_url
 from attncli.render.sound_attention import sound_maps, spectrogram_url
 from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
 from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
@@ -38,7 +38,8 @@ async def caption(request: Request) -> Response:
     """Caption the image in the body, or in the field `file` of a form."""
     call = await call_of(request)
     given = call.given
-    job = CaptionJob(max(1, given.number("nbest", 1, MOST_CAPTIONS)), given.flag("attention", True))
+    nbest = max(1, given.number("nbest", 1, MOST_CAPTIONS))
+    job = CaptionJob(nbest, given.flag("attention", True), given.read_mode())
     image = next(filter(None, given.files.values()), b"")
     if not image:
         raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
@@ -82,7 +83,8 @@ def caption_record(outcome: CaptionedImage) -> dict[str, Any]:
     }
     if maps := outcome.attention:
         found["words"] = list(maps.words)
-        found["maps"] = maps.maps.astype(float).round(4).tolist()
+        shares = [maps.drawn(word).astype(float).round(4) for word in range(len(maps.words))]
+        found["maps"], found["shown"] = [share.tolist() for share in shares], described(maps)
         found["entropy"] = maps.entropy.astype(float).round(3).tolist()
         if maps.gates is not None:
             found["gates"] = maps.gates.astype(float).round(3).tolist()
@@ -116,7 +118,7 @@ async def classify(request: Request) -> Response:
     given, texts = call.given, call.texts()
     model = call.service.catalogue.model(given.text("model", ""), CLASSIFY)
     nbest = given.number("nbest", 5, MOST_LABELS)
-    job = ClassifyJob(max(1, nbest), given.flag("attention", True))
+    job = ClassifyJob(max(1, nbest), given.flag("attention", True), given.read_mode())
     found = await call.run(model.name, job, [" ".join(text.split()) for text in texts])
     return call.answer([_record(outcome) for outcome in found])
 
@@ -198,8 +200,9 @@ UNSUPPORTED = {"temperature": ("", "0", "0.0", "none"), "prompt": ("",), "stream
 async def transcribe(request: Request) -> Response:
     """Transcribe the recording in the body, or in the field `file` of a form."""
     call = await call_of(request)
-    job = TranscribeJob(call.given.flag("attention"), call.given.text("language", ""))
-    found = await transcribed(call, call.given.text("model", ""), job)
+    given = call.given
+    job = TranscribeJob(given.flag("attention"), given.text("language", ""), given.read_mode())
+    found = await transcribed(call, given.text("model", ""), job)
     return JSONResponse(record(found))
 
 

@@ -38,6 +38,7 @@ class Wanted(NamedTuple):
     notes: bool
     model: str
     terms: tuple[Term, ...]
+    read_mode: str
 
 
 class Translated(NamedTuple):
@@ -84,7 +85,7 @@ async def align(request: Request) -> Response:
         given.text("source"), given.text("target"), given.text("model", "")
     )
     sides = [[" ".join(text.split()) for text in side] for side in (texts, translations)]
-    job = AlignJob(direction.languages, given.flag("heads"))
+    job = AlignJob(direction.languages, given.flag("heads"), given.read_mode())
     found = await call.run(direction.model, job, list(zip(*sides, strict=True)))
     return call.answer([alignment(pair) for pair in found])
 
@@ -104,6 +105,7 @@ def _wanted(given: Parameters) -> Wanted:
         given.flag("notes"),
         given.text("model", ""),
         given.terms("glossary"),
+        given.read_mode(),
     )
 
 
@@ -125,7 +127,8 @@ async def _sources(
 async def _of_html(
     call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
 ) -> list[Translated]:
-    found = await translated_html(call, texts, direction, 1 + wanted.alternatives, wanted.terms)
+    nbest = 1 + wanted.alternatives
+    found = await translated_html(call, texts, direction, nbest, wanted.terms, wanted.read_mode)
     return [Translated(outputs[0], outputs[1:], [], [], []) for outputs in found]
 
 
@@ -139,6 +142,7 @@ async def _of_lines(
         weights=wanted.weights,
         heads=wanted.heads,
         terms=wanted.terms,
+        read_mode=wanted.read_mode,
     )
     ends = [LINE_END.findall(text) for text in texts]
     lines = [line for text in texts for line in LINE_END.split(text)]

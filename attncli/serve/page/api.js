@@ -8,10 +8,10 @@ for (const [path, methods] of Object.entries(description.paths)) {
 }
 
 function endpoint(path, method, about) {
-  const fields = about.requestBody?.content["application/json"]?.schema.properties
-    ?? about.requestBody?.content["multipart/form-data"]?.schema.properties ?? {};
+  const body = about.requestBody?.content ?? {};
+  const fields = meant((body["application/json"] ?? body["multipart/form-data"])?.schema)?.properties ?? {};
   const given = [...(about.parameters ?? []).map(({ name, description: text }) => [name, text]),
-    ...Object.entries(fields).map(([name, { description: text }]) => [name, text])];
+    ...Object.entries(fields).map(([name, field]) => [name, meant(field).description])];
   const rows = given.map(([name, text]) => make("tr", {}, make("td", {}, make("code", {}, name)), make("td", {}, text)));
   const examples = [about["x-curl"]?.replaceAll("URL", location.origin), about["x-answer"]];
   return make("article", {},
@@ -19,4 +19,9 @@ function endpoint(path, method, about) {
     make("p", {}, about.summary),
     rows.length ? make("div", { className: "markdown table" }, make("table", {}, make("tbody", {}, ...rows))) : null,
     ...examples.filter(Boolean).map((text) => make("pre", {}, make("code", {}, text))));
+}
+
+// A part of the description, or the one that it refers to.
+function meant(part) {
+  return part?.$ref ? part.$ref.split("/").slice(1).reduce((found, name) => found[name], description) : part;
 }

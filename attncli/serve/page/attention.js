@@ -1,5 +1,5 @@
 // The attention of one line: which of its maps is drawn, all heads small, and pictures to save.
-import { $, fill, make } from "./dom.js";
+import { $, make, refill } from "./dom.js";
 import { heatMap, heatPicture } from "./heatmap.js";
 import { savePicture } from "./pictures.js";
 
@@ -34,32 +34,29 @@ function weightOf(layers, layer, head, aligned) {
 // Offer what an alignment has.
 export function offerLayers(alignment) {
   const kinds = Object.entries(KINDS).filter(([name, [, field]]) => name === "cross" || alignment[field]?.length);
-  refill("kind", kinds.map(([name, [title]]) => [name, title]));
+  refill($("kind"), kinds.map(([name, [title]]) => [name, title]));
   const layers = alignment[KINDS[$("kind").value][1]] ?? [];
   const numbered = (size, word) => [...Array(size).keys()].map((n) => [`${n}`, `${word} ${n + 1}`]);
   const first = $("kind").value === "cross" ? [["", "as aligned"]] : [];
-  refill("layer", [...first, ...numbered(layers.length, "layer")]);
-  refill("head", [["", "mean"], ...numbered(layers[0]?.length ?? 0, "head")]);
+  refill($("layer"), [...first, ...numbered(layers.length, "layer")]);
+  refill($("head"), [["", "mean"], ...numbered(layers[0]?.length ?? 0, "head")]);
   $("head").disabled = $("layer").value === "" || (layers[0]?.length ?? 0) < 2;
   $("heads").hidden = !layers.length;
 }
 
-function refill(id, options) {
-  const same = [...$(id).options].map(({ value }) => value).join() === options.map(([value]) => value).join();
-  if (!same) fill($(id), options, $(id).value);
-}
-
 // Draw the chosen map of an alignment; return the function that marks its words.
-export function drawMap(holder, alignment, model, tell) {
+// read: how hard attention is read; "" if it is not hard.
+export function drawMap(holder, alignment, model, read, tell) {
   const kind = $("kind").value, layer = $("layer").value, head = $("head").value;
   const [title, field, rows, columns] = KINDS[kind];
   const has = layer !== "" && Number(layer) < (alignment[field]?.length ?? 0);  // another model may have fewer
   if (kind !== "cross" && !has) { holder.replaceChildren(); return () => {}; }
   const weight = weightOf(alignment[field], has ? layer : "", head, alignment.weights);
   const where = !has ? alignment.shown : `layer ${Number(layer) + 1}, ${head === "" ? "mean of all heads" : `head ${Number(head) + 1}`}`;
+  const hard = has && kind === "cross" ? read : "";  // `shown` names it itself
   const map = {
     rows: alignment[rows], columns: alignment[columns], weight,
-    title: `${[model, title.toLowerCase(), where].filter(Boolean).join(", ")}; weights in percent`,
+    title: `${[model, title.toLowerCase(), hard, where].filter(Boolean).join(", ")}; weights in percent`,
   };
   drawn.push(heatPicture(map));
   const mark = heatMap(holder, map, kind === "cross" ? tell : (j, i) => mark("target", j, i));

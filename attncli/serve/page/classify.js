@@ -1,7 +1,7 @@
 // The label view: a text in, its most probable labels out, and the words that decided.
 import { $, fill, later, make } from "./dom.js";
 import { post, Refusal } from "./service.js";
-import { limitsOf } from "./models.js";
+import { limitsOf, offerReads, readOf } from "./models.js";
 import { light } from "./words.js";
 
 const WAIT = 250, LABELS = 8;  // milliseconds, labels that are listed
@@ -12,14 +12,15 @@ export function startLabels(offered) {
   const models = offer.models.filter((model) => model.task === "classify");
   fill($("label-model"), models.map(({ name }) => [name, name]), models.find((model) => model.default)?.name);
   $("tab-label").hidden = !models.length;
-  $("label-model").onchange = classify;
+  $("label-model").onchange = $("label-read").onchange = classify;
   $("label-input").oninput = later(WAIT, classify);
   return (name) => { $("label-model").value = name; classify(); };
 }
 
 async function classify() {
   const mine = ++turn, text = $("label-input").value, name = $("label-model").value;
-  const { title, content } = limitsOf(offer.models.find((model) => model.name === name));
+  const model = offer.models.find((one) => one.name === name), { title, content } = limitsOf(model);
+  offerReads("label-read", [model]);
   $("label-limits").hidden = !title;
   $("label-limits").querySelector("summary").textContent = title;
   $("label-limits").querySelector("div").replaceChildren(content);
@@ -27,10 +28,11 @@ async function classify() {
   if (!text.trim()) { $("labels").replaceChildren(); say(""); return; }
   try {
     const started = performance.now();
-    const answer = await post("/classify", { q: text, model: name, nbest: LABELS });
+    const read = readOf("label-read", model);
+    const answer = await post("/classify", { q: text, model: name, nbest: LABELS, read_mode: read.mode });
     if (mine !== turn) return;
     show(answer);
-    say(`${((performance.now() - started) / 1000).toFixed(2)} s`);
+    say([`${((performance.now() - started) / 1000).toFixed(2)} s`, read.name].filter(Boolean).join(" · "));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (mine === turn) { $("labels").replaceChildren(); say(error.message, true); }

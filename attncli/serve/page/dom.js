@@ -18,6 +18,12 @@ export function fill(select, options, chosen) {
   if (options.some(([value]) => value === chosen)) select.value = chosen;
 }
 
+// Fill a select again only if its options change.
+export function refill(select, options) {
+  const same = [...select.options].map(({ value }) => value).join() === options.map(([value]) => value).join();
+  if (!same) fill(select, options, select.value);
+}
+
 // Call a function when `wait` milliseconds have passed without another call.
 export function later(wait, work) {
   let timer = 0;

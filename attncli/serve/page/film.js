@@ -1,19 +1,19 @@
 // A caption over its image: each word shows its map; all of them are played as a film.
 import { make, roving } from "./dom.js";
-import { escaped, savePicture, textWidth } from "./pictures.js";
+import { escaped, headed, savePicture, textWidth } from "./pictures.js";
 
 const SIDE = 448, DARK = 0.22, WORD = 900;  // pixels, brightness without attention, milliseconds
 const SIZE = 18, MARGIN = 12;  // pixels of a saved caption
 
 export async function film(answer, model) {
-  const picture = await loaded(answer.image);
+  const picture = await loaded(answer.image), title = `${model}, ${answer.shown}`;
   const canvas = make("canvas", { width: SIDE, height: SIDE, role: "img", "aria-label": answer.caption });
   const figures = make("span", { className: "soft" });
   const caption = make("p", { className: "caption", lang: "en" });
   const slider = make("input", { type: "range", min: -1, max: answer.words.length - 1, value: -1, "aria-label": "Word of the caption" });
   const play = make("button", { className: "icon play", type: "button", title: "Play the words", "aria-label": "Play the words" });
   const saves = ["png", "svg"].map((type) => make("button", { className: "plain", type: "button", title: "Save the picture",
-    onclick: () => savePicture([still(canvas, answer.words, Number(slider.value))], "caption", type) }, type.toUpperCase()));
+    onclick: () => savePicture([still(canvas, answer.words, Number(slider.value), title)], "caption", type) }, type.toUpperCase()));
   const spans = answer.words.map((word, at) => {
     const span = make("span", { className: "word", tabIndex: at ? -1 : 0 }, word);
     span.onmouseenter = span.onfocus = () => { stop(); show(at); };
@@ -61,13 +61,13 @@ export async function film(answer, model) {
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) first = setTimeout(run, 400);
   const rest = answer.captions.slice(1).map(({ text }) => make("li", {}, text));
   return make("figure", { className: "film" }, canvas, make("figcaption", {},
-    make("p", { className: "soft" }, model), caption, make("div", { className: "controls" }, play, slider, ...saves),
+    make("p", { className: "soft" }, title), caption, make("div", { className: "controls" }, play, slider, ...saves),
     make("p", {}, figures),
     rest.length ? make("details", { open: true }, make("summary", {}, "Other captions"), make("ol", {}, ...rest)) : null));
 }
 
-// The picture of one word, with the caption below it; see `savePicture`.
-function still(canvas, words, shown) {
+// The picture of one word, with the caption below it; see `headed`.
+function still(canvas, words, shown, title) {
   const parts = [`<image width="${SIDE}" height="${SIDE}" href="${canvas.toDataURL("image/png")}"/>`];
   let x = MARGIN, y = SIDE + 26;
   words.forEach((word, at) => {
@@ -77,7 +77,8 @@ function still(canvas, words, shown) {
     parts.push(`<text x="${x}" y="${y}" font-size="${SIZE}"${more}>${escaped(word)}</text>`);
     x += width + 6;
   });
-  return { width: SIDE, height: y + 16, content: parts.join("") };
+  const grey = (share) => `fill="rgb(${Array(3).fill(Math.round(255 * (DARK + (1 - DARK) * share)))})" stroke="#5c6270"`;
+  return headed(title, { width: SIDE, height: y + 16, content: parts.join("") }, ["weight 0", "largest of the word"], grey);
 }
 
 function loaded(address) {

@@ -1,6 +1,6 @@
 // A heat map: each row is a word that reads, each column a word that is read.
 import { make } from "./dom.js";
-import { escaped, textWidth } from "./pictures.js";
+import { escaped, headed, textWidth } from "./pictures.js";
 
 const CELL = 30, GAP = 2, SIZE = 13, MARGIN = 12;  // pixels of a picture
 const INK = "#1a1c22", HEAT = "#1d4ed8";
@@ -39,7 +39,7 @@ function cell(word, other, value, enter) {
   return found;
 }
 
-// The map as a picture for a paper: dark on white, with its title; see `savePicture`.
+// The map as a picture for a paper: dark on white, with title and scale; see `headed`.
 export function heatPicture({ rows, columns, weight, title }) {
   const left = MARGIN + Math.max(...rows.map((word) => textWidth(word, SIZE))) + 8;
   const top = MARGIN + Math.max(...columns.map((word) => textWidth(word, SIZE))) + 8;
@@ -56,9 +56,8 @@ export function heatPicture({ rows, columns, weight, title }) {
       parts.push(label(Math.round(100 * share), x + CELL / 2 - 1, y + CELL / 2 + 3, attributes(figure)));
     });
   });
-  parts.push(label(title, MARGIN, bottom + 18, ' font-size="11"'));
-  const width = Math.max(right, MARGIN + textWidth(title, 11)) + MARGIN;
-  return { width: Math.ceil(width), height: Math.ceil(bottom + 30), content: parts.join("") };
+  const blue = (share) => `fill="${HEAT}" fill-opacity="${share}" stroke="#d9dce3"`;
+  return headed(title, { width: Math.ceil(right + MARGIN), height: Math.ceil(bottom + 12), content: parts.join("") }, ["0 %", "100 %"], blue);
 }
 
 function label(text, x, y, more = "") {

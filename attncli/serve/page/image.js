@@ -2,7 +2,7 @@
 import { $, acceptDrops, fill, make } from "./dom.js";
 import { Refusal, upload } from "./service.js";
 import { film } from "./film.js";
-import { limitsOf } from "./models.js";
+import { limitsOf, offerReads, readOf } from "./models.js";
 
 const CAPTIONS = 4;
 let offer, photo = null, turn = 0;
@@ -18,7 +18,7 @@ export function startImages(offered) {
     $("image-drop").hidden = true;
     $("image-state").textContent = "No model on this machine describes images: see attn train --images.";
   }
-  $("image-model").onchange = $("image-rival").onchange = describe;
+  for (const id of ["image-model", "image-rival", "image-read"]) $(id).onchange = describe;
   for (const id of ["image-file", "image-camera"]) $(id).onchange = () => take([...$(id).files]);
   acceptDrops($("image-drop"), take);
   document.addEventListener("paste", (event) => {
@@ -57,13 +57,18 @@ async function describe() {
 }
 
 async function captionBy(name) {
-  const values = new URLSearchParams({ model: name, nbest: CAPTIONS, image: true });
+  const values = new URLSearchParams({ model: name, nbest: CAPTIONS, image: true, read_mode: readOf("image-read", modelOf(name)).mode });
   const headers = { "Content-Type": "application/octet-stream" };
   return (await upload(`/caption?${values}`, photo, headers)).json();
 }
 
+function modelOf(name) {
+  return offer.models.find((model) => model.name === name);
+}
+
 function showLimits() {
-  const model = offer.models.find(({ name }) => name === $("image-model").value);
+  const model = modelOf($("image-model").value);
+  offerReads("image-read", [model, modelOf($("image-rival").value)]);
   const { title, content } = limitsOf(model);
   $("image-licence").hidden = model?.use !== "research";
   $("image-licence").textContent = `${model?.name}: for research, not for commercial use (licence: ${model?.licence}). `

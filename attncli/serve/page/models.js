@@ -1,8 +1,9 @@
 // The models of this machine with their cards.
-import { $, make, megabytes } from "./dom.js";
+import { $, make, megabytes, refill } from "./dom.js";
 import { markdown } from "./markdown.js";
 
 const TASKS = { translate: "translates text", caption: "describes photos", classify: "labels text", transcribe: "transcribes speech" };
+const READS = { argmax: "argmax", sample: "sample", expected: "expectation" };
 
 export function showModels(models, use) {
   $("cards").replaceChildren(...models.map((model) => card(model, use)));
@@ -13,6 +14,19 @@ export function limitsOf(model) {
   const found = /^##+ +(.*(?:cannot|limit).*)\n([^]*?)(?=\n#|$(?![^]))/im.exec(model?.card ?? "");
   const title = found ? `What ${model.name} cannot do` : "";
   return { title, content: found ? markdown(found[2]) : "" };
+}
+
+// Offer how hard attention is read; hide the choice where no model has hard attention.
+export function offerReads(id, models) {
+  const modes = models.find((model) => model?.read_modes.length)?.read_modes ?? [];
+  refill($(id), modes.map((mode, n) => [n ? mode : "", READS[mode]]));  // "": the default of the service
+  $(id).parentElement.hidden = !modes.length;
+}
+
+// The chosen read mode as the service takes it, and as a picture names it; empty for other models.
+export function readOf(id, model) {
+  const modes = model?.read_modes ?? [], mode = modes.length ? $(id).value : "";
+  return { mode, name: modes.length ? `hard ${mode || modes[0]} attention` : "" };
 }
 
 function card(model, use) {

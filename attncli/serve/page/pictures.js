@@ -1,6 +1,7 @@
 // Pictures that a user saves: SVG as text, and PNG drawn from it.
 import { make } from "./dom.js";
 
+const HEAD = 26, MARGIN = 12, SMALL = 11, CELL = 22, SHARES = [0, 0.25, 0.5, 0.75, 1];  // pixels, and cells of a scale
 const SCALE = 2, MOST = 8192;  // pixels of a PNG for one of the page, and of its longer side at most
 
 export function escaped(text) {
@@ -12,6 +13,18 @@ export function textWidth(text, size) {
   const pen = make("canvas").getContext("2d");
   pen.font = `${size}px "DejaVu Sans", "Noto Sans", sans-serif`;
   return pen.measureText(text).width;
+}
+
+// A picture with its title above it and the scale of its colours below it, from the weight at one end to that at the other.
+// paint(share): the attributes of a cell of the scale.
+export function headed(title, { width, height, content }, [low, high], paint) {
+  const text = (x, y, words) => `<text x="${x}" y="${y}" font-size="${SMALL}" fill="#1a1c22">${escaped(words)}</text>`;
+  const below = height + HEAD, first = MARGIN + textWidth(low, SMALL) + 6;
+  const cells = SHARES.map((share, n) => `<rect x="${first + CELL * n}" y="${below}" width="${CELL}" height="12" ${paint(share)}/>`);
+  const after = first + CELL * SHARES.length + 6, longest = Math.max(MARGIN + textWidth(title, SMALL), after + textWidth(high, SMALL));
+  return { width: Math.ceil(Math.max(width, longest + MARGIN)), height: below + 24,
+    content: [text(MARGIN, 18, title), `<g transform="translate(0 ${HEAD})">${content}</g>`,
+      text(MARGIN, below + 10, low), ...cells, text(after, below + 10, high)].join("") };
 }
 
 // Save pictures side by side. A picture is {width, height, content}: the inner part of an SVG.

@@ -1,17 +1,22 @@
 // The sound view: a recording in, its text out; a word plays from where it is heard.
 import { $, acceptDrops, fill, make, roving } from "./dom.js";
 import { Refusal, upload } from "./service.js";
-import { escaped, savePicture, textWidth } from "./pictures.js";
+import { offerReads, readOf } from "./models.js";
+import { escaped, headed, savePicture, textWidth } from "./pictures.js";
 
 const RATE = 16000, LONGEST = 600;  // samples a second that are sent of the microphone, and seconds
 const ROW = 18, BAND = 110, WIDTH = 900;  // pixels of a picture
-let offer, recorder = null, turn = 0, stopAt = 0;
+let offer, sent = null, recorder = null, turn = 0, stopAt = 0;
 
-export function startSound(offered) {
-  offer = offered;
+export function startSound(given) {
+  offer = given;
   const models = offer.models.filter((model) => model.task === "transcribe");
   fill($("sound-model"), models.map(({ name }) => [name, name]), models.find((model) => model.default)?.name);
   $("tab-sound").hidden = !models.length;
+  const offered = () => offerReads("sound-read", [chosen()]);
+  $("sound-model").onchange = offered;
+  $("sound-read").onchange = () => take(sent);
+  offered();
   $("sound-file").onchange = () => take($("sound-file").files[0]);
   acceptDrops($("sound-drop"), ([file]) => take(file));
   $("record").hidden = !navigator.mediaDevices?.getUserMedia;  // only this machine, or https
@@ -19,7 +24,11 @@ export function startSound(offered) {
   $("player").ontimeupdate = () => {
     if (stopAt && $("player").currentTime >= stopAt) { $("player").pause(); stopAt = 0; }
   };
-  return (name) => { $("sound-model").value = name; };
+  return (name) => { $("sound-model").value = name; offered(); };
+}
+
+function chosen() {
+  return offer.models.find(({ name }) => name === $("sound-model").value);
 }
 
 async function record() {
@@ -65,19 +74,21 @@ async function asWav(blob) {
 
 async function take(file) {
   if (!file) return;
+  sent = file;
   const mine = ++turn;
   $("transcript").replaceChildren();
   if (file.size > offer.settings.bodyLimit) { say("This file is too large.", true); return; }
   say("Listening …");
   try {
     const started = performance.now();
-    const values = new URLSearchParams({ model: $("sound-model").value, attention: true });
+    const model = $("sound-model").value, read = readOf("sound-read", chosen());
+    const values = new URLSearchParams({ model, attention: true, read_mode: read.mode });
     const headers = { "Content-Type": "application/octet-stream" };
     const answer = await (await upload(`/transcribe?${values}`, file, headers)).json();
     if (mine !== turn) return;
     URL.revokeObjectURL($("player").src);
     $("player").src = URL.createObjectURL(file);
-    show(answer);
+    show(answer, [model, read.name || "attention"].join(", "));
     say(`${answer.seconds.toFixed(1)} s of sound in ${((performance.now() - started) / 1000).toFixed(2)} s`);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -85,7 +96,8 @@ async function take(file) {
   }
 }
 
-function show({ text, words, maps = [] }) {
+// title: the model and how its attention is read.
+function show({ text, words, maps = [] }, title) {
   const drawn = maps.map(timeMap);
   const spans = words.map(({ word, start, end }, at) => {
     const span = make("span", { className: "word", tabIndex: at ? -1 : 0, title: `${start.toFixed(2)} to ${end.toFixed(2)} s` }, word);
@@ -99,9 +111,9 @@ function show({ text, words, maps = [] }) {
     return span;
   });
   const saves = ["png", "svg"].map((type) => make("button", { className: "plain", title: "Save the picture",
-    onclick: () => savePicture(maps.map(picture), "sound", type) }, type.toUpperCase()));
+    onclick: () => savePicture(maps.map((map) => picture(map, title)), "sound", type) }, type.toUpperCase()));
   $("transcript").replaceChildren(make("p", { className: "caption", dir: "auto" }, ...(spans.length ? spans.flatMap((span) => [span, " "]) : [text])),
-    maps.length ? make("p", { className: "soft" }, "A click plays a word. Dark: attention of a token over time, as a share of its largest. ", ...saves) : "",
+    maps.length ? make("p", { className: "soft" }, `${title}. A click plays a word. Dark: attention of a token over time, as a share of its largest. `, ...saves) : "",
     ...drawn.map(({ element }) => element));
 }
 
@@ -134,8 +146,8 @@ function timeMap({ start, end, tokens, weights, slotSeconds, spectrogram }) {
   };
 }
 
-// The same as a picture; see `savePicture`.
-function picture({ start, end, tokens, weights, slotSeconds, spectrogram }) {
+// The same as a picture; see `headed`.
+function picture({ start, end, tokens, weights, slotSeconds, spectrogram }, title) {
   const left = 20 + Math.max(...tokens.map((token) => textWidth(token, 12))), time = end - start;
   const parts = [`<image x="${left}" y="10" width="${WIDTH}" height="${BAND}" preserveAspectRatio="none" href="${spectrogram}"/>`];
   tokens.forEach((token, t) => {
@@ -149,7 +161,8 @@ function picture({ start, end, tokens, weights, slotSeconds, spectrogram }) {
   });
   const bottom = BAND + 14 + ROW * tokens.length;
   parts.push(`<text x="${left}" y="${bottom + 14}" font-size="11" fill="#5c6270">${start.toFixed(2)} to ${end.toFixed(2)} seconds</text>`);
-  return { width: Math.ceil(left + WIDTH + 20), height: bottom + 26, content: parts.join("") };
+  const blue = (share) => `fill="#1d4ed8" fill-opacity="${share}" stroke="#d9dce3"`;
+  return headed(title, { width: Math.ceil(left + WIDTH + 20), height: bottom + 26, content: parts.join("") }, ["0", "largest of the token"], blue);
 }
 
 function say(text, bad = false) {

@@ -1,7 +1,7 @@
 // The text view: translation as one types, swap, words that light up, alternatives, comparison.
 import { $, fill, glossaryOf, later, make } from "./dom.js";
 import { post, Refusal } from "./service.js";
-import { limitsOf } from "./models.js";
+import { limitsOf, offerReads, readOf } from "./models.js";
 import { crossWeight, drawHeads, drawMap, forgetMaps, offerLayers, startAttention } from "./attention.js";
 import { light, places, showWords } from "./words.js";
 
@@ -26,6 +26,7 @@ export function startText(offered, link) {
   for (const name of ["source", "target"]) $(name).onchange = () => { fillModels(); changed(); };
   for (const name of ["model", "rival"]) $(name).onchange = changed;
   startAttention(drawMaps);
+  $("read").onchange = changed;
   $("line").onchange = () => { chosenLine = Number($("line").value); drawMaps(); };
   $("input").oninput = () => { measure(); slowly(); };
   $("glossary").oninput = () => slowly();
@@ -60,6 +61,7 @@ function column(prefix, select, output, map) {
     get model() { return $(select).value; },
     get output() { return $(output); },
     get map() { return $(map); },
+    get read() { return readOf("read", offer.models.find(({ name }) => name === this.model)); },
     get isUsed() { return select === "model" || Boolean($(select).value); },
     text() { return this.lines.map((line) => line?.text ?? "").join("\n"); },
   };
@@ -124,6 +126,7 @@ async function changed() {
   chosenLine = Math.min(chosenLine, lines.length - 1);
   $("rival-pane").hidden = !columns[1].isUsed;
   $("who").hidden = !columns[1].isUsed;
+  offerReads("read", columns.map((one) => offer.models.find(({ name }) => name === one.model)));
   await Promise.all(columns.map((one) => translateColumn(one, lines, turn)));
 }
 
@@ -156,6 +159,7 @@ async function translateLines(one, lines, numbers, turn) {
   const answer = await post("/translate", {
     q: numbers.map((n) => lines[n]), source: $("source").value, target: $("target").value,
     model: one.model, alternatives: ALTERNATIVES, notes: true, glossary: glossaryOf($("glossary")),
+    read_mode: one.read.mode,
   }, request.signal);
   if (turn !== current) return;
   numbers.forEach((n, at) => {
@@ -174,7 +178,7 @@ async function alignLines(one, lines, turn) {
   for (const [n, line] of one.lines.slice(0, ALIGNED_LINES).entries()) {
     if (!line?.text.trim() || line.alignment || line.language === target) continue;
     line.alignment = await post("/align", {
-      q: lines[n], translation: line.text, source: line.language, target, model: one.model, heads: true,
+      q: lines[n], translation: line.text, source: line.language, target, model: one.model, heads: true, read_mode: one.read.mode,
     }, request.signal);
     if (turn !== current) return;
     if (n === chosenLine) drawMaps();
@@ -239,7 +243,7 @@ function drawMaps() {
     const alignment = used.includes(one) && one.lines[chosenLine].alignment;
     if (!alignment) { one.map.replaceChildren(); one.mark = () => {}; continue; }
     const n = chosenLine;
-    one.mark = drawMap(one.map, alignment, one.model, (j, i) => point(one, n, j, i));
+    one.mark = drawMap(one.map, alignment, one.model, one.read.name, (j, i) => point(one, n, j, i));
   }
 }
 
@@ -337,7 +341,7 @@ async function copy(text, said) {
 }
 
 function keyOf(one, line) {
-  return JSON.stringify([one.model, $("source").value, $("target").value, glossaryOf($("glossary")), line]);
+  return JSON.stringify([one.model, one.read.mode, $("source").value, $("target").value, glossaryOf($("glossary")), line]);
 }
 
 function remember(name, answer) {

@@ -49,7 +49,8 @@ class Aligner(NamedTuple):
         if not decoder.attends:
             return self.model
         layer, head = chosen(decoder, self.config)
-        parts = [self.model] if self.model else []
+        parts, read = [self.model] if self.model else [], self.translator.read_mode
+        parts += [f"{read} attention"] if read.startswith("hard") else []
         heads = "mean of all heads" if head is None else f"head {head + 1}"
         parts += [f"layer {layer + 1}", heads if attention_shape(decoder)[1] > 1 else ""]
         parts.append(f"step that {'reads' if self.config.shift else 'predicts'} the token")

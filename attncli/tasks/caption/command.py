@@ -122,6 +122,9 @@ def caption(
             format, captioner.search.nbest > 1, scores, captioner.read_mode, alone=alone
         )
         weights = bool(picture) or show or format == "html"
+        chosen = options.attention.read_decode
+        if weights and not chosen and captioner.read_mode == "hard expected":
+            console.say("maps drawn by argmax (-s attention.read_decode=expected: as read)")
         results = runner.run(_groups(names, recursive), weights=weights)
         shown = not alone and is_away(output)
         total = count_images(names, recursive=recursive) if names and shown else None

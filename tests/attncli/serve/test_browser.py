@@ -22,6 +22,7 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
+READS = ["argmax", "sample", "expectation"]
 LOCAL = ("http://127.0.0.1:", "data:", "blob:", "chrome:", "about:")
 
 
@@ -158,7 +159,10 @@ def test_self_attention_is_named_and_every_map_is_saved(page: Callable[..., Any]
     thumbs[-1].click()
     assert f"layer {layers}, head {heads};" in one(driver, "#map caption").text
     drawing = saved(driver, "#attention-svg").decode()
-    assert drawing.startswith("<svg") and f"layer {layers}, head {heads};" in drawing
+    assert drawing.startswith("<svg")
+    title = drawing.index(f"layer {layers}, head {heads};")
+    assert title < drawing.index('text-anchor="end"') < drawing.index(">0 %<")
+    assert ">100 %<" in drawing
     with Image.open(io.BytesIO(saved(driver, "#attention-png"))) as picture:
         assert picture.format == "PNG" and len(picture.convert("L").getcolors() or [0]) > 2
 
@@ -197,6 +201,29 @@ def test_a_photo(page: Callable[..., Any], tmp_path: Path) -> None:
     one(driver, ".film button.plain:last-of-type").click()
     until(driver, lambda: driver.execute_script("return window.saved.length"))
     assert b"<image" in bytes(driver.execute_async_script(KEPT))
+
+
+def test_how_hard_attention_is_drawn_is_chosen_and_named(
+    page: Callable[..., Any], tmp_path: Path
+) -> None:
+    Image.effect_noise((300, 200), 80).convert("RGB").save(tmp_path / "photo.png")
+    driver = page("#view=image&q=The+old+dog+sleeps.&source=en&target=de")
+    one(driver, "#image-file").send_keys(str(tmp_path / "photo.png"))
+    until(driver, lambda: all_of(driver, ".film .word"))
+    choice = one(driver, "#image-read")
+    assert not choice.is_displayed()
+    Select(one(driver, "#image-model")).select_by_value("photos-hard")
+    assert [option.text for option in Select(choice).options] == READS
+    until(driver, lambda: "hard expected attention, drawn by argmax" in one(driver, "#films").text)
+    Select(choice).select_by_value("sample")
+    until(driver, lambda: "hard sample attention" in one(driver, "#films").text)
+    driver.execute_script(SAVED)
+    drawing = saved(driver, ".film button.plain:last-of-type").decode()
+    assert drawing.index("photos-hard, hard sample attention") < drawing.index("<image")
+    assert "weight 0<" in drawing and "largest of the word<" in drawing
+    one(driver, "#tab-text").click()
+    until(driver, lambda: all_of(driver, "#map td.strong"))
+    assert not one(driver, "#read").is_displayed()
 
 
 def test_a_document(page: Callable[..., Any], tmp_path: Path) -> None:
