@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attncli.tags.numbers import digits_of
-from attncli.tags.parse import branches
+from attncli.tags.parse import branches, count, scan
 from attncli.tags.protect import FIRST, MARK, Part, protect, restore
-from attncli.tags.quantities import lost_quantity
+from attncli.tags.quantities import digits_of, lost_quantity
 from attncli.tags.spans import UNSPACED, has_word
 from models.inference.search.repeats import repetition
 
@@ -52,11 +51,10 @@ class Check(NamedTuple):
 
 def check(source: str, output: str) -> tuple[Check, ...]:
     """Return the checks that a translation of a text fails; both texts may have tags."""
-    from attncli.tags.scan import count, scan
-
     wanted, found = count(source), count(output)
     source, output = ("".join(one.text or " " for one in scan(text)) for text in (source, output))
-    checks = [Check("tags", _difference(wanted, found))] if wanted != found else []
+    difference = _told(wanted - found, found - wanted)
+    checks = [Check("tags", difference)] if difference else []
     parts = protect(source).parts
     raws = [part.raw for part in parts if not part.is_number and not branches(part.raw)]
     shown = [raw.strip("\\\"'") or raw for raw in raws]  # quotes may be those of the language
@@ -64,7 +62,7 @@ def check(source: str, output: str) -> tuple[Check, ...]:
     for raw in missing:
         missing[raw] -= output.count(raw)
     if lost := +missing:
-        checks.append(Check("parts", f"{_listed(lost)} is missing"))
+        checks.append(Check("parts", _told(lost, Counter())))
     return (*checks, *check_plain(_without(source, shown), _without(output, shown)))
 
 
@@ -95,7 +93,8 @@ def check_marked(
     checks = []
     if Counter(wanted) != Counter(found):
         lost, new = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
-        told = f"{_raws(lost or new, parts)} is {'missing' if lost else 'repeated'}"
+        raws = dict.fromkeys(restore(one, parts, source=True) for one in lost or new)
+        told = f"{', '.join(raws)} is {'missing' if lost else 'repeated'}"
         checks.append(Check("parts", told))
     elif _in_order(wanted, parts) != _in_order(found, parts):
         checks.append(Check("parts", "another order of placeholders without numbers"))
@@ -114,17 +113,14 @@ def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, 
         checks.append(Check("repetition", f"{loop.phrase!r} {loop.times:,} times in a row"))
     if cut or not UNSPACED.search(source + output):
         ratio = f"{len(output):,} characters for {len(source):,}"
+        least = len(source) * SHORTEST - LEEWAY / 4
         if cut:
             checks.append(Check("length", "the output was cut at its length limit"))
-        elif not _least(source) <= len(output) <= len(source) * LONGEST + LEEWAY:
+        elif not least <= len(output) <= len(source) * LONGEST + LEEWAY:
             checks.append(Check("length", ratio))
     if output.count("\ufffd") > source.count("\ufffd"):
         checks.append(Check("characters", "U+FFFD in the output"))
     return tuple(checks)
-
-
-def _least(source: str) -> float:
-    return len(source) * SHORTEST - LEEWAY / 4
 
 
 def changed_digits(source: str, output: str) -> str:
@@ -148,8 +144,7 @@ def changed_digits(source: str, output: str) -> str:
             if len(number) < 3 and new[other]:
                 lost[number] -= 1
                 new[other] -= 1
-    told = [f"{_listed(+lost)} is missing"] if +lost else []
-    return ", ".join([*told, f"{_listed(+new)} is new"] if +new else told)
+    return _told(+lost, +new)
 
 
 def lost_currency(source: str, output: str) -> str:
@@ -167,18 +162,10 @@ def _in_order(marks: list[str], parts: tuple[Part, ...]) -> list[str]:
     return [part.raw for part in found if part.in_order]
 
 
-def _raws(marks: Counter[str], parts: tuple[Part, ...]) -> str:
-    return _listed(Counter(restore(mark, parts, source=True) for mark in marks.elements()))
-
-
-def _listed(found: Counter[str]) -> str:
-    return ", ".join(found)
-
-
-def _difference(wanted: Counter[str], found: Counter[str]) -> str:
-    lost, new = wanted - found, found - wanted
-    told = [f"{_listed(lost)} is missing"] if lost else []
-    return ", ".join([*told, f"{_listed(new)} is new"] if new else told)
+def _told(lost: Counter[str], new: Counter[str]) -> str:
+    """Return the message about what an output lacks, and what its source lacks."""
+    told = [f"{', '.join(lost)} is missing"] if lost else []
+    return ", ".join([*told, f"{', '.join(new)} is new"] if new else told)
 
 
 def _without(text: str, raws: list[str]) -> str:

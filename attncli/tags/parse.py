@@ -1,87 +1,113 @@
-"""Lines with tags, and messages with branches."""
+"""Lines with tags, and messages with branches.
+
+A tag is an element tag, a comment, or an entity that stands for a space. All else is text, as are a
+lone ``<`` ("3 < 4") and an entity for a visible character, which is read as that character.
+"""
 
 from __future__ import annotations
 
+import html
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import accumulate, groupby, pairwise
-from typing import NamedTuple
+from html.entities import html5
+from itertools import accumulate, groupby, islice, pairwise
+from typing import Literal, NamedTuple
 
 from attncli.tags.protect import FIRST, MARK, UNKNOWN, Languages, Part, protect
-from attncli.tags.scan import Kind, Segment, scan
 from attncli.tags.spans import has_word
+from models.base.limits import LINE_TAGS
 
-# ICU messages: each branch of a plural or a choice is a text, together with what is around it.
-#
-#     "You have {n, plural, one {# file} other {# files}}." has the texts "You have # file." and
-#     "You have # files."; it is written as {n, plural, one {...} other {...}}, which is the same.
-#
-# Source: Unicode Technical Standard 35, part 9 (MessageFormat).
+Kind = Literal["text", "open", "close", "void", "placeholder"]
 
-
-HEAD = re.compile(r"\{\s*[\w-]+\s*,\s*(?:plural|select|selectordinal)\s*,(?:\s*offset:\d+)?")
-BRANCH = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
-END = re.compile(r"\s*\}")
-MOST = 16  # branches of a text; several messages in it multiply them
-
-
-def branches(text: str) -> list[str]:
-    """Return the texts of a message, with its syntax between them, before and after.
-
-    Texts and syntax alternate; the first and the last text are empty. Empty for other texts, and
-    for a message with errors or too many branches.
-    """
-    found = _divided(text) if "," in text and HEAD.search(text) else []
-    return found if len(found) // 2 - 1 <= MOST else []
-
-
-def _divided(text: str) -> list[str]:
-    head = HEAD.search(text)
-    if not head:
-        return [text]
-    before, at = text[: head.start()], head.end()
-    spans = []
-    while branch := BRANCH.match(text, at):
-        end = _closing(text, branch.end())
-        spans.append((at, branch.end(), end))
-        at = end + 1
-    last = END.match(text, at)
-    if not spans or not last or len(spans) > MOST:
-        return []
-    found, syntax = [""], head[0]
-    for start, inner, end in spans:
-        each = _divided(before + text[inner:end] + text[last.end() :])
-        if not each or len(found) + len(each) > 4 * MOST:
-            return []
-        found += [syntax + text[start:inner], *each]
-        syntax = "}"
-    return [*found, "}" + last[0], ""]
-
-
-def _closing(text: str, at: int) -> int:
-    """Return the index of the brace that closes one opened before an index; the end without it."""
-    depth = 1
-    for found in re.compile(r"[{}]").finditer(text, at):
-        depth += 1 if found[0] == "{" else -1
-        if not depth:
-            return found.start()
-    return len(text)
-
-
+NAME = r"(?:[A-Za-z][\w:.-]*|\d+)"
+COMMENT = r"<!--(?:(?!<!--|-->).)*-->|<[!?][A-Za-z][^<>]*>"
+TAG = re.compile(
+    rf"""(?P<tag>{COMMENT}|</?{NAME}(?:\s(?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>)|(?P<opaque><%.*?%>)"""
+    r"|(?P<entity>&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);)",
+    re.DOTALL,
+)
+OPAQUE_TAG = re.compile(r"<x\d+/>")  # of a document, for what is not translated
+VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
+BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
 OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
 NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
 
-class Tag(NamedTuple):
-    """A tag removed from a line."""
+class Segment(NamedTuple):
+    """Part of a line: text, or one tag; of a tag that was taken out of the text, its place."""
 
-    kind: Kind  # "open" and "close" in pairs, rightly nested
-    raw: str
-    at: int  # index in the text of the character that followed it
-    before: bool  # True if a space, or nothing, was before it
-    after: bool  # True if a space, or nothing, was after it
-    breaking: bool  # True if it separates words as a space does
-    block: bool  # True if it separates texts: no sentence continues after it
+    kind: Kind  # of the tags of a `TaggedLine`, "open" and "close" are in pairs, rightly nested
+    raw: str  # as in the line
+    text: str = ""  # of text: with its entities decoded
+    at: int = 0  # index in the text of the character that followed a tag
+    before: bool = True  # True if a space, or nothing, was before it
+    after: bool = True  # True if a space, or nothing, was after it
+
+    @property
+    def name(self) -> str:
+        """Name of an element tag in lower case; empty for others."""
+        found = re.match(rf"</?({NAME})", self.raw)
+        return found[1].lower() if found else ""
+
+    @property
+    def block(self) -> bool:
+        """True for the tag of a block, such as a list item: no sentence continues after it."""
+        return bool(BLOCK.fullmatch(self.name))
+
+    @property
+    def breaking(self) -> bool:
+        """True for a tag that separates words: a line break, a block, a space entity."""
+        if self.raw[0] == "&":
+            return _decoded(self.raw).isspace()
+        return self.name == "br" or self.block
+
+
+def scan(line: str) -> Iterator[Segment]:
+    """Yield the tags of a line, and the texts between them; their raw texts joined are the line."""
+    at, raw, text = 0, "", ""
+    for found in TAG.finditer(line):
+        between = line[at : found.start()]
+        raw, text, at = raw + between, text + between, found.end()
+        segment = _segment(found)
+        if segment.kind == "text":
+            raw, text = raw + segment.raw, text + segment.text
+            continue
+        if raw:
+            yield Segment("text", raw, text)
+        raw = text = ""
+        yield segment
+    if rest := raw + line[at:]:
+        yield Segment("text", rest, text + line[at:])
+
+
+def _segment(found: re.Match[str]) -> Segment:
+    raw = found[0]
+    if found["entity"]:
+        text = _decoded(raw)
+        visible = any(unicodedata.category(c)[0] not in "CZ" for c in text)
+        return Segment("text", raw, text) if visible else Segment("void", raw)
+    if found["opaque"] or OPAQUE_TAG.fullmatch(raw):
+        return Segment("placeholder", raw)
+    tag = Segment("close" if raw[1] == "/" else "open", raw)
+    is_void = raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(tag.name)
+    return tag._replace(kind="void") if is_void else tag
+
+
+def _decoded(entity: str) -> str:
+    """Return the character of an entity; an unknown entity is returned unchanged."""
+    return html.unescape(entity) if entity[1] == "#" else html5.get(entity[1:], entity)
+
+
+def count(line: str) -> Counter[str]:
+    """Return how often each tag occurs."""
+    return Counter(part.raw for part in scan(line) if part.kind != "text")
+
+
+def too_many_tags(line: str) -> bool:
+    """Return True if a line has more tags than can be projected in reasonable time."""
+    return next(islice(TAG.finditer(line), LINE_TAGS, None), None) is not None
 
 
 class TaggedLine(NamedTuple):
@@ -89,7 +115,7 @@ class TaggedLine(NamedTuple):
 
     line: str
     text: str
-    tags: tuple[Tag, ...]
+    tags: tuple[Segment, ...]
     escaped: bool  # True if characters of the text were written as entities
     parts: tuple[Part, ...] = ()  # protected ones, which have marks in the text
 
@@ -124,11 +150,11 @@ def parse(
     """
     segments = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in segments)
-    whole = list(_folded(*_paired(_merged(segments)), unknown))
     parts: tuple[Part, ...] = ()
     found: list[Segment] = []
     has_marks = bool(MARK.search(line))
-    for inner, run in groupby(whole, lambda part: part.kind in ("text", "placeholder")):
+    folded = _folded(*_paired(segments), unknown)
+    for inner, run in groupby(folded, lambda part: part.kind in ("text", "placeholder")):
         if not inner:
             found += run
             continue
@@ -145,24 +171,19 @@ def parse(
     return TaggedLine(line, text, tags, escaped, parts)
 
 
-def _merged(parts: list[Segment]) -> list[Segment]:
-    """Merge neighbouring text segments, such as a character and an entity."""
-    found: list[Segment] = []
-    for is_text, run in groupby(parts, lambda part: part.kind == "text"):
-        same = list(run)
-        if is_text:
-            same = [Segment("text", "".join(t.raw for t in same), "".join(t.text for t in same))]
-        found += same
-    return found
-
-
 def _paired(parts: list[Segment]) -> tuple[list[Segment], dict[int, int]]:
     """Return the segments with tags paired by name, and where each element ends.
 
     The number of the segment after an element is given by the number of its first segment. A tag
     without a partner becomes void. Where two elements overlap, the one opened last is closed first.
     """
-    closed_by = _pairs(parts)
+    waiting: dict[str, list[int]] = {}  # the opening tags of each name
+    closed_by: dict[int, int] = {}  # number of the closing tag by that of the opening one
+    for number, part in enumerate(parts):
+        if part.kind == "open":
+            waiting.setdefault(part.name, []).append(number)
+        elif part.kind == "close" and waiting.get(part.name):
+            closed_by[waiting[part.name].pop()] = number
     opened_by = {close: begin for begin, close in closed_by.items()}
     found: list[Segment] = []
     ends: dict[int, int] = {}
@@ -199,44 +220,79 @@ def _folded(
         at = end
 
 
-def _pairs(parts: list[Segment]) -> dict[int, int]:
-    """Return the number of the closing segment by the number of the opening one."""
-    waiting: dict[str, list[int]] = {}
-    pairs = {}
-    for number, part in enumerate(parts):
-        if part.kind == "open":
-            waiting.setdefault(part.name, []).append(number)
-        elif part.kind == "close" and waiting.get(part.name):
-            pairs[waiting[part.name].pop()] = number
-    return pairs
+def _taken_out(segments: list[Segment]) -> tuple[str, tuple[Segment, ...]]:
+    """Return the text of segments, and the tags with their places.
 
-
-def _taken_out(segments: list[Segment]) -> tuple[str, tuple[Tag, ...]]:
+    A breaking tag that separated two words leaves one space in the text.
+    """
     text = ""
-    tags: list[Tag] = []
-    waiting: list[Tag] = []  # those since the last text
+    tags: list[Segment] = []
+    waiting: list[Segment] = []  # those since the last text
     for part in [*segments, Segment("text", "", "")]:
+        before = _is_space(text[-1:])
         if part.kind != "text":
-            before = _is_space(text[-1:])
-            sorts = part.breaking, part.block
-            waiting.append(Tag(part.kind, part.raw, len(text), before, True, *sorts))
+            waiting.append(part._replace(at=len(text), before=before))
             continue
-        after = _is_space(part.text[:1])
+        after, then = _is_space(part.text[:1]), part.text
+        if waiting and before:
+            then = then.lstrip()
+        elif not after and any(tag.breaking for tag in waiting):
+            then = f" {then}"
+        text += then
         tags += [tag._replace(after=after) for tag in waiting]
-        text += _joint(text, part.text, waiting)
         waiting = []
     return text, tuple(tags)
 
 
-def _joint(text: str, then: str, between: list[Tag]) -> str:
-    """Return the next text, with one space if a breaking tag separated two words."""
-    if not between:
-        return then
-    if _is_space(text[-1:]):
-        return then.lstrip()
-    parted = any(tag.breaking for tag in between)
-    return " " + then if parted and not _is_space(then[:1]) else then
-
-
 def _is_space(character: str) -> bool:
     return not character or character.isspace()
+
+
+# ICU messages: each branch of a plural or a choice is a text, together with what is around it.
+#
+#     "You have {n, plural, one {# file} other {# files}}." has the texts "You have # file." and
+#     "You have # files."; it is written as {n, plural, one {...} other {...}}, which is the same.
+# Source: Unicode Technical Standard 35, part 9 (MessageFormat).
+
+HEAD = re.compile(r"\{\s*[\w-]+\s*,\s*(?:plural|select|selectordinal)\s*,(?:\s*offset:\d+)?")
+BRANCH = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
+END = re.compile(r"\s*\}")
+BRACE = re.compile("[{}]")
+MOST = 16  # branches of a text; several messages in it multiply them
+
+
+def branches(text: str) -> list[str]:
+    """Return the texts of a message, with its syntax between them, before and after.
+
+    Texts and syntax alternate; the first and the last text are empty. Empty for other texts, and
+    for a message with errors or too many branches.
+    """
+    found = _divided(text) if "," in text and HEAD.search(text) else []
+    return found if len(found) // 2 - 1 <= MOST else []
+
+
+def _divided(text: str) -> list[str]:
+    head = HEAD.search(text)
+    if not head:
+        return [text]
+    before, at = text[: head.start()], head.end()
+    spans = []
+    while branch := BRANCH.match(text, at):
+        end, depth = branch.end(), 1
+        while depth and (brace := BRACE.search(text, end)):
+            depth += 1 if brace[0] == "{" else -1
+            end = brace.end()
+        end = end - 1 if not depth else len(text)  # before the brace that closes the branch
+        spans.append((at, branch.end(), end))
+        at = end + 1
+    last = END.match(text, at)
+    if not spans or not last or len(spans) > MOST:
+        return []
+    found, syntax = [""], head[0]
+    for start, inner, end in spans:
+        each = _divided(before + text[inner:end] + text[last.end() :])
+        if not each or len(found) + len(each) > 4 * MOST:
+            return []
+        found += [syntax + text[start:inner], *each]
+        syntax = "}"
+    return [*found, "}" + last[0], ""]

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from attncli.tags.parse import Tag, TaggedLine
-from attncli.tags.scan import count
+from attncli.tags.parse import Segment, TaggedLine, count
 from attncli.tags.spans import WeightIndex, WordWeights, words
 from models.base.types import Span
 
@@ -21,18 +20,15 @@ class PlacedTag(NamedTuple):
     """An element, or a single tag, with its position in the translation."""
 
     parent: int  # index of the element that contains it, or ROOT
-    opening: Tag
-    closing: Tag | None
+    opening: Segment
+    closing: Segment | None
     start: int = 0
     end: int = 0
 
 
-def place_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> list[PlacedTag]:
-    """Return the tags of a line with their positions in its translation, in source order."""
-    return _Placing(tagged, target, weights).result()
-
-
 class _Placing:
+    """Positions of the tags of a line in its translation."""
+
     def __init__(self, tagged: TaggedLine, target: str, weights: WordWeights) -> None:
         self.source, self.target, self.seen = tagged.text, target, WeightIndex(weights)
         self.words, self.target_words = words(tagged.text), words(target)
@@ -44,7 +40,10 @@ class _Placing:
         self.spans = {ROOT: (0, len(target))}  # element: target characters
 
     def result(self) -> list[PlacedTag]:
-        """Place elements first, parents before children; then single tags."""
+        """Return elements and single tags in source order, with their positions.
+
+        Elements are placed first, parents before children; then single tags.
+        """
         for number, item in enumerate(self.items):
             if item.closing:
                 self._place_element(number, item, item.closing)
@@ -56,7 +55,7 @@ class _Placing:
             for number, item in enumerate(self.items)
         ]
 
-    def _place_element(self, number: int, item: PlacedTag, closing: Tag) -> None:
+    def _place_element(self, number: int, item: PlacedTag, closing: Segment) -> None:
         taken = self.taken.setdefault(item.parent, [])
         start, end = item.opening.at, closing.at
         first = bisect_right(self.words, start, key=lambda word: word[1])  # also a divided word
@@ -140,7 +139,7 @@ def _first(gap: str) -> str:
     return re.split(r"\s", gap, maxsplit=1)[0]
 
 
-def _items(tags: tuple[Tag, ...]) -> list[PlacedTag]:
+def _items(tags: tuple[Segment, ...]) -> list[PlacedTag]:
     """Return elements and single tags in the order of their first tag."""
     items: list[PlacedTag] = []
     inside = [ROOT]
@@ -175,7 +174,7 @@ def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
     """
     if target == tagged.text:
         return tagged.line
-    placed = place_tags(tagged, target, weights)
+    placed = _Placing(tagged, target, weights).result()
     wanted = Counter(tag.raw for tag in tagged.tags)
     for escaped in (tagged.escaped, True):
         written = _written(placed, target, escaped=escaped)
@@ -216,7 +215,7 @@ class _Writer:
         self.written.append(html.escape(text, quote=False) if self.escaped else text)
         self.last, self.joined, self.spaced = text[-1], False, False
 
-    def tag(self, tag: Tag) -> None:
+    def tag(self, tag: Segment) -> None:
         """Write a tag, with the spaces that belong to it."""
         if tag.breaking and not (tag.before or tag.after or self.loose):
             self.written[-1:] = [text.rstrip() for text in self.written[-1:]]
@@ -228,7 +227,7 @@ class _Writer:
         self.written.append(tag.raw)
 
 
-def _in_order(placed: list[PlacedTag]) -> Iterator[tuple[int, Tag]]:
+def _in_order(placed: list[PlacedTag]) -> Iterator[tuple[int, Segment]]:
     """Yield all tags with their positions, from left to right, correctly nested."""
     inside: dict[int, list[int]] = {}
     for number, one in enumerate(placed):

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from attncli.tags.numbers import NUMBER
-from attncli.tags.quantities import clock, pattern, written
+from attncli.tags.quantities import NUMBER, clock, pattern, written
 
 FIRST = 0xE000  # the first mark
 MOST = 6400  # marks of a line

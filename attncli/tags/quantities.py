@@ -1,13 +1,13 @@
-"""Quantities: a number with a unit or currency, a time of the English clock, "No. 5".
+"""Numbers and quantities as each language writes them: with a unit, a currency, a time, "No. 5".
 
+    localised("€1,234.56", "en", "de") == "1.234,56 €"
     written("5 GB", "en", "fr") == "5 Go"
-    written("EUR 1,234.50", "en", "de") == "1.234,50 EUR"
     written("5 p.m.", "en", "de") == "17:00"
 
 measures.tsv has a kind (u: unit, e: unit of English texts, c: currency, l: taken out only after a
-model has lost it), the signs of the source,
-that of German, French and Spanish if it is another, the words for it in any language (a regular
-expression of their beginnings), and a condition on what stands behind.
+model has lost it), the signs of the source, that of German, French and Spanish if it is another,
+the words for it in any language (a regular expression of their beginnings), and a condition on what
+stands behind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,94 @@ from pathlib import Path
 from typing import NamedTuple
 
 import models.text.phrases
-from attncli.tags.numbers import DIGITS, LARGE, NUMBER, STYLES, localised
+
+HARD_SPACE = "\u00a0"
+SIGN = "[€£¥₹$]"
+DIGITS = r"\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
+LARGE = (
+    r"(?:millions?|billions?|trillions?|thousand|bn|[mk]|Mio|Mrd|Millionen|Milliarden?|milliards?"
+    r"|mil(?:lones)?)\b"
+)
+WRITTEN = rf"(?P<before>{SIGN}\s?)?(?P<digits>{DIGITS})(?P<after>\s?{SIGN})?(?P<unit>\s?°\s?[CF]?)?"
+NUMBER = (
+    rf"(?<![\w.,])(?:{SIGN}\s?)?(?:{DIGITS})(?:\s?{SIGN}|\s?°\s?[CF]?(?!\w))?(?!\w|[.,:/-]\d|\s?{LARGE})"
+    rf"|(?<![\w.,])(?:{DIGITS})(?!\w|[.,:/-]\d)"
+)
+SEPARATORS = "[.,'’\u00a0\u202f]"
+ALONE = re.compile(rf"(?<![\w.,:/-])\d+(?:{SEPARATORS}\d+)*(?!\w|[.,:/-]\d)")
+
+
+class NumberStyle(NamedTuple):
+    """How a language writes numbers."""
+
+    group: str
+    decimal: str
+    sign_first: bool
+
+
+STYLES = {
+    "en": NumberStyle(",", ".", True),
+    "de": NumberStyle(".", ",", False),
+    "es": NumberStyle(".", ",", False),
+    "fr": NumberStyle(HARD_SPACE, ",", False),
+}
+
+
+def localised(number: str, source: str, target: str) -> str:
+    """Return a number as a language writes it; unchanged for a language without a style.
+
+    source: language of the text; if it is unknown, English is assumed, or German for English texts.
+    """
+    found = re.fullmatch(WRITTEN, number)
+    if target not in STYLES or not found:
+        return number
+    source = source if source in STYLES else "de" if target == "en" else "en"
+    if STYLES[source] == STYLES[target]:
+        return number
+    whole, fraction = _parts(found["digits"], STYLES[source])
+    style = STYLES[target]
+    text = style.group.join(whole) + (style.decimal + fraction if fraction else "")
+    sign = ((found["before"] or "") + (found["after"] or "")).strip()
+    if sign:
+        text = sign + text if style.sign_first else f"{text}{HARD_SPACE}{sign}"
+    return text + (found["unit"] or "")
+
+
+def _parts(digits: str, style: NumberStyle) -> tuple[list[str], str]:
+    """Return the groups of the integer, and the decimals."""
+    *groups, last = re.split(SEPARATORS, digits)
+    marks = re.findall(SEPARATORS, digits)
+    if not groups:
+        return [last], ""
+    is_group = len(last) == 3 and len(groups[0]) <= 3 and groups[0][0] != "0"
+    is_mark = len({*marks}) == 1 and (len(marks) > 1 or marks[0] != style.decimal)
+    return ([*groups, last], "") if is_group and is_mark else (groups, last)
+
+
+def number_forms(text: str, source: str, target: str) -> dict[str, tuple[str, ...]]:
+    """Return the forms that each number with separators may have in an output, by its digits.
+
+    The first is that of the target language, the other that of the text. Left out are numbers with
+    the digits of another one.
+    """
+    found: dict[str, set[str]] = {}
+    for number in ALONE.findall(text) if target in STYLES else ():
+        found.setdefault(_digits(number), set()).add(number)
+    return {
+        digits: (localised(number, source, target), number)
+        for digits, (number, *others) in found.items()
+        if digits != number and not others
+    }
+
+
+def digits_of(text: str) -> list[str]:
+    """Return the numbers of a text without their separators, sorted."""
+    return sorted(map(_digits, re.findall(rf"\d+(?:{SEPARATORS}\d+)*", text)))
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
+
 
 LANGUAGES = ("en", "de", "fr", "es")
 # also a range, or a fraction as in 1 1/2
@@ -32,7 +119,7 @@ TIME = (
 )
 CODE = r"(?:[A-Z]{1,3} ?)?(?=[\w/-]*\d)\w(?:[\w/-]*\w)?"
 LABEL = rf"(?<!\w)[Nn]os?\.\s?{CODE}"
-ONE_TIME = re.compile(rf"({CLOCK})({HALF}\.?)?|(noon|midnight)", re.IGNORECASE)
+ONE_TIME = re.compile(rf"({CLOCK})({HALF})?", re.IGNORECASE)
 TO = {"en": "to", "de": "bis", "fr": "à", "es": "a"}
 DAY_PART = (
     r"\b[ap]\.?\s?m\b|nachm|abend|morgen|vorm|früh|nacht|matin|apr[eè]s|soir|nuit|tarde|noche"
@@ -48,6 +135,10 @@ class Quantity(NamedTuple):
     shown: tuple[str, ...]  # in German, French and Spanish
     words: str
     when: str
+
+    def sign(self, target: str) -> str:
+        """Return the usual sign in a language."""
+        return self.signs[0] if target == "en" else self.shown[LANGUAGES.index(target) - 1]
 
 
 @cache
@@ -126,37 +217,31 @@ def _measure(raw: str, source: str, target: str) -> str:
     signs = [tail] if tail in measures() else signs
     known = [measures().get(sign) for sign in signs]
     unit = "/".join(
-        sign
-        if not one
-        else one.signs[0]
-        if target == "en"
-        else one.shown[LANGUAGES.index(target) - 1]
-        for sign, one in zip(signs, known, strict=True)
+        one.sign(target) if one else sign for sign, one in zip(signs, known, strict=True)
     )
     if target == "en" and known[0] and known[0].kind == "c" and len(signs) == 1:
         return f"{head}{unit} {count}"
     return f"{head}{count}{'' if (target, unit) == ('en', '%') else ' '}{unit}"
 
 
-def _hour(clock: str, half: str) -> tuple[int, str]:
-    """Return the hour of 24 and the minutes of a time with a.m. or p.m."""
-    hour, _, minutes = clock.replace(".", ":").partition(":")
-    number = int(hour)
-    if 0 < number < 13:
-        number = number % 12 + 12 * ("p" in half.lower())
-    return number, minutes or "00"
-
-
 def _times(raw: str) -> list[tuple[int, str]]:
-    """Return the hours and minutes of a time or a range; both of 9-11 a.m. are in the morning."""
+    """Return the hours of 24 and the minutes of a time or a range with a.m. or p.m.
+
+    Both times of 9-11 a.m. are in the morning.
+    """
     if word := re.search("noon|midnight", raw, re.IGNORECASE):
         return [(12 if word[0].lower() == "noon" else 0, "00")]
-    found = [(one[1], one[2] or "") for one in ONE_TIME.finditer(raw)]
-    last = _hour(*found[-1])
-    first = _hour(found[0][0], found[0][1] or found[-1][1])
-    if not found[0][1] and first > last:
-        first = (first[0] - 12, first[1])
-    return [first, last] if len(found) > 1 else [last]
+    found = ONE_TIME.findall(raw)
+    times = []
+    for clock, half in found:
+        hour, _, minutes = clock.replace(".", ":").partition(":")
+        number = int(hour)
+        if 0 < number < 13:
+            number = number % 12 + 12 * ("p" in (half or found[-1][1]).lower())
+        times.append((number, minutes or "00"))
+    if not found[0][1] and times[0] > times[-1]:
+        times[0] = (times[0][0] - 12, times[0][1])
+    return times
 
 
 def clock(raw: str) -> str:
@@ -181,7 +266,6 @@ def _label(raw: str, target: str) -> str:
     return f"{shown} {code}"
 
 
-HAS_DIGIT = re.compile(r"\d")
 CAPITAL_CODE = re.compile(
     r"(?<![\w.,/-])(?=[\dA-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d]+(?:-[A-Z\d]+)*(?![\w-]|/\w)(?!['’]s)"
 )
@@ -194,7 +278,7 @@ def lost_quantity(source: str, output: str) -> str:
 
     A unit may be a word, if it follows its number. Numbers themselves are not compared.
     """
-    if not HAS_DIGIT.search(source):
+    if not re.search(r"\d", source):
         return ""
     output = re.sub(r"(?<=\d) (?=\d{3}\b)", "\u00a0", output)  # thousands
     tails = [(_digits(one[0]), one.span()) for one in COUNTED.finditer(output)]
@@ -209,10 +293,6 @@ def lost_quantity(source: str, output: str) -> str:
     codes = (code for code in CAPITAL_CODE.findall(rest) if not ORDINAL.fullmatch(code))
     lost = (code for code in codes if code.replace("-", "") not in squeezed)
     return "".join(f"{code} is missing" for code in [*lost][:1])
-
-
-def _digits(text: str) -> str:
-    return re.sub(r"\D", "", text)
 
 
 def _has_unit(raw: str, output: str, found: list[tuple[str, tuple[int, int]]]) -> bool:

@@ -61,7 +61,11 @@ class WeightIndex:
     """Normalised weights of the target words, indexed by source word."""
 
     def __init__(self, weights: WordWeights) -> None:
-        self.shares = [_normalised(row) for row in weights]
+        totals = (sum(row.values()) for row in weights)
+        self.shares = [
+            {word: part / total for word, part in row.items() if part > 0}
+            for row, total in zip(weights, totals, strict=True)
+        ]
         self.by_source: dict[int, list[int]] = {}
         for word, row in enumerate(self.shares):
             for source in row:
@@ -131,11 +135,6 @@ def relative(own: Span, total: int, within: Span) -> int:
     return min(last - 1, first + int(middle * (last - first)))
 
 
-def _normalised(row: dict[int, float]) -> dict[int, float]:
-    whole = sum(row.values())
-    return {word: part / whole for word, part in row.items() if part > 0}
-
-
 def _free(within: Span, taken: Sequence[Span]) -> Iterator[Span]:
     start, end = within
     for first, last in taken[max(0, bisect_right(taken, start, key=lambda one: one[0]) - 1) :]:
@@ -170,24 +169,27 @@ class TokenWeights(NamedTuple):
     target: Sequence[Span]  # T
     weights: Sequence[Sequence[float]]  # (T, S)
 
-
-class PartWeights(NamedTuple):
-    """Token weights of one part of a longer text, with the start of the part on both sides."""
-
-    source_start: int
-    target_start: int
-    pieces: TokenWeights
+    def moved(self, source: int, target: int) -> TokenWeights:
+        """Return the weights as those of a part that begins there in longer texts."""
+        return TokenWeights(
+            [(first + source, last + source) for first, last in self.source],
+            [(first + target, last + target) for first, last in self.target],
+            self.weights,
+        )
 
 
 def word_weights(
-    parts: Sequence[PartWeights], source_words: Sequence[Span], target_words: Sequence[Span]
+    parts: Sequence[TokenWeights], source_words: Sequence[Span], target_words: Sequence[Span]
 ) -> WordWeights:
-    """Return the weights between words. A token that overlaps two words is divided between them."""
+    """Return the weights between the words of texts, from those of the tokens of their parts.
+
+    A token that overlaps two words is divided between them.
+    """
     found: list[dict[int, float]] = [{} for _ in target_words]
-    for start, target_start, (source, target, weights) in parts:
-        owners = [list(_shares(source_words, a + start, b + start)) for a, b in source]
-        for (a, b), row in zip(target, weights, strict=True):
-            for target_word, share in _shares(target_words, a + target_start, b + target_start):
+    for source, target, weights in parts:
+        owners = [list(_shares(source_words, *span)) for span in source]
+        for span, row in zip(target, weights, strict=True):
+            for target_word, share in _shares(target_words, *span):
                 row_weights = found[target_word]
                 for weight, owner in zip(row, owners, strict=True):
                     if weight >= LITTLE:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import count
 from typing import NamedTuple
 
-from attncli.tags.numbers import ALONE
 from attncli.tags.protect import FIRST, MARK, Part, restore
+from attncli.tags.quantities import ALONE
 from models.base.types import Span, Translation
 
 PLAIN_NUMBERS = ("27", "28", "31", "32", "24", "26", "29", "64", "86", "47")
@@ -56,19 +56,18 @@ class MarkedTranslation(NamedTuple):
 
     def without_marks(self, parts: Sequence[Part], first: int) -> MarkedTranslation:
         """Return the translation with the parts from `first` on in place of their marks."""
+        written = partial(restore, parts=parts, first=first)
+        read = partial(written, source=True)
+
+        def sized(edits: Sequence[Edit], form: Callable[[str], str]) -> tuple[Edit, ...]:
+            return tuple(edit._replace(size=len(form(edit.mark))) for edit in edits)
+
         return self._replace(
-            text=restore(self.text, parts, source=True, first=first),
-            outputs=tuple(restore(output, parts, first=first) for output in self.outputs),
-            source_edits=_sized(self.source_edits, parts, first, source=True),
-            edits=tuple(_sized(edits, parts, first) for edits in self.edits),
+            text=read(self.text),
+            outputs=tuple(map(written, self.outputs)),
+            source_edits=sized(self.source_edits, read),
+            edits=tuple(sized(edits, written) for edits in self.edits),
         )
-
-
-def _sized(
-    edits: Sequence[Edit], parts: Sequence[Part], first: int, *, source: bool = False
-) -> tuple[Edit, ...]:
-    sizes = (len(restore(edit.mark, parts, source=source, first=first)) for edit in edits)
-    return tuple(edit._replace(size=size) for edit, size in zip(edits, sizes, strict=True))
 
 
 class Reading(NamedTuple):
@@ -121,7 +120,12 @@ def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:
         if mark not in marks and ord(mark) - FIRST < len(parts):
             part = parts[ord(mark) - FIRST]
             own = part.reads if family == 0 and part.reads not in marks.values() else ""
-            marks[mark] = own or _stand_in(part, family, plain, numbers)
+            if not own:
+                number = next(numbers)
+                fits = part.is_number == (family == 0) and family < 2 and not part.by_digits
+                own = next(plain, "") if fits else ""
+                own = own or (f"Q{number}" if family == 2 else f"{{{number}}}")
+            marks[mark] = own
         part = parts[ord(mark) - FIRST]
         spaced = not marks[mark].isdigit()
         written += text[at:start]
@@ -130,14 +134,6 @@ def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:
         written += written_as
         at = found.end()
     return Reading(written + text[at:], marks, tuple(edits))
-
-
-def _stand_in(part: Part, family: int, plain: Iterator[str], numbers: Iterator[int]) -> str:
-    number = next(numbers)
-    fits = part.is_number == (family == 0) and family < 2 and not part.by_digits
-    if fits and (found := next(plain, "")):
-        return found
-    return f"Q{number}" if family == 2 else f"{{{number}}}"
 
 
 def _plain_form(found: str) -> str:

@@ -13,7 +13,7 @@ from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair, Panel
 from attncli.tags.parse import TaggedLine
 from attncli.tags.place import project_tags
-from attncli.tags.spans import PartWeights, TokenWeights, word_weights, words
+from attncli.tags.spans import TokenWeights, word_weights, words
 from attncli.tags.stand_ins import MarkedTranslation, shifted
 from attncli.tasks.align.pairs import Aligner, every_head, side_by_side
 from models.base.types import EMPTY, Translation
@@ -207,15 +207,15 @@ def _placed(
     parts: Sequence[MarkedTranslation],
     rank: int,
     weights: Sequence[TokenWeights],
-) -> list[PartWeights]:
-    """Return the weights of each part, with its start in the source and in the translation."""
+) -> list[TokenWeights]:
+    """Return the weights of each part, by the characters of the source and the translation."""
     placed = []
     start = target_start = 0
     for part, (spans, target_spans, rows) in zip(parts, weights, strict=False):
         start = max(start, text.find(part.text, start))
         target_start = max(target_start, target.find(part.outputs[rank], target_start))
         moved = shifted(spans, part.source_edits), shifted(target_spans, part.edits[rank])
-        placed.append(PartWeights(start, target_start, TokenWeights(*moved, rows)))
+        placed.append(TokenWeights(*moved, rows).moved(start, target_start))
         start += len(part.text)
         target_start += len(part.outputs[rank])
     return placed

@@ -207,8 +207,7 @@ def _protected(
 def _plan_tagged(
     line: Line, model: TextTranslator, options: TranslateOptions, language: str
 ) -> LinePlan:
-    from attncli.tags.parse import parse
-    from attncli.tags.scan import too_many_tags
+    from attncli.tags.parse import parse, too_many_tags
     from attncli.tags.spans import has_word
 
     if too_many_tags(line.text):

@@ -74,7 +74,7 @@ def test_tags_are_found_whatever_the_line_has(text: str) -> None:
 
 
 def test_more_tags_than_the_ceiling_are_seen_at_once() -> None:
-    from attncli.tags.scan import too_many_tags
+    from attncli.tags.parse import too_many_tags
 
     assert too_many_tags("<b>" * (LINE_TAGS + 1)) and not too_many_tags("<b>" * LINE_TAGS)
 

@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 
-from attncli.tags.parse import parse
+from attncli.tags.parse import count, parse, scan
 from attncli.tags.protect import FIRST, MARK
-from attncli.tags.scan import count, scan
 from attncli.tags.spans import words
 from attncli.tags.stand_ins import stand_ins
 from tests.attncli.tags.small import line

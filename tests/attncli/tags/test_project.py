@@ -7,11 +7,10 @@ from random import Random
 
 import pytest
 
-from attncli.tags.parse import parse
+from attncli.tags.parse import count, parse, scan
 from attncli.tags.place import project_tags
 from attncli.tags.protect import Part, restore
-from attncli.tags.scan import count, scan
-from attncli.tags.spans import PartWeights, TokenWeights, word_weights, words
+from attncli.tags.spans import TokenWeights, word_weights, words
 from tests.attncli.tags.small import line, looks, tree
 
 
@@ -111,7 +110,7 @@ def test_what_was_nested_is_nested_in_the_same_way() -> None:
 
 def test_pieces_are_summed_and_shared_by_the_characters_in_each_word() -> None:
     pieces = TokenWeights([(-1, 2), (2, 5)], [(-1, 3), (3, 4)], [[0.6, 0.4], [0.0, 1.0]])
-    found = word_weights([PartWeights(0, 0, pieces)], words("ab de"), words("xyz."))
+    found = word_weights([pieces], words("ab de"), words("xyz."))
     # of the source's first piece, two of three characters are in "ab"; of the second, two in "de"
     [of_word] = found
     assert of_word == pytest.approx({0: 0.6 * 2 / 3 * 3 / 4, 1: 0.4 * 2 / 3 * 3 / 4})
@@ -119,9 +118,7 @@ def test_pieces_are_summed_and_shared_by_the_characters_in_each_word() -> None:
 
 def test_parts_of_a_text_look_at_their_own_words_alone() -> None:
     part = TokenWeights([(0, 1)], [(0, 1)], [[1.0]])
-    found = word_weights(
-        [PartWeights(0, 0, part), PartWeights(2, 2, part)], words("a b"), words("x y")
-    )
+    found = word_weights([part, part.moved(2, 2)], words("a b"), words("x y"))
     assert found == [{0: 1.0}, {1: 1.0}]
 
 

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from attncli.tags.checks import check, check_plain
-from attncli.tags.numbers import localised
 from attncli.tags.protect import Languages, protect, restore
+from attncli.tags.quantities import localised
 from attncli.tags.stand_ins import shifted, stand_ins
 from tests.attncli.tags.small import line
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from attncli.tags.checks import check_plain
-from attncli.tags.numbers import STYLES
 from attncli.tags.protect import Languages, protect, restore
-from attncli.tags.quantities import clock, measures, written
+from attncli.tags.quantities import STYLES, clock, measures, written
 from attncli.tags.stand_ins import stand_ins
 
 GERMAN = Languages("en", "de", quantities=True)

@@ -6,7 +6,7 @@ from functools import partial
 from random import Random
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.tags.scan import count
+from attncli.tags.parse import count
 from attncli.tags.spans import TokenWeights
 from attncli.tasks.translate.alignment import AlignTranslations, token_weights
 from attncli.tasks.translate.engine import TranslateOptions
