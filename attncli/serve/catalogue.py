@@ -283,7 +283,8 @@ class Keys:
         given = key.encode("utf-8", "replace")
         known = [hmac.compare_digest(given, one) for one in self._keys]  # all, in constant time
         if self.required and not any(known):
-            raise RequestError(401, "Invalid API key")
+            missing = "This service needs an API key: send it as api_key, or as a bearer token"
+            raise RequestError(401, "Invalid API key" if key else missing)
 
 
 class RateLimit:

@@ -185,7 +185,7 @@ async def call_of(request: Request) -> Call:
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     key = given.values.get("api_key") or given.values.get("apiKey")
     key = key or (bearer.strip() if scheme.lower() == "bearer" else "")
-    service.keys.check(key if isinstance(key, str) else "")
+    service.keys.check(str(key or ""))
     client = request.client.host if request.client else ""
     if service.options.socket:  # a proxy reports the address
         client = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
