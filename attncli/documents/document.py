@@ -310,7 +310,9 @@ UNREAD = {
     **dict.fromkeys((".doc", ".rtf"), "save it as .docx"),
     ".ppt": "save it as .pptx",
     ".xls": "save it as .xlsx",
-    **dict.fromkeys((".eml", ".msg"), "mail is not read; save the body as text"),
+    **dict.fromkeys(
+        (".eml", ".msg"), "mail is not read; save its body in FILE.txt and read that: -i FILE.txt"
+    ),
     **{f".{suffix}": "" for suffix in PROGRAMS.split()},
 }
 AS_LINES = "-s input.format=text translates its lines"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import typer
 
-from attncli.documents.document import COMPRESSED, FORMATS
+from attncli.documents.document import AS_LINES, COMPRESSED, FORMATS, hint, is_unread
 from models.base.errors import ModelError, NotFoundError
 from models.base.settings import option
 from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS
@@ -178,10 +178,13 @@ def check_texts(texts: Sequence[str], command: str = "translate") -> None:
     if mistyped and Path(texts[0]).suffix.lower() in SUFFIXES and not _is_file(texts[0]):
         raise NotFoundError(f"no file {texts[0]}", f"text to {command}, or a file with -i")
     if texts and all(map(_is_file, texts)):
+        reading = f"read the file with -i {texts[0]}"
+        if command == "translate" and is_unread(Path(texts[0])):
+            reading = hint(Path(texts[0])).replace(AS_LINES, f"-i {texts[0]} {AS_LINES}")
         raise ModelError(
             f"{texts[0]}: the name of a file, where text is expected",
             f"text to {command}",
-            f"read the file with -i {texts[0]}; pipe the name in to {command} the name itself",
+            f"{reading}; pipe the name in to {command} the name itself",
         )
 
 

@@ -144,9 +144,9 @@ def translate(
 
     Lines come from the arguments, a file or standard input. A line that cannot be translated gives
     an empty line and a message, and exit status 1 at the end. Documents (subtitles,
-    pages, tables, messages, office files; see docs/documents.md) are recognised by the name of
-    the file; only their text is translated. Search settings default to those saved with the model.
-    See docs/translate.md.
+    pages, tables, messages of programs, office files; see docs/documents.md) are recognised by the
+    name of the file; only their text is translated. Search settings default to those saved with
+    the model. See docs/translate.md.
 
     Example:
       attn translate -m runs/demo "The old dog sees a small house."

@@ -203,6 +203,10 @@ def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
     path.write_text("a\tb\n")
     with pytest.raises(ModelError, match="name of a file.* -i .*dev.tsv"):
         check_texts([str(path)])
+    mail = tmp_path / "a.eml"
+    mail.write_text("Subject: a\n\nb\n")
+    with pytest.raises(ModelError, match="mail is not read; save its body in FILE.txt"):
+        check_texts([str(mail)])
     check_texts([str(path), "some text"])
     check_texts(["x" * 10_000, "\0"])
     with pytest.raises(ModelError, match="no file film2.srt; expected text to translate.* -i"):
