@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attncli.bulk.tasks import BulkTask
+from attncli.bulk.job import BulkTask, bulk_task, read_job
 from attncli.terminal.messages import one_cell
 
 
@@ -35,8 +35,6 @@ class BatchMapper:
         ModelError for a model or an option that does not suit the task, and typer.BadParameter for
         a value that an option does not allow.
         """
-        from attncli.bulk.job import bulk_task, read_job  # slow to import
-
         job = read_job(words)
         self.task: BulkTask = bulk_task(job.task)(job)
         self.column, self.target, self.into = column, target, into or self.task.into

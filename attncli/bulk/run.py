@@ -22,14 +22,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.bulk.inputs import BulkSource, Shard, shards_of
 from attncli.bulk.job import BulkJob
-from attncli.bulk.work import ENGINES, RecordNote, ShardResult
+from attncli.bulk.shards import BulkSource, Shard, ShardResult, shards_of
+from attncli.bulk.work import ENGINES
 from attncli.data.streams import as_json, as_json_line
+from attncli.terminal.messages import ShowProgress, counted, duration
 from attncli.training.storage.folder import locked
 from models.base.errors import DamagedError, InputError
 from models.base.files import remove_leftovers, replacing, write_bytes, write_errors, write_text
@@ -39,8 +39,7 @@ SUFFIX, PARTS, FINISHED = ".bulk", "parts", "job.json"
 NOTES = {"error": "errors.jsonl", "warning": "warnings.jsonl"}  # file of each kind of note
 
 
-@dataclass(frozen=True)
-class BulkPlan:
+class BulkPlan(NamedTuple):
     """Inputs, work and resources of a bulk job."""
 
     job: BulkJob
@@ -54,17 +53,6 @@ class BulkPlan:
     def state(self) -> Path:
         """The folder with the state of the job."""
         return state_folder(self.out)
-
-
-class BulkProgress(NamedTuple):
-    """Progress of a job."""
-
-    shards: int  # finished, those of earlier runs included
-    all_shards: int
-    records: int  # in finished shards
-    all_records: int
-    new_records: int  # processed by this run
-    seconds: float  # since this run began to process
 
 
 class BulkSummary(NamedTuple):
@@ -113,11 +101,11 @@ def read_part(path: Path) -> ShardResult | None:
         return None
     head, _, body = content.partition(b"\n")
     number, size, notes = json.loads(head)
-    return ShardResult(number, size, tuple(RecordNote(*note) for note in notes), body)
+    return ShardResult(number, size, tuple(map(tuple, notes)), body)
 
 
-def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
-    """Process all shards that have no part yet; yield the progress, and a summary at the end.
+def run_bulk(plan: BulkPlan, advance: ShowProgress) -> BulkSummary:
+    """Process all shards that have no part yet; show the progress as a share of all records.
 
     Raises ModelError if an input cannot be read or changes, or a part or an output cannot be
     written; also if another process works on the same output. Finished parts are kept.
@@ -129,13 +117,12 @@ def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
             for shard in shards_of(plan.job, plan.sources, plan.shard_size)
         ]
         if found := _finished(plan, listed):
-            yield found
-            return
+            return found
         parts = plan.state / PARTS
         with write_errors(parts):
             parts.mkdir(exist_ok=True)
         remove_leftovers(parts)
-        yield from _processed(plan, digest, listed)
+        _process_missing(plan, digest, listed, advance)
         summary = join_parts(plan, listed)
         record = {
             **{"task": plan.job.task, "models": plan.job.models, "settings": plan.job.settings},
@@ -144,26 +131,29 @@ def run_bulk(plan: BulkPlan) -> Iterator[BulkProgress | BulkSummary]:
         }
         write_text(plan.state / FINISHED, as_json(record))
         shutil.rmtree(parts, ignore_errors=True)
-        yield summary
+        return summary
 
 
-def _processed(plan: BulkPlan, digest: str, listed: list[ListedShard]) -> Iterator[BulkProgress]:
-    """Process the missing shards and store their parts."""
+def _process_missing(
+    plan: BulkPlan, digest: str, listed: list[ListedShard], advance: ShowProgress
+) -> None:
+    """Process the missing shards and store their parts; show rate and time left."""
     parts = plan.state / PARTS
     missing = {n for n, shard in enumerate(listed) if read_part(parts / shard.part) is None}
-    all_records = sum(shard.size for shard in listed)
-    done = sum(shard.size for n, shard in enumerate(listed) if n not in missing)
-    new, ready, began = 0, len(listed) - len(missing), time.monotonic()
-    yield BulkProgress(ready, len(listed), done, all_records, new, 0.0)
+    total, new, began = sum(shard.size for shard in listed), 0, time.monotonic()
+    left = sum(listed[n].size for n in missing)
+    ready, of_all = len(listed) - len(missing), counted(len(listed), "shard")
+    advance(1 - left / max(1, total), f"{ready:,} of {of_all}")
     if not missing:
         return
     shards = _missing_shards(plan, digest, listed, missing)
     with closing(ENGINES[plan.engine](plan.job, shards, plan.processes)) as found:
         for part in found:
             write_part(parts / listed[part.number].part, part)
-            ready, new = ready + 1, new + part.size
-            seconds = time.monotonic() - began
-            yield BulkProgress(ready, len(listed), done + new, all_records, new, seconds)
+            ready, new, left = ready + 1, new + part.size, left - part.size
+            rate = new / max(time.monotonic() - began, 1e-9)
+            shown = f"{rate:,.{0 if rate >= 10 else 1}f} records/s, {duration(left / rate)} left"
+            advance(1 - left / total, f"{ready:,} of {of_all}, {shown}")
 
 
 def _missing_shards(

@@ -20,15 +20,12 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from attncli.bulk.inputs import Record, Shard, records_of
-from attncli.bulk.job import BulkJob, bulk_task
-from attncli.bulk.tasks import BulkTask, RecordResult
-from attncli.data.streams import as_json_line
+from attncli.bulk.job import BulkJob
+from attncli.bulk.shards import Shard, ShardResult, ShardWorker
 from attncli.terminal import console
 from models.base.errors import ModelError, NotFoundError, ResourceError, install_command
 from models.base.limits import processors
@@ -39,59 +36,8 @@ SHARE = 0.5  # of the processors, for which the actors of Ray ask together
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-class RecordNote(NamedTuple):
-    """An error or a warning about one record."""
-
-    record: int  # number in the input, from 1
-    kind: str  # error: the record has no result; or warning
-    text: str
-
-
-class ShardResult(NamedTuple):
-    """Results of a shard."""
-
-    number: int  # of the shard
-    size: int  # records
-    notes: tuple[RecordNote, ...]
-    body: bytes  # what the shard adds to the output, one after another
-
-
 Parts = Generator[ShardResult, None, None]
 WORKERS: list[ShardWorker] = []  # that of this process, if it is a worker
-
-
-class ShardWorker:
-    """The opened models of a job, which process shards."""
-
-    def __init__(self, job: BulkJob) -> None:
-        self.job = job
-
-    @cached_property
-    def task(self) -> BulkTask:
-        """The models, opened at the first shard, which reports a mistake."""
-        return bulk_task(self.job.task)(self.job)
-
-    def part(self, shard: Shard) -> ShardResult:
-        """Return the results of a shard. A record that cannot be processed costs only its row."""
-        records, notes, rows = records_of(shard, self.job, self.task), list[RecordNote](), []
-        results = self.task.results([one.value for one in records if one.value is not None])
-        for record in records:
-            result = None if record.value is None else next(results)
-            rows.append(self._row(record, result))
-            texts = result.notes if result else filter(None, [record.fault])
-            kind = "warning" if result and result.value is not None else "error"
-            notes += [RecordNote(record.number, kind, text) for text in texts]
-        return ShardResult(shard.number, shard.size, tuple(notes), b"".join(rows))
-
-    def _row(self, record: Record, result: RecordResult | None) -> bytes:
-        """Return the rows of a result in its format, or an object of JSON with the result."""
-        if record.line is None:
-            return result.row if result else b""
-        text = record.line.text
-        if result and record.found is not None:
-            error = {"error": result.error} if result.value is None else {}
-            text = as_json_line({**record.found, self.task.into: result.value, **error})
-        return f"{text}{record.line.ending}".encode("utf-8", "replace")
 
 
 def local(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
@@ -123,21 +69,18 @@ def local(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
         except BrokenProcessPool:
             for shard in islice(unfinished.values(), size):  # the workers had these
                 deaths[shard.number] += 1
-                _check(deaths[shard.number], shard)
+                if deaths[shard.number] >= DEATHS:
+                    raise ResourceError(
+                        f"{DEATHS} workers ended without a result for one shard ({shard.size} "
+                        f"records from record {shard.first} on)",
+                        "enough memory for each worker",
+                        "finished parts are kept; continue with fewer --processes or smaller "
+                        "--shard",
+                    ) from None
         finally:
             for process in multiprocessing.active_children():
                 process.kill()
             pool.shutdown(cancel_futures=True)
-
-
-def _check(deaths: int, shard: Shard) -> None:
-    if deaths >= DEATHS:
-        raise ResourceError(
-            f"{DEATHS} workers ended without a result for one shard ({shard.size} records from "
-            f"record {shard.first} on)",
-            "enough memory for each worker",
-            "finished parts are kept; continue with fewer --processes or smaller --shard",
-        )
 
 
 def _begin(job: BulkJob, started: Any) -> None:
@@ -187,7 +130,14 @@ def on_ray(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
         ) from None
     own = not ray.is_initialized()
     if own:
-        _connect(ray)
+        local = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
+        try:
+            ray.init(log_to_driver=False, logging_level="ERROR", **local)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise ResourceError(
+                f"cannot connect to Ray ({str(error).splitlines()[0]})",
+                "a running cluster at RAY_ADDRESS, or no RAY_ADDRESS",
+            ) from None
     actors = _actors(ray, job, processes)
     pool: Any = ActorPool(actors)
     try:
@@ -211,18 +161,6 @@ def on_ray(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
                 ray.kill(actor)
         if own:
             ray.shutdown()
-
-
-def _connect(ray: Any) -> None:
-    """Connect to the cluster of RAY_ADDRESS; start an instance on this machine without one."""
-    own = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
-    try:
-        ray.init(log_to_driver=False, logging_level="ERROR", **own)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ResourceError(
-            f"cannot connect to Ray ({str(error).splitlines()[0]})",
-            "a running cluster at RAY_ADDRESS, or no RAY_ADDRESS",
-        ) from None
 
 
 def _actors(ray: Any, job: BulkJob, processes: int) -> list[Any]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from attncli.bulk.inputs import sources_of
 from attncli.bulk.job import BulkJob, bulk_task, read_job
-from attncli.bulk.run import NOTES, BulkPlan, BulkProgress, BulkSummary, run_bulk, state_folder
+from attncli.bulk.run import NOTES, BulkPlan, run_bulk, state_folder
+from attncli.bulk.shards import sources_of
 from attncli.bulk.work import ENGINES
 from attncli.data.images.named import GROUP
 from attncli.data.lines import CHUNK_LINES
@@ -19,7 +19,7 @@ from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import BULK
 from attncli.terminal import console
-from attncli.terminal.messages import counted, duration
+from attncli.terminal.messages import counted
 from models.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,10 +113,29 @@ def bulk(
     if not inputs:
         raise typer.BadParameter("an input and an output", param_hint="'IN... OUT'")
     check_output(out, *inputs)
-    check_own(out)
+    if out.is_file() and not state_folder(out).exists():  # OUT may have been forgotten
+        raise InputError(
+            f"{out} exists, and no earlier `attn bulk` wrote it",
+            "a new name for the output, after all inputs",
+            "remove it if it is to be replaced",
+        )
     job = _with_input(read_job(context.meta[WORDS]), field or [])
     size = shard or (GROUP if job.input == "images" else CHUNK_LINES)
-    run(BulkPlan(job, sources_of(job, inputs, out), out, size, engine, processes))
+    plan = BulkPlan(job, sources_of(job, inputs, out), out, size, engine, processes)
+    try:
+        with console.progress(bulk_task(job.task).doing, total=1) as advance:
+            summary = run_bulk(plan, advance)
+    except KeyboardInterrupt:
+        console.warn("interrupted; finished shards are kept, the same command continues")
+        raise
+    done = "finished before, unchanged" if summary.before else "finished"
+    console.say(f"{done}: {counted(summary.records, 'record')}")
+    if summary.warnings:
+        console.say(f"{counted(summary.warnings, 'warning')}: {plan.state / NOTES['warning']}")
+    if summary.errors:
+        found = f"{counted(summary.errors, 'record')} without a result"
+        console.warn(f"{found}: {plan.state / NOTES['error']}")
+        raise typer.Exit(1)
 
 
 bulk.command_class = BulkCommand  # type: ignore[attr-defined]
@@ -135,45 +154,3 @@ def _with_input(job: BulkJob, fields: list[str]) -> BulkJob:
         found = f"{task.fields} expected, found {len(fields)}"
         raise typer.BadParameter(found, param_hint="'--field'")
     return replace(job, input="jsonl", fields=tuple(fields))
-
-
-def run(plan: BulkPlan) -> None:
-    """Run a job, show its progress and report its end."""
-    try:
-        with console.progress(bulk_task(plan.job.task).doing, total=1) as advance:
-            for event in run_bulk(plan):
-                if isinstance(event, BulkSummary):
-                    summary = event
-                else:
-                    advance(event.records / max(1, event.all_records), _note(event))
-    except KeyboardInterrupt:
-        console.warn("interrupted; finished shards are kept, the same command continues")
-        raise
-    done = "finished before, unchanged" if summary.before else "finished"
-    console.say(f"{done}: {counted(summary.records, 'record')}")
-    if summary.warnings:
-        console.say(f"{counted(summary.warnings, 'warning')}: {plan.state / NOTES['warning']}")
-    if summary.errors:
-        found = f"{counted(summary.errors, 'record')} without a result"
-        console.warn(f"{found}: {plan.state / NOTES['error']}")
-        raise typer.Exit(1)
-
-
-def check_own(out: Path) -> None:
-    """Raise InputError for an output file that no bulk job wrote: OUT may have been forgotten."""
-    if out.is_file() and not state_folder(out).exists():
-        raise InputError(
-            f"{out} exists, and no earlier `attn bulk` wrote it",
-            "a new name for the output, after all inputs",
-            "remove it if it is to be replaced",
-        )
-
-
-def _note(event: BulkProgress) -> str:
-    """Return the progress over all shards, the rate and the time left."""
-    shards = f"{event.shards:,} of {counted(event.all_shards, 'shard')}"
-    if not event.new_records:
-        return shards
-    rate = event.new_records / max(event.seconds, 1e-9)
-    left = duration((event.all_records - event.records) / rate)
-    return f"{shards}, {rate:,.{0 if rate >= 10 else 1}f} records/s, {left} left"

@@ -106,7 +106,7 @@ def evaluate(
     model: Models = None,
     hypotheses: Hypotheses = None,
     to: To = "",
-    source_language: From = "",
+    source: From = "",
     confidence: Confidence = False,
     checks: Checks = False,
     by_length: ByLength = False,
@@ -131,26 +131,18 @@ def evaluate(
       attn evaluate -m runs/demo runs/demo/test.tsv
     """
     folders = folders_of(model, hypotheses)
-    options = EvaluateOptions.read(
-        set,
-        beam=beam,
-        device=device,
-        threads=threads,
-        to=to,
-        source=source_language,
-        mixed=len(folders) > 1,
-        messages=console,
-    )
-    source = Path(options.lengths.source) if options.lengths.source else None
+    mixed = len(folders) > 1
+    options = EvaluateOptions.of_command(locals(), mixed=mixed, messages=console)
+    lengths = Path(options.lengths.source) if options.lengths.source else None
     step = options.lengths.step if by_length or plot else 0
     if not files:
         raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
     if checks:
         write_stdout(check_texts(files, json=json, messages=console))
         return
-    if folders and source:
+    if folders and lengths:
         raise ConfigurationError("lengths.source with a model, whose first file is the source")
-    if step and not folders and not source:
+    if step and not folders and not lengths:
         raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
     check_save(folders, save)
     if plot:
@@ -160,7 +152,7 @@ def evaluate(
         files,
         models=folders,
         hypotheses=hypotheses or [],
-        source=source,
+        source=lengths,
         scoring=Scoring(options.scores.tokenize, options.scores.lowercase, confidence),
         step=step,
         save=save,

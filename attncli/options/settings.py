@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
@@ -85,6 +85,17 @@ class Options:
         read = dataclasses.replace(overridden(cls(), texts), given=given, **own)
         check_search(read.search)
         return read
+
+    @classmethod
+    def of_command(cls, parameters: Mapping[str, Any], **more: Any) -> Self:
+        """Return the options from the values of the parameters of a command, by their names.
+
+        Those that are no options of the task are left out. more: options that replace them.
+        """
+        names = {each.name for each in dataclasses.fields(cls)} - {*cls.TABLES.split()}
+        names |= {"beam", "nbest"}
+        own = {name: value for name, value in parameters.items() if name in names}
+        return cls.read(parameters["set"], **{**own, **more})
 
     def of(self, table: str) -> dict[str, Any]:
         """Return the settings of a table that were given, by their names in the table."""

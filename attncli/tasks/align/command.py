@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from attncli.bulk.tasks import BulkTask
+from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.lines import Line, input_chunks
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
@@ -28,9 +28,6 @@ from attncli.tasks.align.pairs import AlignOptions, AlignRunner, empty
 from attncli.terminal import console
 from attncli.terminal.messages import Messages, counted, current_screen
 from models.base.errors import ConfigurationError, ModelError
-
-if TYPE_CHECKING:
-    from attncli.bulk.job import BulkJob
 
 LINKS = "pharaoh"  # format without --format
 
@@ -181,15 +178,7 @@ def align(
       attn align -m runs/en-de -m runs/rnn --show test.en test.de
       attn align -m runs/en-de --hypotheses fast_align.links --picture both.html test.en test.de
     """
-    options = align_options(
-        set,
-        reverse=reverse_model,
-        to=to,
-        source=source,
-        device=device,
-        threads=threads,
-        messages=console,
-    )
+    options = AlignOptions.of_command(locals(), reverse=reverse_model, messages=console)
     name = format or (format_of(output) if output else LINKS)
     drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
     models = model or []
@@ -237,44 +226,26 @@ def _check(
         raise ConfigurationError("align.units with --hypotheses, which are links of words", "word")
 
 
-def align_options(assignments: Sequence[str] | None, **options: Any) -> AlignOptions:
-    """Return the options of `attn align`; refuse a setting that needs a reverse model."""
-    found = AlignOptions.read(assignments, **options)
-    if "align.symmetrise" in found.given and not found.reverse:
-        raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")
-    return found
-
-
 class AlignTask(BulkTask):
     """A model that aligns the pairs of a bulk job; a second model is the reverse one."""
 
     doing, shipped, into = "aligning", "translate", "links"
+    options, unused = AlignOptions, "picture"
+    formats = ("", *(name for name, one in FORMATS.items() if not one.document))
     fields = 2  # source and target
-    unused_tables = ("picture",)
 
     def __init__(self, job: BulkJob) -> None:
-        model, *reverse = (Path(model) for model in job.models)
-        format = job.settings["format"]
-        options = self.options(
-            job.settings,
-            reverse=next(iter(reverse), None),
-            scored=FORMATS[format or LINKS].scores,
-            device=job.device,
-            threads=job.threads,
-        )
-        runner, style = AlignRunner.open([model], options), Style(options.links.probabilities)
+        options, format = self.read(job), job.settings["format"] or LINKS
+        options = replace(options, scored=FORMATS[format].scores)
+        runner = AlignRunner.open([Path(job.models[0])], options)
+        style = Style(options.links.probabilities)
         self.run = lambda lines: next(runner.run([[pair_of(line) for line in lines]]))
-        self.row = lambda pair: written([pair], format or LINKS, style)
+        self.row = lambda pair: written([pair], format, style)
 
-    @staticmethod
-    def options(settings: Mapping[str, Any], **how: Any) -> AlignOptions:
-        """Return the options; refuse a format that is one document for all pairs."""
-        if FORMATS[settings["format"] or LINKS].document:
-            raise ConfigurationError(
-                f"--format {settings['format']}, which is one document", "a format of lines"
-            )
-        languages = {"to": settings["to"], "source": settings["source"]}
-        return align_options(settings["set"], **languages, **how)
+    @classmethod
+    def read(cls, job: BulkJob, **more: Any) -> Any:
+        """Return the options of a job with its reverse model."""
+        return super().read(job, reverse=next(map(Path, job.models[1:]), None))
 
     def failed(self, record: Line, error: str) -> AlignedPair:
         """Return a pair without links."""

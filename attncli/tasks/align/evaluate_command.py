@@ -62,7 +62,7 @@ def alignments(
     model: Models = None,
     hypotheses: Hypotheses = None,
     to: To = "",
-    source_language: From = "",
+    source: From = "",
     gold_index: GoldIndex = None,
     json: Json = False,
     device: Device = "auto",
@@ -85,16 +85,8 @@ def alignments(
             "a model needs the texts that the gold links: source and target",
             param_hint="'FILES...'",
         )
-    options = ScoredAlignOptions.read(
-        set,
-        device=device,
-        threads=threads,
-        to=to,
-        source=source_language,
-        mixed=len(folders) > 1,
-        messages=console,
-        scored=False,
-    )
+    mixed = len(folders) > 1
+    options = ScoredAlignOptions.of_command(locals(), mixed=mixed, scored=False, messages=console)
     options = replace(options, given=(*options.given, "align.units"))  # words, as in the gold
     known = read_gold(gold, files or [], gold_index)
     scores = evaluate_alignments(known, folders, hypotheses or [], options)

@@ -15,13 +15,15 @@ from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
-from models.base.errors import ModelError
+from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import merged, option
 from models.catalogue.installed import chosen_model
 from models.config import MAX_BATCH_TOKENS
 from models.use_config import AlignConfig
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from models.alignment import Alignment
     from models.base.types import Translation
     from models.explain.methods import SelfWeights
@@ -79,6 +81,14 @@ class AlignOptions(Options):
     reverse: Path | None = None  # model from target to source
     heads: bool = False  # True adds the weights of every head
     scored: bool = True  # False leaves out the scores of pairs
+
+    @classmethod
+    def read(cls, assignments: Iterable[str] | None = None, **options: Any) -> Self:
+        """Return the options; refuse a setting that needs a reverse model."""
+        found = super().read(assignments, **options)
+        if "align.symmetrise" in found.given and not found.reverse:
+            raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")
+        return found
 
 
 class AlignRunner:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from attncli.bulk.tasks import BulkTask
+from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.images.named import (
     IMAGES,
     STDIN,
@@ -45,9 +45,6 @@ from attncli.tasks.caption.writers import (
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted, current_screen
 from models.base.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from attncli.bulk.job import BulkJob
 
 Images = Annotated[
     list[str] | None,
@@ -107,9 +104,7 @@ def caption(
       attn caption -m runs/cap --picture maps.html photos/*.jpg
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
-    options = CaptionOptions.read(
-        set, beam=beam, nbest=nbest, device=device, threads=threads, messages=console
-    )
+    options = CaptionOptions.of_command(locals(), messages=console)
     names = images or []
     _check(names, options, format, sidecar=sidecar, show=show)
     alone = is_alone(names)
@@ -216,24 +211,15 @@ class CaptionTask(BulkTask):
     """Captioners of the images of a bulk job."""
 
     doing, shipped, into = "captioning", "caption", "caption"
+    options, unused = CaptionOptions, "output"
     files, fields = IMAGES, 0
-    unused_tables = ("output",)
 
     def __init__(self, job: BulkJob) -> None:
-        options = self.options(job.settings, device=job.device, threads=job.threads)
-        runner = CaptionRunner.open(Path(job.models[0]), options)
+        runner = CaptionRunner.open(Path(job.models[0]), self.read(job))
         several, read_mode = runner.captioner.search.nbest > 1, runner.captioner.read_mode
         layout = RowLayout(job.settings["format"], several, job.settings["scores"], read_mode)
         self.run = lambda images: chain.from_iterable(runner.run([images]))
         self.row = lambda outcome: rendered([outcome], layout)
-
-    @staticmethod
-    def options(settings: Mapping[str, Any], **how: Any) -> CaptionOptions:
-        """Return the options; refuse one page for all images."""
-        if settings["format"] == "html":
-            raise ConfigurationError("--format html, which is one document", "text, tsv or jsonl")
-        how |= {name: settings[name] for name in ("beam", "nbest")}
-        return CaptionOptions.read(settings["set"], **how)
 
     def failed(self, record: ImageFile, error: str) -> CaptionedImage:
         """Return an image without a caption."""

@@ -356,9 +356,7 @@ def captions(
       attn evaluate captions captions.tsv -m photos --images photos.tar -s scores.attention=true
     """
     folders = folders_of(model, hypotheses, "caption")
-    options = ScoredCaptionOptions.read(
-        set, beam=beam, device=device, threads=threads, messages=console
-    )
+    options = ScoredCaptionOptions.of_command(locals(), messages=console)
     check_save(folders, save)
     if folders and not images:
         raise typer.BadParameter("a model needs the images", param_hint="'--images'")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from attncli.bulk.tasks import BulkTask
+from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.streams import check_output
 from attncli.options.line_streams import (
@@ -30,10 +29,6 @@ from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner, rendered
 from attncli.terminal import console
 from attncli.terminal.messages import current_screen
-
-if TYPE_CHECKING:
-    from attncli.bulk.job import BulkJob
-
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")
@@ -83,11 +78,9 @@ def classify(
       attn classify -m runs/intents --nbest 3 --format jsonl < lines.txt
       attn classify -m runs/intents --show --picture words.svg < lines.txt
     """
+    options = ClassifyOptions.of_command(locals(), messages=console)
     check_output(output, input)
     check_texts(text or [], "classify")
-    options = ClassifyOptions.read(
-        set, nbest=nbest, device=device, threads=threads, messages=console
-    )
     drawing = check_drawing(picture, options.picture.lines, drawn=show)
     check_shown(show, format)
     with open_source(text, input) as stream:
@@ -115,21 +108,14 @@ class ClassifyTask(BulkTask):
     """Classifiers of the lines of a bulk job."""
 
     doing, shipped, into = "classifying", "classify", "label"
-    unused_tables = ("picture",)
+    options, unused = ClassifyOptions, "picture"
 
     def __init__(self, job: BulkJob) -> None:
-        model, settings = Path(job.models[0]), job.settings
-        format, nbest = settings["format"], settings["nbest"]
-        options = self.options(settings, device=job.device, threads=job.threads)
-        layout = RowLayout(format, nbest > 1, settings["scores"])
-        runner = ClassifyRunner.open(model, options)
+        options, format = self.read(job), job.settings["format"]
+        runner = ClassifyRunner.open(Path(job.models[0]), options)
+        layout = RowLayout(format, options.nbest > 1, job.settings["scores"])
         self.run = lambda lines: next(runner.run([list(lines)], weights=format == "jsonl"))
         self.row = lambda outcome: rendered([outcome], layout)
-
-    @staticmethod
-    def options(settings: Mapping[str, Any], **how: Any) -> ClassifyOptions:
-        """Return the options."""
-        return ClassifyOptions.read(settings["set"], nbest=settings["nbest"], **how)
 
     def failed(self, record: Line, error: str) -> ClassifiedLine:
         """Return a line without labels."""

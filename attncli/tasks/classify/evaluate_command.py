@@ -80,7 +80,7 @@ def labels(
       attn evaluate labels test.tsv -m runs/intents --plot confusion.png
       attn evaluate labels test.tsv --hypotheses other.txt
     """
-    options = ScoredLabelOptions.read(set, device=device, threads=threads, messages=console)
+    options = ScoredLabelOptions.of_command(locals(), messages=console)
     check_save(model or [], save)
     if plot:
         check_picture(plot)

@@ -110,6 +110,7 @@ def explain(
       attn explain photo.jpg --word 2 --picture maps.png
       attn explain -m runs/speech memo.wav
     """
+    options = ExplainedOptions.of_command(locals(), messages=console)
     check_output(output, input)
     methods, texts = known_methods(method), text or []
     name, shipped = texts[0].lower() if texts else "", "translate"
@@ -122,9 +123,6 @@ def explain(
     is_image = task == "caption"
     if task not in ("caption", "transcribe"):
         check_texts(texts, "explain")
-    options = ExplainedOptions.read(
-        set, device=device, threads=threads, to=to, source=source, messages=console
-    )
     check_shown(show, format)
     from attncli.tasks.explain import lines, writers  # import torch
 

@@ -89,9 +89,7 @@ def transcribe(
       attn transcribe -m runs/speech memo.wav --picture attention.html
       arecord -f S16_LE -r 16000 | attn transcribe -m runs/speech -
     """
-    options = TranscribeOptions.read(
-        set, beam=beam, device=device, threads=threads, source=source, to=to, messages=console
-    )
+    options = TranscribeOptions.of_command(locals(), messages=console)
     names = files or []
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")

@@ -59,9 +59,7 @@ def transcripts(
       attn evaluate transcripts test.tsv --hypotheses other.txt
     """
     folders = folders_of(model, hypotheses, "transcribe")
-    options = TranscribeOptions.read(
-        set, beam=beam, device=device, threads=threads, messages=console
-    )
+    options = TranscribeOptions.of_command(locals(), messages=console)
     check_save(folders, save)
     rows = read_transcripts(transcripts)
     if folders and not audio:

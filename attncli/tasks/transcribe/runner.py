@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
-from attncli.bulk.tasks import BulkTask
+from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.images.named import RECORDINGS, STDIN, ImageFile
 from attncli.data.streams import check_output, open_output
 from attncli.jobs import loading
@@ -17,13 +16,10 @@ from attncli.render.sound_attention import MOST, sound_maps, sound_writer, strip
 from attncli.render.transcripts import TIMED, TranscribedFile, rendered
 from attncli.tasks.transcribe.command import TranscribeOptions
 from attncli.terminal.messages import Messages, current_screen
-from models.base.errors import ConfigurationError, InputError, ModelError
+from models.base.errors import InputError, ModelError
 from models.base.files import write_errors
 from models.inference.transcriber import NamedRecording, Transcriber
 from models.sound.reading import read_sound, shortfall
-
-if TYPE_CHECKING:
-    from attncli.bulk.job import BulkJob
 
 
 class TranscribeRunner:
@@ -71,22 +67,16 @@ class TranscribeTask(BulkTask):
     """Models of speech, for the recordings of a bulk job."""
 
     doing, shipped, into = "transcribing", "transcribe", "text"
+    options, formats = TranscribeOptions, ("text", "tsv", "jsonl", "ctm")
     files, fields = RECORDINGS, 0
 
     def __init__(self, job: BulkJob) -> None:
-        settings, format = job.settings, job.settings["format"]
-        options = self.options(settings, device=job.device, threads=job.threads)
-        runner = TranscribeRunner.open(Path(job.models[0]), options)
+        runner, format = (
+            TranscribeRunner.open(Path(job.models[0]), self.read(job)),
+            job.settings["format"],
+        )
         self.run = partial(runner.run, times=format in TIMED)
         self.row = partial(rendered, format=format, alone=False)
-
-    @staticmethod
-    def options(settings: Mapping[str, Any], **how: Any) -> TranscribeOptions:
-        """Return the options; refuse formats that are one document for each recording."""
-        if settings["format"] in ("srt", "vtt"):
-            raise ConfigurationError(f"--format {settings['format']}", "text, tsv, jsonl or ctm")
-        how |= {name: settings[name] for name in ("beam", "source", "to")}
-        return TranscribeOptions.read(settings["set"], **how)
 
     def failed(self, record: ImageFile, error: str) -> TranscribedFile:
         """Return a recording without a transcript."""

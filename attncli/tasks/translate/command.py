@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from attncli.bulk.tasks import BulkTask
+from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_glossary
@@ -61,13 +61,6 @@ from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal import console
 from attncli.terminal.messages import Messages, Screen, current_screen
 from models.base.errors import ConfigurationError
-from models.text.languages import Glossary, Term
-
-if TYPE_CHECKING:
-    from attncli.bulk.job import BulkJob
-
-IN_BULK = ("beam", "nbest", "to", "source", "precision", "verbatim", "keep_tags")
-
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to translate. Default: the lines of the input.")
@@ -154,22 +147,10 @@ def translate(
       attn translate -m runs/multi --to fr < test.en > test.fr
       attn translate --to de -i film.srt -o film.de.srt
     """
-    options = TranslateOptions.read(
-        set,
-        beam=beam,
-        nbest=nbest,
-        to=to,
-        source=source,
-        device=device,
-        threads=threads,
-        precision=precision,
-        verbatim=verbatim,
-        keep_tags=keep_tags,
-        messages=console,
-    )
+    options = TranslateOptions.of_command(locals(), glossary=(), messages=console)
     check_output(output, input)
     check_texts(text or [])
-    terms = read_glossary(glossary) if glossary else None
+    terms = read_glossary(glossary).terms if glossary else ()
     drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
     check_shown(show, format)
     shown = {"align": align, "show": show, "picture": picture is not None}
@@ -258,25 +239,14 @@ class TranslateTask(BulkTask):
     """Text models that translate the lines of a bulk job."""
 
     doing, shipped, into = "translating", "translate", "translation"
-    documents = "attn translate -i"
-    unused_tables = ("input", "picture", "align")
+    options, unused, documents = TranslateOptions, "input picture align", "attn translate -i"
 
     def __init__(self, job: BulkJob) -> None:
-        settings = job.settings
-        options = self.options(settings, device=job.device, threads=job.threads)
-        runner = TranslateRunner.open([Path(model) for model in job.models], options)
+        runner = TranslateRunner.open([Path(model) for model in job.models], self.read(job))
         several, read_mode = runner.translator.search.nbest > 1, runner.translator.read_mode
-        self.layout = RowLayout(settings["format"], several, settings["scores"], read_mode)
+        layout = RowLayout(job.settings["format"], several, job.settings["scores"], read_mode)
         self.run = lambda lines: next(runner.run([list(lines)]))
-        self.row = lambda outcome: rendered([outcome], self.layout)
-
-    @staticmethod
-    def options(settings: Mapping[str, Any], **how: Any) -> TranslateOptions:
-        """Return the options; refuse those that do not agree."""
-        how |= {name: settings[name] for name in IN_BULK}
-        terms = tuple(Term(*term) for term in settings["glossary"] or ())
-        glossary = Glossary(terms) if terms else None
-        return TranslateOptions.read(settings["set"], glossary=glossary, **how)
+        self.row = lambda outcome: rendered([outcome], layout)
 
     def failed(self, record: Line, error: str) -> TranslatedLine:
         """Return a line without a translation."""

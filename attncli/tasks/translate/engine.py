@@ -20,7 +20,6 @@ from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.search.hypotheses import changed_search
 from models.storage.archive import read_facts
 from models.storage.settings import read_settings
-from models.text.languages import Glossary
 from models.use_config import AlignConfig, SearchConfig
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class TranslateOptions(Options):
     verbatim: bool = False  # give lines to the model as they are, but for what is too long
     keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
-    glossary: Glossary | None = None
+    glossary: Sequence[Sequence[str]] = ()  # terms: source and target
     heads: bool = False  # alignments have the weights of every head
 
     @property

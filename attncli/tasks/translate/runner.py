@@ -27,6 +27,7 @@ from attncli.tasks.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import ConfigurationError
 from models.catalogue.installed import default_model
+from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
     from attncli.tags.spans import TokenWeights
@@ -73,7 +74,8 @@ class TranslateRunner:
         opening = replace(options, source="") if recognises else options
         translator = engines.open_text_models(models, opening)
         if options.glossary:
-            translator = translator.with_glossary(options.glossary)
+            terms = tuple(Term(*term) for term in options.glossary)
+            translator = translator.with_glossary(Glossary(terms))
         languages = line_languages(translator, opening) if recognises else None
         titles = model_names(models or [default_model("translate")])
         names = titles if len(titles) > 1 else [""]

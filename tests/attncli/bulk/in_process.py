@@ -6,9 +6,8 @@ import os
 import signal
 from collections.abc import Iterator
 
-from attncli.bulk.inputs import Shard
 from attncli.bulk.job import BulkJob
-from attncli.bulk.work import ShardResult, ShardWorker
+from attncli.bulk.shards import Shard, ShardResult, ShardWorker
 
 
 def kill_itself(shard: Shard) -> None:

@@ -16,11 +16,9 @@ from typing import Any
 import pytest
 
 from attncli.bulk import run, work
-from attncli.bulk.inputs import Shard
-from attncli.bulk.job import BulkJob
+from attncli.bulk.job import BulkJob, results_of
 from attncli.bulk.run import part_name, read_part, write_part
-from attncli.bulk.tasks import results_of
-from attncli.bulk.work import RecordNote, ShardResult
+from attncli.bulk.shards import Shard, ShardResult
 from attncli.embedded.grammar import generate
 from attncli.shell import app
 from models.base.errors import ResourceError
@@ -172,7 +170,7 @@ def test_finished_parts_are_not_processed_again(
 
 
 def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
-    path, part = tmp_path / "name", ShardResult(3, 2, (RecordNote(7, "error", "bad"),), b"a\nb\n")
+    path, part = tmp_path / "name", ShardResult(3, 2, ((7, "error", "bad"),), b"a\nb\n")
     write_part(path, part)
     assert read_part(path) == part
     path.write_bytes(path.read_bytes()[:-1])
@@ -181,8 +179,8 @@ def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
 
 def test_another_setting_has_other_parts(tiny_bundle: Path) -> None:
     job = BulkJob("translate", (str(tiny_bundle),), {"format": "text"})
-    other = BulkJob("translate", (str(tiny_bundle),), {"format": "tsv"}, threads=2)
-    same = BulkJob("translate", (str(tiny_bundle),), {"format": "text"}, threads=2)
+    other = BulkJob("translate", (str(tiny_bundle),), {"format": "tsv", "threads": 2})
+    same = BulkJob("translate", (str(tiny_bundle),), {"format": "text", "threads": 2})
     shard = Shard(0, 0, 1, 2, b"a\nb\n")
     names = [part_name(one.digest(), shard) for one in (job, other, same)]
     assert names[0] == names[2] != names[1]

@@ -1,4 +1,4 @@
-"""Inputs of `attn bulk`: files and their outputs, cut into shards of records.
+"""Inputs of `attn bulk`: files and their outputs, cut into shards of records, and their results.
 
 - lines: text files, plain or compressed (gz, xz, zst).
 - rows: tables. Each shard starts with the first line, which can be a header.
@@ -13,15 +13,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.bulk.job import BulkJob, bulk_task
-from attncli.bulk.tasks import BulkTask
-from attncli.data.images.named import IMAGES, FileKind, FileRange, ImageFile, named_images
+from attncli.bulk.job import BulkJob, BulkTask, RecordResult, bulk_task
+from attncli.data.images.named import IMAGES, FileRange, ImageFile, named_images
 from attncli.data.lines import Line, byte_lines, decode
-from attncli.data.streams import decompressed, open_input
+from attncli.data.streams import as_json_line, decompressed, open_input
 from attncli.data.text.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
 from attncli.terminal.messages import one_cell
@@ -48,6 +48,17 @@ class Shard(NamedTuple):
     first: int  # number of its first record in the input, from 1
     size: int  # records
     content: bytes  # of the records, as the input format writes them
+
+
+class ShardResult(NamedTuple):
+    """Results of a shard."""
+
+    number: int  # of the shard
+    size: int  # records
+    notes: tuple[
+        tuple[int, str, str], ...
+    ]  # record from 1, "error" (it has no result) or "warning"
+    body: bytes  # what the shard adds to the output, one after another
 
 
 class Record(NamedTuple):
@@ -127,29 +138,47 @@ def shards_of(job: BulkJob, sources: Sequence[BulkSource], size: int) -> Iterato
     number = count()
     for index, source in enumerate(sources):
         first, head = 1, b""
-        if job.input == "images":
-            groups = _images(source.paths, size, bulk_task(job.task).files or IMAGES)
-        else:
-            groups = _lines(source.paths, size)
-        for group in groups:
+        for group in _groups(job, source.paths, size):
             if job.input == "rows":
                 head = head or group[0].rstrip(b"\n") + b"\n"
             yield Shard(next(number), index, first, len(group), head + b"".join(group))
             first += len(group)
 
 
-def _lines(paths: Sequence[Path], size: int) -> Iterator[list[bytes]]:
+def _groups(job: BulkJob, paths: Sequence[Path], size: int) -> Iterator[list[bytes]]:
+    """Yield the lines of a file, or a line of JSON for each image, in groups."""
+    if job.input == "images":
+        kind = bulk_task(job.task).files or IMAGES
+        files = chain.from_iterable(named_images([*map(str, paths)], recursive=True, kind=kind))
+        while images := list(islice(files, size)):
+            yield [_image_line(image).encode("utf-8", "surrogateescape") for image in images]
+        return
     with open_input(paths[0]) as stream:
         lines = byte_lines(decompressed(stream, paths[0]))
         while group := list(islice(lines, size)):
             yield group
 
 
-def _images(paths: Sequence[Path], size: int, kind: FileKind) -> Iterator[list[bytes]]:
-    names = list(map(str, paths))
-    files = chain.from_iterable(named_images(names, recursive=True, kind=kind))
-    while group := list(islice(files, size)):
-        yield [_image_line(image).encode("utf-8", "surrogateescape") for image in group]
+def _image_line(image: ImageFile) -> str:
+    """Return a line of JSON: name, file, offset, size, fault, and size and time of the file.
+
+    With size and time, a changed image has another digest.
+    """
+    source = image.source
+    place = source if isinstance(source, FileRange) else FileRange(Path(image.path or ""))
+    try:
+        found = os.stat(place.file)
+        state = [found.st_size, found.st_mtime_ns]
+    except OSError:
+        state = []
+    range_of = [str(place.file.absolute()), place.offset, place.size]
+    return json.dumps([image.name, *range_of, image.fault, isinstance(source, Path), state]) + "\n"
+
+
+def _image(line: str) -> ImageFile:
+    name, path, offset, size, fault, whole, _ = json.loads(line)
+    place = Path(path)
+    return ImageFile(name, place if whole else FileRange(place, offset, size), fault)
 
 
 def records_of(shard: Shard, job: BulkJob, task: BulkTask) -> list[Record]:
@@ -194,23 +223,36 @@ def _field(found: Any, path: str) -> Any:
     return found if isinstance(found, str) else None
 
 
-def _image_line(image: ImageFile) -> str:
-    """Return a line of JSON: name, file, offset, size, fault, and size and time of the file.
+class ShardWorker:
+    """The opened models of a job, which process shards."""
 
-    With size and time, a changed image has another digest.
-    """
-    source = image.source
-    place = source if isinstance(source, FileRange) else FileRange(Path(image.path or ""))
-    try:
-        found = os.stat(place.file)
-        state = [found.st_size, found.st_mtime_ns]
-    except OSError:
-        state = []
-    range_of = [str(place.file.absolute()), place.offset, place.size]
-    return json.dumps([image.name, *range_of, image.fault, isinstance(source, Path), state]) + "\n"
+    def __init__(self, job: BulkJob) -> None:
+        self.job = job
 
+    @cached_property
+    def task(self) -> BulkTask:
+        """The models, opened at the first shard, which reports a mistake."""
+        return bulk_task(self.job.task)(self.job)
 
-def _image(line: str) -> ImageFile:
-    name, path, offset, size, fault, whole, _ = json.loads(line)
-    place = Path(path)
-    return ImageFile(name, place if whole else FileRange(place, offset, size), fault)
+    def part(self, shard: Shard) -> ShardResult:
+        """Return the results of a shard. A record that cannot be processed costs only its row."""
+        records, rows = records_of(shard, self.job, self.task), list[bytes]()
+        notes: list[tuple[int, str, str]] = []
+        results = self.task.results([one.value for one in records if one.value is not None])
+        for record in records:
+            result = None if record.value is None else next(results)
+            rows.append(self._row(record, result))
+            texts = result.notes if result else filter(None, [record.fault])
+            kind = "warning" if result and result.value is not None else "error"
+            notes += [(record.number, kind, text) for text in texts]
+        return ShardResult(shard.number, shard.size, tuple(notes), b"".join(rows))
+
+    def _row(self, record: Record, result: RecordResult | None) -> bytes:
+        """Return the rows of a result in its format, or an object of JSON with the result."""
+        if record.line is None:
+            return result.row if result else b""
+        text = record.line.text
+        if result and record.found is not None:
+            error = {"error": result.error} if result.value is None else {}
+            text = as_json_line({**record.found, self.task.into: result.value, **error})
+        return f"{text}{record.line.ending}".encode("utf-8", "replace")
