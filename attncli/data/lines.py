@@ -1,13 +1,8 @@
 r"""Lines of a byte stream under the pipe contract, or typed by a person, a chunk at a time.
 
-A chunk is a group of lines that is processed together. A file is read in large chunks, which are
-sorted into batches by length. From a pipe or terminal, a chunk consists of the complete lines that
-have arrived. An interactive program thus receives its answer at once, and ``cat big |`` still fills
-batches. Compressed streams (gz, xz, zst) are decompressed. Lines end at ``\n`` only; memory does
-not grow with the input.
-
-A person gets a prompt. If input and output are both the terminal, lines can be edited and recalled
-(readline). Otherwise the prompt is written to stderr, so that the results can be redirected.
+A file is read in large chunks, which are sorted into batches by length. From a pipe or terminal, a
+chunk has the complete lines that have arrived: a program receives its answer at once, and ``cat
+big |`` still fills batches. Lines end at ``\n`` only; memory does not grow with the input.
 """
 
 from __future__ import annotations
@@ -104,8 +99,9 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
     most, growth = (FIRST_OF_FILE, 4) if reader.is_file else (FIRST_LINES, 2)
     number, remarked = 1, False
     while lines := reader.chunk(most):
-        if number == 1:
-            refuse_utf_16(lines[0], _name(stream))
+        if number == 1 and lines[0].startswith(UTF_16_MARKS):  # only noise would be read
+            found = f"{_name(stream)} in UTF-16"
+            raise InputError(found, "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
         chunk = [decode(line, number + i) for i, line in enumerate(lines)]
         bad = [n for n, line in enumerate(chunk) if line.fault.startswith(NOT_UTF_8)]
         if bad and western(b"".join(lines[n] for n in bad)):
@@ -124,12 +120,6 @@ def _name(stream: BinaryIO) -> str:
     """Return what a message calls a stream: its file, or "the input"."""
     name = getattr(stream, "name", "")
     return name if isinstance(name, str) and name[:1] not in ("", "<") else "the input"
-
-
-def refuse_utf_16(content: bytes, what: str) -> None:
-    """Raise InputError if some content begins as UTF-16, of which only noise would be read."""
-    if content.startswith(UTF_16_MARKS):
-        raise InputError(f"{what} in UTF-16", "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
 
 
 def decode(line: bytes, number: int) -> Line:
@@ -167,16 +157,12 @@ class _Reader:
             self._read()
         while len(self.complete) < most and self._more_is_there():
             self._read()
-        return list(self._take(most))
-
-    def _take(self, most: int) -> Iterator[bytes]:
-        size = 0
-        while self.complete and most and size < CHUNK_BYTES:
-            line = self.complete.popleft()
-            self.waiting -= len(line)
-            size += len(line)
-            most -= 1
-            yield line
+        taken: list[bytes] = []
+        least = self.waiting - CHUNK_BYTES  # bytes that may stay
+        while self.complete and len(taken) < most and self.waiting > least:
+            taken.append(self.complete.popleft())
+            self.waiting -= len(taken[-1])
+        return taken
 
     def _read(self) -> None:
         """Split the available bytes into lines; wait if there are none."""
@@ -227,7 +213,11 @@ PROMPT = "> "
 
 
 def input_chunks(stream: BinaryIO, what: str = "sentence") -> Iterator[list[Line]]:
-    """Yield the chunks of a stream: of a terminal one for each line, until Ctrl-D."""
+    """Yield the chunks of a stream: of a terminal one for each line, until Ctrl-D.
+
+    A person gets a prompt. If input and output are both the terminal, lines can be edited and
+    recalled (readline). Otherwise the prompt is on stderr, so that results can be redirected.
+    """
     if not stream.isatty():
         yield from read_chunks(stream)
         return
@@ -235,7 +225,11 @@ def input_chunks(stream: BinaryIO, what: str = "sentence") -> Iterator[list[Line
     if stream is sys.stdin.buffer and sys.stdout is not None and sys.stdout.isatty():
         yield from _edited()
     else:
-        yield from _prompted(stream)
+        console.prompt(PROMPT)
+        for chunk in read_chunks(stream):
+            yield chunk
+            console.prompt(PROMPT)
+    console.say("")
 
 
 def _edited() -> Iterator[list[Line]]:
@@ -243,21 +237,10 @@ def _edited() -> Iterator[list[Line]]:
         import readline  # noqa: F401  # input() edits lines where this is there
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="surrogateescape")
-    for number in itertools.count(1):
-        try:
+    with suppress(EOFError):
+        for number in itertools.count(1):
             text = input(PROMPT)
-        except EOFError:
-            console.say("")
-            return
-        yield [decode(text.encode(sys.stdin.encoding, "surrogateescape"), number)]
-
-
-def _prompted(stream: BinaryIO) -> Iterator[list[Line]]:
-    console.prompt(PROMPT)
-    for chunk in read_chunks(stream):
-        yield chunk
-        console.prompt(PROMPT)
-    console.say("")
+            yield [decode(text.encode(sys.stdin.encoding, "surrogateescape"), number)]
 
 
 def open_text(path: Path | str, *, as_written: bool = False) -> closing[Generator[str]]:

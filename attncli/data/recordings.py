@@ -165,13 +165,6 @@ class SampleWriter:
         np.save(self.path, np.array(self.offsets, np.int64), allow_pickle=False)
 
 
-class Joined(NamedTuple):
-    """An example: recordings, and the random numbers of what is changed in them."""
-
-    recordings: tuple[int, ...]
-    seed: tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class SoundExamples(Examples):
     """Recordings with their texts, joined anew in every epoch."""
@@ -199,20 +192,20 @@ class SoundExamples(Examples):
         return list(found.values())
 
     @cached_property
-    def joined(self) -> list[Joined]:
-        """The examples of this epoch; each recording is in one of them."""
+    def joined(self) -> list[list[int]]:
+        """The recordings of each example of this epoch; each recording is in one of them."""
         low, high = range_of(self.augment.join, "data.augment.join")
         if self.epoch < self.augment.grow:
             high = low + math.ceil((high - low) * self.epoch / self.augment.grow)
         random = np.random.default_rng([self.seed, self.epoch])
-        found = []
+        found: list[list[int]] = []
         for order in map(np.array, self.folders):
             if high > 1:
                 random.shuffle(order)
             while len(order):
                 count = int(random.integers(max(1, low), max(1, high) + 1))
-                head, order = order[:count], order[count:]
-                found.append(Joined(tuple(head.tolist()), (self.seed, self.epoch, int(head[0]), 1)))
+                found.append(order[:count].tolist())
+                order = order[count:]
         return found
 
     @property
@@ -226,17 +219,17 @@ class SoundExamples(Examples):
         assert self.tokenizer is not None
         return self.tokenizer.encode_targets([self.text(each) for each in self.joined])
 
-    def text(self, example: Joined) -> str:
+    def text(self, recordings: Sequence[int]) -> str:
         """Return the texts of the recordings of an example."""
-        return " ".join(filter(None, (self.rows[number].text for number in example.recordings)))
+        return " ".join(filter(None, (self.rows[number].text for number in recordings)))
 
     @cached_property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths (N,): about the slots of every sound, and the tokens of every text."""
         samples, pause = self.table.lengths, sum(range_of(self.augment.pause, "pause")) / 2000
         joins = range_of(self.augment.join, "join")[1] > 1
-        pauses = [(len(each.recordings) + 1) * pause * joins for each in self.joined]
-        totals = [samples[list(each.recordings)].sum() / self.audio.rate for each in self.joined]
+        pauses = [(len(each) + 1) * pause * joins for each in self.joined]
+        totals = [samples[each].sum() / self.audio.rate for each in self.joined]
         frames = (np.array(totals) + pauses) * 1000 / self.audio.hop
         return np.ceil(frames / self.slot_frames).astype(np.int64), np.array([*map(len, self.ids)])
 
@@ -251,27 +244,25 @@ class SoundExamples(Examples):
         target = pad([self.ids[number] for number in numbers], torch.device("cpu"))
         return teacher_forcing_batch(source, mask, *target)
 
-    def features(self, example: Joined) -> Tensor:
+    def features(self, recordings: Sequence[int]) -> Tensor:
         """Return the features (F, bands) of an example, with its changes."""
         import torch
 
         from models.sound.features import log_mel
 
-        random = np.random.default_rng(example.seed)
+        random = np.random.default_rng([self.seed, self.epoch, recordings[0], 1])
         warp = 1 + round(random.uniform(-1, 1) * WARPS) / WARPS * self.augment.warp
-        features = log_mel(torch.from_numpy(self.sound(example, random)), self.audio, warp)
+        features = log_mel(torch.from_numpy(self.sound(recordings, random)), self.audio, warp)
         if self.augment.tempo:
             factor = 1 + random.uniform(-self.augment.tempo, self.augment.tempo)
             size = max(1, round(len(features) / factor))
             features = torch.nn.functional.interpolate(features.mT[None], size, mode="linear")[0].mT
         return features if self.fill is None else masked(features, self.augment, self.fill, random)
 
-    def sound(self, example: Joined, random: np.random.Generator) -> np.ndarray:
+    def sound(self, recordings: Sequence[int], random: np.random.Generator) -> np.ndarray:
         """Return the samples of an example: recordings, pauses and noise."""
         augment, rate = self.augment, self.audio.rate
-        parts = [
-            changed(self.table[number], augment, rate, random) for number in example.recordings
-        ]
+        parts = [changed(self.table[number], augment, rate, random) for number in recordings]
         if range_of(augment.join, "data.augment.join")[1] > 1:
             low, high = range_of(augment.pause, "data.augment.pause")
             lengths = random.uniform(low, high, len(parts) + 1) * rate / 1000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from attncli.data.lines import Line, TranslatedLine
@@ -36,7 +37,8 @@ def split(text: str, fits: Fits, fits_cut: Fits | None = None) -> list[str]:
     """
     if fits(text):
         return [text]
-    sentences = _strip_each(_cut_all(text, SENTENCE_END))
+    cuts = [0, *(found.end() for found in SENTENCE_END.finditer(text)), len(text)]
+    sentences = _strip_each(text[start:end] for start, end in pairwise(cuts))
     return [part for sentence in sentences for part in _halved(sentence, fits, fits_cut or fits)]
 
 
@@ -57,8 +59,8 @@ def _halved(text: str, fits: Fits, fits_cut: Fits) -> list[str]:
     middle = _boundary(text)
     if not middle:
         middle, fits = _between_characters(text), fits_cut
-    halves = _strip_each([text[:middle], text[middle:]])
-    return [part for half in halves for part in _halved(half, fits, fits_cut)]
+    parts = _strip_each([text[:middle], text[middle:]])
+    return [half for part in parts for half in _halved(part, fits, fits_cut)]
 
 
 def halves(text: str) -> list[str]:
@@ -91,19 +93,8 @@ def _between_characters(text: str) -> int:
     return half if half + SPLIT_MARKS < len(text) else len(text) - 1
 
 
-def _cut_all(text: str, boundary: re.Pattern[str]) -> Iterator[str]:
-    start = 0
-    for match in boundary.finditer(text):
-        yield text[start : match.end()]
-        start = match.end()
-    yield text[start:]
-
-
-def _strip_each(texts: Iterator[str] | list[str]) -> list[str]:
+def _strip_each(texts: Iterable[str]) -> list[str]:
     return [text.strip() for text in texts if text.strip()]
-
-
-# Texts of several lines: each line is translated as one, and the line ends stay.
 
 
 JOINED = ("parts", "checks", "marked")  # fields with an entry for each part of a text
@@ -113,7 +104,10 @@ def by_line(
     chunks: Iterable[list[Line]],
     translate: Callable[[Iterable[list[Line]]], Iterator[list[TranslatedLine]]],
 ) -> Iterator[list[TranslatedLine]]:
-    """Translate chunks of texts that may have line ends inside; yield the outcome of each text."""
+    """Translate chunks of texts that may have line ends inside; yield the outcome of each text.
+
+    Each line is translated as a text of its own, and the line ends stay.
+    """
     texts: list[list[Line]] = []
 
     def divided() -> Iterator[list[Line]]:

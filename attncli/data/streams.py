@@ -11,16 +11,14 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.files import replacing
 from models.base.limits import FILE_BYTES, WINDOW_BYTES
-
-# JSON as written by all commands: a document for people and programs, or one line.
-
 
 # Ends of lines for some readers of JSON lines, and characters that control a terminal
 SPECIAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -35,9 +33,6 @@ def as_json_line(record: object) -> str:
     """Return a record as one line, without a line end; SPECIAL and control characters escaped."""
     row = json.dumps(record, ensure_ascii=False)
     return SPECIAL.sub(lambda found: f"\\u{ord(found[0]):04x}", row)
-
-
-# Text that is not UTF-8: Windows-1252 is read if it looks like a text, anything else is not.
 
 
 WESTERN = "windows-1252"
@@ -57,8 +52,8 @@ def western(content: bytes) -> str | None:
     return None if is_binary or accented > MOST_ACCENTED * len(letters) else text
 
 
-# gz, xz and zst: recognised by the first bytes when read, chosen by the name when written.
-
+# gz, xz and zst: recognised by the first bytes when read, chosen by the name when written. The
+# libraries are imported where they are needed, because `attn translate` then starts faster.
 
 BLOCK = 1 << 16  # bytes of one read
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
@@ -77,14 +72,11 @@ def decompressed(stream: BinaryIO, name: Path | str, head: bytes = b"") -> Itera
     """
     head = head or stream.read(BLOCK)
     blocks = itertools.chain([head], iter(lambda: stream.read(BLOCK), b""))
-    decoder = _decoder(head)
-    damage: tuple[type[Exception], ...] = (EOFError, OSError)
-    if decoder:
-        damage += (decoder.error,)
+    new, error = _decoder(head) or (None, OSError)
     try:
-        yield from _decompressed(blocks, decoder.new) if decoder else blocks
-    except damage as error:
-        raise ModelError(f"{name} is damaged or incomplete ({error})", "a whole file") from None
+        yield from _decompressed(blocks, new) if new else blocks
+    except (EOFError, OSError, error) as damage:
+        raise ModelError(f"{name} is damaged or incomplete ({damage})", "a whole file") from None
 
 
 def read_whole(stream: BinaryIO, name: Path | str) -> bytes:
@@ -97,54 +89,40 @@ def read_whole(stream: BinaryIO, name: Path | str) -> bytes:
     return bytes(content)
 
 
-@contextmanager
-def compressing(stream: BinaryIO, path: Path) -> Iterator[Any]:
-    """Yield a stream that compresses for a path that ends in gz, xz or zst; else the stream."""
+def compressing(stream: BinaryIO, path: Path) -> AbstractContextManager[Any]:
+    """Return a stream that compresses for a path that ends in gz, xz or zst; else the stream."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
         import gzip
 
-        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as file:
-            yield file
-    elif suffix == ".xz":
+        return gzip.GzipFile("", "wb", fileobj=stream, mtime=0)
+    if suffix == ".xz":
         import lzma
 
-        with lzma.LZMAFile(stream, "wb") as file:
-            yield file
-    elif suffix == ".zst":
+        return lzma.LZMAFile(stream, "wb")
+    if suffix == ".zst":
         import zstandard
 
-        with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as file:
-            yield file
-    else:
-        yield stream
+        return zstandard.ZstdCompressor().stream_writer(stream, closefd=False)
+    return nullcontext(stream)
 
 
-class _Decoder(NamedTuple):
-    """A format of compressed files."""
+def _decoder(head: bytes) -> tuple[Callable[[], Any], type[Exception]] | None:
+    """Return how a decoder for a file with these first bytes is made, and its error.
 
-    new: Callable[[], Any]  # returns a decoder
-    error: type[Exception]  # raised by it
-
-
-def _decoder(head: bytes) -> _Decoder | None:
-    """Return the decoder for a file with these first bytes; None for text.
-
-    The libraries are imported here because a text needs none, and `attn translate` starts faster.
+    None for text.
     """
     if head.startswith(b"\x1f\x8b"):
-        return _Decoder(lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS), zlib.error)
+        return partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS), zlib.error
     if head.startswith(b"\xfd7zXZ\0"):
         import lzma
 
-        return _Decoder(lambda: lzma.LZMADecompressor(memlimit=WINDOW_BYTES), lzma.LZMAError)
+        return partial(lzma.LZMADecompressor, memlimit=WINDOW_BYTES), lzma.LZMAError
     if head.startswith(b"\x28\xb5\x2f\xfd") or head[1:4] == b"\x2a\x4d\x18":  # or one to skip
         import zstandard
 
-        return _Decoder(
-            lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES).decompressobj(),
-            zstandard.ZstdError,
-        )
+        reader = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES)
+        return reader.decompressobj, zstandard.ZstdError
     return None
 
 
@@ -198,11 +176,9 @@ def check_inputs(paths: Iterable[Path | str]) -> None:
 
     Commands call it before they import torch.
     """
-    for path in paths:
-        for file in matching(path):
-            if str(file) != "-" and not os.path.exists(file):
-                with _opened(file):
-                    pass
+    for file in (file for path in paths for file in matching(path)):
+        if str(file) != "-" and not os.path.exists(file):
+            _opened(file).close()
 
 
 def check_files(paths: Iterable[Path | str]) -> None:
@@ -273,7 +249,7 @@ def write_stdout(text: str) -> None:
 def _descriptor(path: Path) -> int | None:
     """Return the descriptor that /dev/stdout and its like name; None for other paths.
 
-    Opened by its name, a file behind it would lose what the shell has written.
+    A file behind it, opened by its name, would lose what the shell has written.
     """
     named = re.fullmatch(r"/dev/(stdout|stderr|fd/(\d{1,9}))", str(path))
     return named and {"stdout": 1, "stderr": 2}.get(named[1], int(named[2] or 0))

@@ -111,15 +111,14 @@ def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
 
 
 def _comma_separated(path: Path | str, lines: list[str]) -> Iterator[tuple[str, str]]:
+    wanted = "image and caption"
     try:
         rows = list(csv.reader(lines))
     except csv.Error as error:
-        raise ModelError(f"{path} is not a CSV file ({error})", "image and caption") from None
+        raise ModelError(f"{path} is not a CSV file ({error})", wanted) from None
     for number, row in enumerate(rows[1:], 2):
         if len(row) != 2:
-            raise ModelError(
-                f"{path}, row {number} has {counted(len(row), 'column')}", "image and caption"
-            )
+            raise ModelError(f"{path}, row {number} has {counted(len(row), 'column')}", wanted)
         yield row[0].strip(), row[1].strip()
 
 
@@ -134,8 +133,12 @@ def _records(found: Any, path: Path | str, part: str) -> Iterator[tuple[str, str
     """Yield name and caption of each record of a JSON file."""
     expected = '"images" with "sentences" (Karpathy), or "images" and "annotations" (COCO)'
     try:
-        coco = "annotations" in found
-        yield from _coco(found) if coco else _karpathy(found, PARTS.get(part, ()))
+        if "annotations" not in found:
+            yield from _karpathy(found, PARTS.get(part, ()))
+            return
+        names = {image["id"]: _name(image["file_name"]) for image in found["images"]}
+        for annotation in found["annotations"]:
+            yield names[annotation["image_id"]], str(annotation["caption"]).strip()
     except (KeyError, TypeError, AttributeError) as error:
         missing = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ModelError(f"{path} is JSON of another kind ({missing})", expected) from None
@@ -151,22 +154,11 @@ def _karpathy(found: Any, splits: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield name, str(sentence.get("raw") or " ".join(sentence["tokens"])).strip()
 
 
-def _coco(found: Any) -> Iterator[tuple[str, str]]:
-    names = {image["id"]: _name(image["file_name"]) for image in found["images"]}
-    for annotation in found["annotations"]:
-        yield names[annotation["image_id"]], str(annotation["caption"]).strip()
-
-
 def _name(value: Any) -> str:
     """Return the name of a file; a TypeError for a value of another type."""
     if not isinstance(value, str):
         raise TypeError(f"{value!r:.40} is not a file name")
     return value
-
-
-# Training examples of captions; captions of one image share its row of image inputs.
-#
-# Pixels can be augmented by mirroring and cropping.
 
 
 FLIP = 0.5  # share of images that are mirrored
@@ -254,18 +246,12 @@ class CaptionExamples(Examples):
             rows = torch.from_numpy(places)
         target = self.target.padded(numbers)
         batch = teacher_forcing_batch(*self.inputs.source(images), *target)
-        return batch._replace(rows=rows, regions=self.regions(numbers, batch))
-
-    def regions(self, numbers: np.ndarray, batch: Batch) -> Tensor | None:
-        """Return where attention should be (B, T, S), if there are links."""
-
-        import torch
-
-        if self.links is None:
-            return None
-        shape = batch.target_out.shape[1], self.inputs.slots
-        pairs = [self.links[number].reshape(-1, 2) for number in numbers]
-        return torch.from_numpy(target_weights(pairs, shape))
+        regions = None  # (B, T, S) where attention should be
+        if self.links is not None:
+            shape = batch.target_out.shape[1], self.inputs.slots
+            pairs = [self.links[number].reshape(-1, 2) for number in numbers]
+            regions = torch.from_numpy(target_weights(pairs, shape))
+        return batch._replace(rows=rows, regions=regions)
 
 
 @dataclass(frozen=True)

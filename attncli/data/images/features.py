@@ -85,17 +85,13 @@ class FeatureCache:
         self.count = whole
 
     def missing(self, keys: Iterable[str]) -> list[str]:
-        """Return the keys without an intact row, each once, in order."""
-        unique = dict.fromkeys(keys)
-        damaged = set(self.damaged(key for key in unique if key in self.places))
-        return [key for key in unique if key not in self.places or key in damaged]
-
-    def damaged(self, keys: Iterable[str]) -> list[str]:
-        """Return the keys whose row differs from its sum; each row is compared once."""
+        """Return the keys without an intact row, each once, in order; a row is compared once."""
         table, found = self.table(), []
-        for key in keys:
-            row = self.places[key]
-            if row in self.intact or _sum(table[row]) == self.sums[row * SUM : (row + 1) * SUM]:
+        for key in dict.fromkeys(keys):
+            row = self.places.get(key)
+            if row is None:
+                found.append(key)
+            elif row in self.intact or _sum(table[row]) == self.sums[row * SUM : (row + 1) * SUM]:
                 self.intact.add(row)
             else:
                 found.append(key)
@@ -122,7 +118,12 @@ class FeatureCache:
                 waiting()
                 time.sleep(WAIT)
             self.refresh()
-            self._cut()
+            sizes = {self.rows_path: self.row_bytes, self.sums_path: SUM, self.keys_path: KEY + 1}
+            for path, size in sizes.items():  # a killed process may leave a part of a row
+                if path.exists() and path.stat().st_size > self.count * size:
+                    with write_errors(path):
+                        os.truncate(path, self.count * size)
+            self.sums = self.sums[: self.count * SUM]
             yield
 
     def add(self, keys: Sequence[str], rows: np.ndarray) -> None:
@@ -140,15 +141,6 @@ class FeatureCache:
             self.places[key] = self.count
             self.count += 1
 
-    def _cut(self) -> None:
-        """Remove an incomplete row, sum or key that a killed process left."""
-        sizes = {self.rows_path: self.row_bytes, self.sums_path: SUM, self.keys_path: KEY + 1}
-        for path, size in sizes.items():
-            if path.exists() and path.stat().st_size > self.count * size:
-                with write_errors(path):
-                    os.truncate(path, self.count * size)
-        self.sums = self.sums[: self.count * SUM]
-
 
 def read_kind(folder: Path) -> RowKind:
     """Return the kind of rows of a cache; raise DamagedError if it cannot be read."""
@@ -160,7 +152,7 @@ def read_kind(folder: Path) -> RowKind:
 def verify_cache(folder: Path) -> None:
     """Compare all rows of a cache with their sums; raise DamagedError if one differs."""
     cache = FeatureCache(folder, read_kind(folder))
-    if damaged := cache.damaged(cache.places):
+    if damaged := cache.missing(cache.places):
         raise DamagedError(
             f"{len(damaged):,} of {len(cache.places):,} rows of the feature cache {folder} differ "
             "from their digests",

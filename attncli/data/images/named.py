@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import itertools
 import os
 import sys
 import tarfile
@@ -19,12 +18,6 @@ from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.files import open_regular
 from models.base.limits import ARCHIVE_MEMBERS, IMAGE_BYTES
 from models.text.normalise import nfc
-
-# Index of images in a folder with subfolders, or in a TAR file, which is not unpacked.
-#
-# Either is an index from names to places in files; an image's bytes are read when they are asked
-# for. Captions often name images without their folders, so a name is also searched without folders.
-# macOS writes accents of names as separate characters (Unicode NFD), so both forms are searched.
 
 
 class FileRange(NamedTuple):
@@ -51,7 +44,11 @@ class FileRange(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageIndex:
-    """The files of a folder or TAR file by their names in it, with / between folders."""
+    """The files of a folder or TAR file, which is not unpacked, by their names in it.
+
+    Captions often name images without their folders, so a name is also searched without them.
+    macOS writes accents of names as separate characters (Unicode NFD), so both forms are searched.
+    """
 
     path: Path
     places: dict[str, FileRange]
@@ -60,14 +57,18 @@ class ImageIndex:
     def find(self, name: str) -> FileRange | None:
         """Return the place of an image, by its whole name or the last part of it; None if missing.
 
-        Accents may be composed or decomposed. Two files of one name in several folders are a
-        ModelError, unless the folder is named too.
+        Two files of one name in several folders are a ModelError, unless the folder is named too.
         """
         whole = _plain(name)
         if whole in self.places:
             return self.places[whole]
-        candidates = self.alone.get(last_part(whole), [])
-        nearer = [n for n in candidates if _one_ends_with_the_other(n, whole)] or candidates
+        candidates, path = self.alone.get(last_part(whole), []), f"/{nfc(whole)}"
+        paths = [f"/{nfc(candidate)}" for candidate in candidates]
+        nearer = [
+            candidate
+            for candidate, other in zip(candidates, paths, strict=True)
+            if other.endswith(path) or path.endswith(other)
+        ] or candidates
         if len(nearer) > 1:
             raise ModelError(
                 f"{self.path} has several files {name}: {nearer[0]} and {nearer[1]}",
@@ -84,7 +85,7 @@ def open_images(path: Path | str) -> ImageIndex:
     """Return the index of a folder or a TAR file; a ModelError if it is neither."""
     path = Path(path)
     files = _folder_index(path) if path.is_dir() else _archive_index(path)
-    places = dict(itertools.islice(files, ARCHIVE_MEMBERS + 1))
+    places = dict(islice(files, ARCHIVE_MEMBERS + 1))
     if len(places) > ARCHIVE_MEMBERS:
         raise ModelError(f"{path} has more than {ARCHIVE_MEMBERS:,} files", "fewer of them")
     alone: dict[str, list[str]] = {}
@@ -131,11 +132,6 @@ def _plain(name: str) -> str:
 def last_part(name: str) -> str:
     """Return a name without its folders, with composed accents."""
     return nfc(name.replace("\\", "/").rpartition("/")[2])
-
-
-def _one_ends_with_the_other(one: str, other: str) -> bool:
-    short, long = sorted((f"/{nfc(one)}", f"/{nfc(other)}"), key=len)
-    return long.endswith(short)
 
 
 TAR = ".tar"
@@ -269,7 +265,10 @@ def _expanded(argument: str, recursive: bool, kind: FileKind) -> Iterator[ImageF
     elif is_archive(argument):
         yield from _archive(argument, kind)
     elif glob.has_magic(argument) and not os.path.exists(argument):
-        yield from _matching(argument)
+        found = sorted(name for name in _globbed(argument) if not os.path.isdir(name))
+        yield from map(_file, found)
+        if not found:
+            yield ImageFile(argument, fault=f"no file matches {argument}")
     else:
         yield _file(argument)
 
@@ -278,9 +277,13 @@ def _file(name: str) -> ImageFile:
     if os.path.isdir(name):
         return ImageFile(name, fault=f"{name} is a folder; -r captions the images in it")
     archive, tar, member = name.partition(f"{TAR}/")
-    if tar and is_archive(archive + TAR):
-        return _member(archive + TAR, member)
-    return ImageFile(name, Path(name))
+    if not (tar and is_archive(archive + TAR)):
+        return ImageFile(name, Path(name))
+    try:
+        place = open_images(archive + TAR).find(member)
+    except ModelError as error:
+        return ImageFile(name, fault=str(error))
+    return ImageFile(name, place) if place else ImageFile(name, fault=f"no file {name}")
 
 
 def is_archive(name: str) -> bool:
@@ -301,16 +304,6 @@ def _archive(name: str, kind: FileKind) -> Iterator[ImageFile]:
         yield ImageFile(name, fault=f"{name} has no file named like {kind.noun}")
 
 
-def _member(archive: str, member: str) -> ImageFile:
-    """Return one image of a TAR file."""
-    name = f"{archive}/{member}"
-    try:
-        place = open_images(archive).find(member)
-    except ModelError as error:
-        return ImageFile(name, fault=str(error))
-    return ImageFile(name, place) if place else ImageFile(name, fault=f"no file {name}")
-
-
 def _folder(folder: str, kind: FileKind) -> Iterator[ImageFile]:
     """Return the images (by suffix) in a folder and its subfolders, except hidden files."""
     count = 0
@@ -324,16 +317,11 @@ def _folder(folder: str, kind: FileKind) -> Iterator[ImageFile]:
         yield ImageFile(folder, fault=f"{folder} has no file named like {kind.noun}")
 
 
-def _matching(pattern: str) -> Iterator[ImageFile]:
-    """Return the files that match a pattern that the shell did not expand; ** enters folders."""
-    found = sorted(name for name in _globbed(pattern) if not os.path.isdir(name))
-    yield from map(_file, found)
-    if not found:
-        yield ImageFile(pattern, fault=f"no file matches {pattern}")
-
-
 def _globbed(pattern: str) -> Iterator[str]:
-    """Match a pattern. ** follows no links to folders: links in a circle have endless paths."""
+    """Match a pattern that the shell did not expand.
+
+    ** enters folders, but follows no links to folders: links in a circle have endless paths.
+    """
     parts = pattern.split("/")
     if "**" not in parts:
         yield from glob.iglob(pattern)

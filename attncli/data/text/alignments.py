@@ -26,17 +26,14 @@ if TYPE_CHECKING:
 
 
 # Files of word links of sentence pairs, written by other programs or by people.
-#
 # - Pharaoh, one line for each pair: `0-0 1-2`, source first. `-` is a sure link, `p` or `?` a
 #   possible one, `:0.93` after a link its probability. Programs (fast_align, eflomal, Moses) count
 #   from 0; the gold of awesome-align and others (`.talp`) looks the same and counts from 1.
 # - NAACL, one line for each link: sentence, source word, target word, then S or P, or nothing for
 #   a sure link. All three count from 1.
-#
 # Confusing the two turns an error rate of 4.07 into 43.7, so the first index is never guessed: an
 # index of 0 proves 0, an index equal to the length of a sentence proves 1, and where neither occurs
 # the user must give it.
-
 
 Lengths = tuple[float, float]  # words of a source and of its target; infinite if unknown
 Index = Literal["0", "1"]
@@ -99,10 +96,15 @@ def read_links(
     with open_text(path) as lines:
         texts = list(lines)
     is_naacl = NAACL.fullmatch(next(filter(str.strip, texts), "")) is not None
-    links = list((_naacl if is_naacl else _pharaoh)(path, texts))
+    links = [*_naacl(path, texts)] if is_naacl else [*_pharaoh(path, texts)]
     pairs = max((link.pair + 1 for link in links), default=0) if is_naacl else len(texts)
-    _check_number(path, pairs, None if lengths is None else len(lengths), fewer=is_naacl)
+    if pairs > SENTENCES:
+        found = f"{path} has a link of sentence pair {pairs:,}"
+        raise ModelError(found, f"at most {SENTENCES:,} pairs")
     sizes = [UNKNOWN] * pairs if lengths is None else lengths
+    if pairs > len(sizes) or (pairs < len(sizes) and not is_naacl):  # the last may have no links
+        found = f"{path} has links of {counted(pairs, 'sentence pair')}"
+        raise ModelError(found, f"{len(sizes):,} of them")
     if index is not None:
         base, reason = int(index), f"--gold-index {index}"
     elif is_naacl:
@@ -119,16 +121,13 @@ def read_links(
     return LinkFile(_rows(links, len(sizes), base), base, reason)
 
 
-def _check_number(path: Path, pairs: int, expected: int | None, *, fewer: bool) -> None:
-    """Raise ModelError for another number of pairs. fewer: the last ones may have no links."""
-    if pairs > SENTENCES:
-        raise ModelError(
-            f"{path} has a link of sentence pair {pairs:,}", f"at most {SENTENCES:,} pairs"
-        )
-    if expected is not None and (pairs > expected or (pairs < expected and not fewer)):
-        raise ModelError(
-            f"{path} has links of {counted(pairs, 'sentence pair')}", f"{expected:,} of them"
-        )
+def _rows(links: Sequence[RawLink], pairs: int, base: int) -> tuple[PairLinks, ...]:
+    """Return the links of each pair, counted from 0."""
+    rows: list[tuple[set[Link], set[Link]]] = [(set(), set()) for _ in range(pairs)]
+    for written in links:
+        for side in rows[written.pair][0 if written.sure else 1 :]:
+            side.add((written.link[0] - base, written.link[1] - base))
+    return tuple(PairLinks(frozenset(sure), frozenset(possible)) for sure, possible in rows)
 
 
 def parse_pharaoh(text: str, where: str) -> Iterator[tuple[str, Link, bool]]:
@@ -195,26 +194,9 @@ def _fault(written: RawLink, lengths: Lengths, base: int) -> str:
     return ""
 
 
-def _rows(links: Sequence[RawLink], pairs: int, base: int) -> tuple[PairLinks, ...]:
-    """Return the links of each pair, counted from 0."""
-    sure: list[set[Link]] = [set() for _ in range(pairs)]
-    possible: list[set[Link]] = [set() for _ in range(pairs)]
-    for written in links:
-        link = written.link[0] - base, written.link[1] - base
-        possible[written.pair].add(link)
-        if written.sure:
-            sure[written.pair].add(link)
-    return tuple(map(PairLinks, map(frozenset, sure), map(frozenset, possible)))
-
-
-# External alignments: files written by other programs, with weights where they have them.
-#
-# - Pharaoh, talp and NAACL files of links (`attncli.data.text.alignments`).
-# - Marian, `--alignment`: `output ||| 0-0 1-2`, or with `soft` a row for each output token, commas
-#   between the weights of its source tokens: `output ||| 0.9,0.1 0.2,0.8`.
-#
-# Soft alignments may have a row and a column for the end mark; these are left out.
-
+# External alignments: files of links, and those of Marian's `--alignment`: `output ||| 0-0 1-2`, or
+# with `soft` a row for each output token, commas between the weights of its source tokens: `output
+# ||| 0.9,0.1 0.2,0.8`. These may have a row and a column for the end mark, which are left out.
 
 SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
 TEXTS = "the texts that were aligned, words as that program cut them"
@@ -281,17 +263,17 @@ def _matrix(where: str, text: str, source: int, target: int) -> NDArray[Any]:
     return table[:target, :source]
 
 
-# Word links of sentence pairs, and the attention weights that an aligner is trained towards.
-#
-# A file of links has one Pharaoh line per pair, counted from 0. A link between words becomes links
-# between all their tokens; punctuation attached to a word is left out.
-
+# Word links of sentence pairs, and the attention weights that an aligner is trained towards. A link
+# between words becomes links between all their tokens; punctuation attached to a word is left out.
 
 WordLinks = tuple[Link, ...]  # of a pair: source word, target word, counted from 0
 
 
 def read_word_links(path: Path, total: int, unit: str = "pair") -> list[WordLinks]:
-    """Return the links of each of `total` lines; raise a ModelError if the file does not fit."""
+    """Return the links of each of `total` lines in Pharaoh's form, counted from 0.
+
+    Raises ModelError if the file does not fit.
+    """
     lines = path.read_text("utf-8").splitlines()
     if len(lines) != total:
         raise ModelError(

@@ -35,9 +35,9 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
     paths: one file for the source and one for each reference, or a single table. Raises ModelError
     for files that cannot be read, are empty, or have different numbers of lines.
     """
-    rows = aligned(paths) if len(paths) > 1 else _table(Path(paths[0]))
     names = " ".join(Path(path).name for path in paths)
-    for source, *references in without_header(iter(rows), names):
+    rows = aligned(paths) if len(paths) > 1 else _table(Path(paths[0]))
+    for source, *references in without_header(rows, names):
         yield CorpusPair(source, tuple(references))
 
 
@@ -54,9 +54,8 @@ def reference_columns(pairs: Sequence[CorpusPair]) -> list[list[str]]:
 def fingerprint(paths: Sequence[Path | str]) -> str:
     """Return a hash of a corpus that depends on its content, not on paths or compression."""
     digest = hashlib.sha256()
-    names = ["table"]
-    if len(paths) > 1:
-        names = ["source", *(f"reference {n}" for n in range(1, len(paths)))]
+    references = (f"reference {n}" for n in range(1, len(paths)))
+    names = ["source", *references] if len(paths) > 1 else ["table"]
     for column, path in zip(names, paths, strict=True):
         digest.update(f"{column} {_content_hash(Path(path))}\n".encode())
     return digest.hexdigest()
@@ -131,21 +130,19 @@ def is_source(path: Path, references: Sequence[Path], outputs: Sequence[Path]) -
     files = (path, *references, *outputs)
     if not outputs or "-" in map(str, files):
         return False
-    first, *others = ([_units(text) for text in islice(_first_lines(each), HEAD)] for each in files)
-    references_, outputs_ = others[: len(references)], others[len(references) :]
-    shared = [_shared(first, each) for each in outputs_]
-    most = [max(_shared(one, each) for one in references_) for each in outputs_]
-    return sum(shared) < sum(most) / 2
+    first, *others = map(_first_units, files)
+    shared = most = 0.0
+    for each in others[len(references) :]:
+        shared += _shared(first, each)
+        most += max(_shared(one, each) for one in others[: len(references)])
+    return shared < most / 2
 
 
-def _first_lines(path: Path) -> Iterator[str]:
+def _first_units(path: Path) -> list[set[str]]:
+    """Return the words of each of the first lines; of one without spaces, its characters."""
     with open_text(path) as lines:
-        yield from lines
-
-
-def _units(text: str) -> set[str]:
-    """Return the words of a text, or its characters if it has no spaces."""
-    return set(text.lower().split() if " " in text.strip() else text.strip())
+        texts = [line.strip() for line in islice(lines, HEAD)]
+    return [set(text.lower().split() if " " in text else text) for text in texts]
 
 
 def _shared(texts: Sequence[set[str]], outputs: Sequence[set[str]]) -> float:

@@ -18,19 +18,16 @@ from models.inference.search.batching import pad_pairs
 from models.text.tokenizer import END, Tokenizer, decode_text
 from models.text.units import SubwordSampler
 
-# Noise on source sentences, so that a model learns to translate carelessly typed text.
-#
-# One of: lower case, no final punctuation, both, capitals, a typing mistake. The target stays as it
-# is. Source: Belinkov and Bisk 2018, Synthetic and Natural Noise Both Break Neural Machine
-# Translation, section 4.
-
-
 FINAL = ".!?…。！？"  # punctuation that is left out at the end
 OPENING = "¿¡"
 
 
 def add_noise(text: str, rng: random.Random) -> str:
-    """Return a text with one kind of noise; the text itself where the noise would empty it."""
+    """Return a text with one kind of noise; the text itself where the noise would empty it.
+
+    A model learns from it to translate carelessly typed text. Source: Belinkov and Bisk 2018,
+    Synthetic and Natural Noise Both Break Neural Machine Translation, section 4.
+    """
     change = rng.choices([change for change, _ in KINDS], [weight for _, weight in KINDS])[0]
     changed = change(text, rng)
     return changed if changed.strip() else text
@@ -156,9 +153,9 @@ class Mixture(Examples):
     def at(self, epoch: int) -> Mixture:
         """Return the examples of an epoch, counted from 0."""
         rng = np.random.default_rng([self.variation.seed, epoch, 1])
-        rows = self._singles(rng)[:, None]
-        if self.variation.concatenate:
-            rows = self._with_concatenated(rows[:, 0], rng)
+        singles = self._singles(rng)
+        share = self.variation.concatenate
+        rows = self._with_concatenated(singles, rng) if share else singles[:, None]
         other = replace(self, rows=rows, epoch=epoch)
         for name in ("starts", "pair_lengths", "_prefixes", "_samplers"):  # of every epoch
             other.__dict__[name] = getattr(self, name)
@@ -245,11 +242,9 @@ class Mixture(Examples):
 
     @cached_property
     def _samplers(self) -> dict[str, SubwordSampler]:
-        source, target = (
-            SubwordSampler(processor, self.variation.kind, self.variation.sampling)
-            for processor in (self.tokenizer.source, self.tokenizer.target)
-        )
-        return {"source": source, "target": target}
+        processors = {"source": self.tokenizer.source, "target": self.tokenizer.target}
+        kind, alpha = self.variation.kind, self.variation.sampling
+        return {side: SubwordSampler(one, kind, alpha) for side, one in processors.items()}
 
 
 def shares_of(directions: Sequence[Direction], temperature: float) -> np.ndarray:

@@ -18,31 +18,19 @@ from models.base.settings import parse_json
 from models.sources import TAB
 from models.text.languages import Glossary, Term
 
-# Files of text as lines, plain or compressed.
-#
-# Lines end at ``\n`` only; a ``\r`` before it and a byte order mark are removed. Decomposed accents
-# are composed (Unicode NFC), because models read their input so. Compressed files are decompressed
-# (`compression`). Only the current block is in memory.
-
-
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 
 
 def read_content(path: Path | str) -> bytes:
     """Return the decompressed content of a file, without a byte order mark."""
-    path = Path(path)
-    with open_input(path) as stream:
+    with open_input(Path(path)) as stream:
         return read_whole(stream, path).removeprefix(MARK)
 
 
 def read_head(path: Path | str) -> bytes:
     """Return the first decompressed bytes of a file, without a byte order mark."""
-    path = Path(path)
-    with open_input(path) as stream:
+    with open_input(Path(path)) as stream:
         return next(decompressed(stream, path), b"").removeprefix(MARK)
-
-
-# First rows that name columns, and columns of numbers, in tables and parallel files.
 
 
 Row = TypeVar("Row", bound=Sequence[str])
@@ -121,24 +109,22 @@ def read_labelled(path: Path | str) -> list[LabelledText]:
 
     Raises ModelError for a row without a tab or a label, and for a table without any text.
     """
+
+    def cells(lines: Iterable[str]) -> Iterator[list[str]]:
+        for number, line in enumerate(lines, 1):
+            label, tab, _ = line.partition(TAB)
+            if line.strip() and not (tab and label.strip()):
+                missing = "label" if tab else "tab"
+                raise ModelError(f"{path}, line {number} has no {missing}", "label, tab, text")
+            if line.strip():
+                yield line.split(TAB)
+
     with open_text(path) as lines:
-        cells = without_header(_labelled(path, lines), Path(path).name, column=1)
-        rows = [LabelledText(label.strip(), text) for label, text, *_ in cells]
+        found = without_header(cells(lines), Path(path).name, column=1)
+        rows = [LabelledText(label.strip(), text) for label, text, *_ in found]
     if not any(row.text.strip() for row in rows):
         raise ModelError(f"{path} has no texts", "rows of label, tab, text")
     return rows
-
-
-def _labelled(path: Path | str, lines: Iterable[str]) -> Iterator[list[str]]:
-    for number, line in enumerate(lines, 1):
-        label, tab, rest = line.partition("\t")
-        if not line.strip():
-            continue
-        if not tab or not label.strip():
-            raise ModelError(
-                f"{path}, line {number} has no {'label' if tab else 'tab'}", "label, tab, text"
-            )
-        yield [label, *rest.split("\t")]
 
 
 def check_order(rows: Sequence[LabelledText], path: str) -> None:
@@ -178,10 +164,8 @@ def read_glossary(path: Path) -> Glossary:
     return Glossary(tuple(terms.values()))
 
 
-# Rows of several inputs: tables with their target, and lines with or without a header, or JSON.
-#
-# The first line of a table names the columns. A row becomes a text: its inputs in the order in
-# which the model reads them, separated by tabs.
+# Rows of several inputs. A row becomes a text: its inputs in the order in which the model reads
+# them, separated by tabs.
 
 
 def row_pairs(
@@ -258,20 +242,17 @@ def _row(line: Line, inputs: Sequence[str], places: Sequence[int], width: int) -
     if line.fault or not line.text.strip():
         return line
     if line.text.lstrip().startswith("{"):
-        return _json_row(line, inputs)
-    cells = line.text.split(TAB)
-    if len(cells) != width:
-        found = f"a row of {len(cells)} columns in place of {width} ({', '.join(inputs)})"
-        return line._replace(fault=found)
-    return line._replace(text=TAB.join(cells[place] for place in places))
-
-
-def _json_row(line: Line, inputs: Sequence[str]) -> Line:
-    try:
-        record = parse_json(line.text)
-        cells = [str(record[name]).replace(TAB, " ").replace("\n", " ") for name in inputs]
-    except (ValueError, ModelError):
-        return line._replace(fault="not valid JSON")
-    except (KeyError, TypeError) as error:
-        return line._replace(fault=f"a JSON object without {error}")
-    return line._replace(text=TAB.join(cells))
+        try:
+            record = parse_json(line.text)
+            row = [str(record[name]).replace(TAB, " ").replace("\n", " ") for name in inputs]
+        except (ValueError, ModelError):
+            return line._replace(fault="not valid JSON")
+        except (KeyError, TypeError) as error:
+            return line._replace(fault=f"a JSON object without {error}")
+    else:
+        cells = line.text.split(TAB)
+        if len(cells) != width:
+            found = f"a row of {len(cells)} columns in place of {width} ({', '.join(inputs)})"
+            return line._replace(fault=found)
+        row = [cells[place] for place in places]
+    return line._replace(text=TAB.join(row))

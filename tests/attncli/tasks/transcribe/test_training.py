@@ -99,14 +99,14 @@ def test_joined_recordings_have_the_texts_and_lengths_of_their_parts(
     rows = read_transcripts(wavs / "train.tsv")
     for epoch in (0, 1):
         at = found.at(epoch)
-        parts = [number for each in at.joined for number in each.recordings]
+        parts = [number for each in at.joined for number in each]
         assert sorted(parts) == list(range(12))  # each is heard once
         for number, each in enumerate(at.joined):
-            texts = " ".join(rows[part].text for part in each.recordings)
+            texts = " ".join(rows[part].text for part in each)
             assert at.text(each) == texts
             assert at.tokenizer is not None and at.tokenizer.decode(at.ids[number]) == texts
-            seconds = sum(len(at.table[part]) for part in each.recordings) / 8000
-            count = len(each.recordings) + 1
+            seconds = sum(len(at.table[part]) for part in each) / 8000
+            count = len(each) + 1
             heard = len(at.sound(each, np.random.default_rng(1))) / 8000
             least = seconds + (count - 2) * 0.05  # none before the first and after the last
             assert least <= heard + 0.001 <= seconds + count * 0.4 + 0.002
@@ -161,9 +161,9 @@ def test_a_table_without_tabs_and_audio_without_transcripts_are_refused(wavs: Pa
 def test_recordings_of_one_folder_are_joined(wavs: Path, tmp_path: Path) -> None:
     found = examples(configured(wavs, "data.augment.join=3"), tmp_path)
     rows = [each._replace(audio=f"{n % 2}/{each.audio}") for n, each in enumerate(found.rows)]
-    assert 2 in {len({n % 2 for n in each.recordings}) for each in found.joined}
+    assert 2 in {len({n % 2 for n in each}) for each in found.joined}
     joined = replace(found, rows=rows).joined
-    assert {len({n % 2 for n in each.recordings}) for each in joined} == {1}
+    assert {len({n % 2 for n in each}) for each in joined} == {1}
 
 
 def test_a_centred_encoder_does_not_hear_the_loudness(wavs: Path, tmp_path: Path) -> None:
