@@ -3,7 +3,8 @@
     python benchmarks/combinations.py
     python benchmarks/combinations.py --family transformer --every
 
-A combination is a score, a window, a normaliser and a read in one place of a small model. It trains
+A combination is a score, a window, a normaliser and a read in one place of a small model; in
+self-attention, a score and a normaliser. It trains
 if one pass over two sentences gives finite gradients, and if the next token has finite scores when
 decoding. The attention has two heads.
 """
@@ -21,10 +22,11 @@ import torch
 
 from models.base.errors import ModelError
 from models.base.registry import names
+from models.base.settings import fields_of
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
-from models.config import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig, SelfAttentionConfig
 
 PARTS = ("score", "window", "normalise", "read")
 PLACES = {  # place: preset, settings of the model that hold the attention
@@ -72,16 +74,18 @@ def main() -> None:
 def tried(place: str) -> Iterator[Outcome]:
     """Yield the outcome of each combination in a place."""
     preset, tables = PLACES[place]
-    for parts in product(*map(names, PARTS)):
+    kind = SelfAttentionConfig if tables == ("self_attention",) else AttentionConfig
+    kinds = [part for part in PARTS if part in fields_of(kind)]
+    for parts in product(*map(names, kinds)):
         config = model_config(preset)
-        chosen: dict[str, Any] = dict(zip(PARTS, parts, strict=True))
-        own = AttentionConfig(**chosen, window_size=2)
+        chosen: dict[str, Any] = dict(zip(kinds, parts, strict=True))
+        own: Any = kind(**chosen)
         changes: dict[str, Any] = {"embedding": 16, "hidden": 16, "dropout": 0.0}
         changes["readout"] = min(config.readout, 16)
         if config.family == "transformer":
             changes["heads"] = 2
         else:
-            own = replace(own, heads=2)
+            own = replace(own, heads=2, window_size=2)
         changes |= dict.fromkeys(tables, own)
         try:
             yield Outcome(parts, trained(replace(config, **changes)))

@@ -189,7 +189,7 @@ def without_dropout(name: str) -> ModelConfig:
     """Return a preset's model without dropout, whose random numbers differ on a GPU."""
     config = model_config(name)
     image = replace(config.image, dropout=0.0)
-    return replace(config, dropout=0.0, attention_dropout=0.0, image=image)
+    return replace(config, dropout=0.0, image=image)
 
 
 def equality(name: str, device: torch.device, sizes: Sizes) -> str:

@@ -27,7 +27,7 @@ from models.base.registry import names
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import model_config
-from models.config import AttentionConfig, ModelConfig
+from models.config import ModelConfig
 from models.losses import sequence_loss
 from models.sources import unused_settings
 
@@ -84,17 +84,19 @@ def variants(
 
 def config_with(config: ModelConfig, kind: str, part: str) -> ModelConfig:
     """Return settings with a part in every attention of the model."""
-    changes: dict[str, Any] = {kind: part}
+    changes: dict[str, Any] = {}
     if kind in MODEL:
+        changes[kind] = part
         return replace(config, **changes)
     options: dict[str, dict[str, Any]] = {
         "kv_heads=1": {"kv_heads": 1},
         "null_slot=true": {"null_slot": True},
     }
     chosen = options.get(part, {kind: part})
-    own = AttentionConfig(**chosen, read_gradient="straight_through")
-    tables = [table for table in TABLES if f"model.{table}" not in unused_settings(config)]
-    changes = dict.fromkeys(tables, own)
+    for table in TABLES:
+        own = getattr(config, table)
+        if f"model.{table}" not in unused_settings(config) and chosen.keys() <= vars(own).keys():
+            changes[table] = replace(own, **chosen)
     return replace(config, **changes)
 
 

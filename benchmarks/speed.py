@@ -110,9 +110,6 @@ def training(bench: Bench) -> None:
         Row("attn fp32", train),
         Row("attn bf16", [*train, "--precision", "bf16"]),
     ]
-    if bench.model == "transformer-tiny":
-        dropped = [*train, "-s", "model.attention_dropout=0.3"]
-        rows.append(Row("attn fp32, attention dropout", dropped))
     print(f"\n{bench.model}, training, {made['pieces']} pieces, {bench.threads} threads\n")
     found = bench.alternate(rows, lambda f: f"{f['target_tokens_per_second']:8.0f} tokens/s")
     columns: dict[str, Callable[[Figures], float]] = {

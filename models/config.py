@@ -5,8 +5,9 @@ Each default, doc, list of choices and range is written once, here. Nothing here
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from models.base.settings import option
 
@@ -22,6 +23,8 @@ MAX_SEED = 2**63 - 1
 RECURRENT_SCORE = "additive"  # where model.attention.score is empty; also of a pooling
 TRANSFORMER_SCORE = "scaled_dot"  # of a Transformer's decoder and self-attention
 
+HOP = 10  # ms from one frame of sound to the next
+
 NO_COPY = "none"
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
@@ -29,8 +32,14 @@ ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/layers.py
 
 
 @dataclass(frozen=True)
-class AttentionConfig:
-    """One attention: Score x Window x Normalise x Read, and heads."""
+class SelfAttentionConfig:
+    """Self-attention of a Transformer: Score x Normalise; its number of heads is model.heads."""
+
+    REMOVED: ClassVar[Mapping[str, Any]] = {
+        **{"window": "global", "window_size": 10, "read": "soft", "read_decode": "argmax"},
+        **{"read_gradient": "reinforce", "heads": 1, "size": 0, "positions": 512, "chunk": 4},
+        "coverage": False,
+    }
 
     score: str = option(
         "",
@@ -38,8 +47,27 @@ class AttentionConfig:
         choices=("",),
         registry="score",
     )
-    window: str = option("global", "window: which slots a query can attend to", registry="window")
     normalise: str = option("softmax", "function from scores to weights", registry="normalise")
+    kv_heads: int = option(
+        0,
+        "number of heads of keys and values, each read by an equal share of the heads (Ainslie et "
+        "al. 2023; 1: multi-query, Shazeer 2019; 0: as many as heads)",
+        at_most=MAX_SIZE,
+    )
+    null_slot: bool = option(
+        False,
+        "add a slot of value 0 and a learned score, so that a step can attend to nothing; the "
+        "weights then sum to at most 1",
+    )
+
+
+@dataclass(frozen=True)
+class AttentionConfig(SelfAttentionConfig):
+    """One attention: Score x Window x Normalise x Read, and heads."""
+
+    REMOVED: ClassVar[Mapping[str, Any]] = {"positions": 512, "chunk": 4}
+
+    window: str = option("global", "window: which slots a query can attend to", registry="window")
     read: str = option("soft", "how the values are combined by the weights", registry="read")
     heads: int = option(
         1,
@@ -48,26 +76,16 @@ class AttentionConfig:
         least=1,
         at_most=MAX_SIZE,
     )
-    kv_heads: int = option(
-        0,
-        "number of heads of keys and values, each read by an equal share of the heads (Ainslie et "
-        "al. 2023; 1: multi-query, Shazeer 2019; 0: as many as heads)",
-        at_most=MAX_SIZE,
-    )
     size: int = option(
         0,
         "additive, concat, location_aware, ffn: hidden units per head (0: the query's size)",
         at_most=MAX_SIZE,
     )
-    positions: int = option(512, "location: longest source in slots", least=1, at_most=MAX_SLOTS)
     window_size: int = option(
         10,
         "local_m, local_p, median: slots on either side of the window's centre",
         least=1,
         at_most=MAX_SLOTS,
-    )
-    chunk: int = option(
-        4, "mocha: slots of a chunk, which ends at the slot of the step", least=1, at_most=MAX_SLOTS
     )
     read_decode: str = option(
         "argmax",
@@ -77,13 +95,8 @@ class AttentionConfig:
     read_gradient: str = option(
         "reinforce",
         "hard: how the score learns from samples: reinforce, or straight_through (the gradient of "
-        "the expectation); self-attention needs straight_through",
+        "the expectation)",
         choices=("reinforce", "straight_through"),
-    )
-    null_slot: bool = option(
-        False,
-        "add a slot of value 0 and a learned score, so that a step can attend to nothing; the "
-        "weights then sum to at most 1",
     )
     coverage: bool = option(
         False, "additive, concat, location_aware: give the score the sum of earlier weights"
@@ -179,38 +192,20 @@ class ImageConfig:
 class AudioConfig:
     """Features of sound, and how the encoder divides time into slots."""
 
+    REMOVED: ClassVar[Mapping[str, Any]] = {
+        **{"window": 25.0, "hop": 10.0, "fft": 0, "low": 20.0, "high": 0.0, "mel": "htk"},
+        **{"scale": "natural", "range": 0.0, "convolutions": "spectrum"},
+    }
+
     rate: int = option(
         16_000, "samples a second; other recordings are resampled", least=1000, at_most=192_000
     )
     bands: int = option(80, "bands of the spectrum on the mel scale", least=1, at_most=1024)
-    window: float = option(25.0, "length of a frame in ms", least=1, at_most=1000)
-    hop: float = option(10.0, "ms from one frame to the next", least=1, at_most=1000)
-    fft: int = option(
-        0, "samples of a Fourier transform (0: the power of 2 from a frame on)", at_most=2**17
-    )
-    low: float = option(20.0, "lowest frequency in Hz", at_most=96_000)
-    high: float = option(0.0, "highest frequency in Hz (0: half the rate)", at_most=96_000)
-    mel: str = option(
-        "htk",
-        "mel scale: htk (Young et al. 2006), or slaney, with filters of equal area (Slaney 1998)",
-        choices=("htk", "slaney"),
-    )
-    scale: str = option(
-        "natural",
-        "scale of the energies: natural logarithm, or whisper: log10, at most 8 below the loudest, "
-        "(x + 4) / 4 (Radford et al. 2022)",
-        choices=("natural", "whisper"),
-    )
-    range: float = option(
-        0.0,
-        "dB below the loudest band of a recording that are heard; what is quieter, such as silence "
-        "of zeros, is raised to that (0: all)",
-        at_most=200,
-    )
     center: bool = option(
         False,
         "subtract the logarithm of each band's mean energy over the recording: another loudness or "
-        "microphone changes little (after Atal 1974)",
+        "microphone changes little (after Atal 1974); what is 70 dB below the loudest band, such "
+        "as silence of zeros, is raised to that",
     )
     stack: int = option(
         3, "listen_attend_spell: frames side by side in an input", least=1, at_most=64
@@ -221,23 +216,33 @@ class AudioConfig:
     channels: int = option(
         32, "speech_transformer: channels of the two convolutions", least=1, at_most=MAX_SIZE
     )
-    convolutions: str = option(
-        "spectrum",
-        "speech_transformer: two convolutions over spectrum, time and bands (Dong 2018), or over "
-        "frames, time alone (Radford et al. 2022)",
-        choices=("spectrum", "frames"),
-    )
     padded: float = option(
-        0.0, "seconds of a window, padded with zeros, that Whisper reads (0: none)", at_most=600
+        0.0,
+        "Whisper: seconds of a window, padded with zeros, that it reads; speech_transformer then "
+        "has the features and convolutions of Radford et al. 2022 (0: those of Dong et al. 2018)",
+        at_most=600,
     )
     alignment_heads: tuple[str, ...] = option(
         (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
     )
 
+    @classmethod
+    def implied(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of removed settings that other settings of version 1.0 imply."""
+        found: dict[str, Any] = {"range": 70.0} if values.get("center") else {}
+        if values.get("padded"):
+            found |= {"fft": 400, "low": 0.0, "high": 8000.0, "mel": "slaney"}
+            found |= {"scale": "whisper", "convolutions": "frames"}
+        return found
+
 
 @dataclass(frozen=True)
 class ModelConfig:
     """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
+
+    REMOVED: ClassVar[Mapping[str, Any]] = {
+        **{"encoder_attention": "none", "input_feeding": True, "attention_dropout": 0.0}
+    }
 
     family: str = option(
         "transformer", "composition of encoder, attention and decoder", registry="family"
@@ -314,18 +319,7 @@ class ModelConfig:
         0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
     )
     bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
-    encoder_attention: str = option(
-        "none",
-        "self-attention inside the recurrent encoder: none or intra (Cheng et al. 2016)",
-        choices=("none", "intra"),
-    )
-    input_feeding: bool = option(
-        True, "luong: feed the attentional vector to the next step (Luong et al. 2015, 3.3)"
-    )
     dropout: float = option(0.1, "dropout of residual branches, embeddings and the output", below=1)
-    attention_dropout: float = option(
-        0.0, "dropout of the Transformer's attention weights", below=1
-    )
     alignment_layer: bool = option(
         False,
         "Transformer: attention that only aligns and changes no output; `attn align train` adds it",
@@ -361,8 +355,8 @@ class ModelConfig:
     attention: AttentionConfig = option(
         AttentionConfig, "attention of the decoder to the memory, or of a classifier's pooling"
     )
-    self_attention: AttentionConfig = option(
-        AttentionConfig, "self-attention of a Transformer's encoder and decoder"
+    self_attention: SelfAttentionConfig = option(
+        SelfAttentionConfig, "self-attention of a Transformer's encoder and decoder"
     )
     image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
     audio: AudioConfig = option(AudioConfig, "features of sound, of a model that transcribes")

@@ -12,7 +12,7 @@ from models.base.errors import ConfigurationError
 from models.base.registry import describe, find, names, settings_of, source_name
 from models.base.settings import fields_of
 from models.base.types import VocabularySizes
-from models.config import RECURRENT_SCORE, TRANSFORMER_SCORE, AttentionConfig, ModelConfig
+from models.config import RECURRENT_SCORE, TRANSFORMER_SCORE, ModelConfig, SelfAttentionConfig
 
 
 class Source:
@@ -249,8 +249,9 @@ def without_effect(setting: str, config: ModelConfig) -> str:
     return f"{setting} has no effect on family {config.family}; it is read by {', '.join(read_by)}"
 
 
-def _unused_in_attention(config: AttentionConfig, default: str) -> set[str]:
+def _unused_in_attention(config: SelfAttentionConfig, default: str) -> set[str]:
     """Return the unused settings of an attention; default: its score if it names none."""
-    named = replace(config, score=config.score or default)
-    options = {name for part in PARTS for name in describe(part, getattr(named, part)).options}
-    return set(fields_of(AttentionConfig)) - options - {*PARTS, *EVERY}
+    named, fields = replace(config, score=config.score or default), set(fields_of(type(config)))
+    parts = [part for part in PARTS if part in fields]
+    options = {name for part in parts for name in describe(part, getattr(named, part)).options}
+    return fields - options - {*PARTS, *EVERY}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from models.base.errors import ConfigurationError
 from models.base.settings import option
@@ -86,8 +88,12 @@ VERBATIM = PrepareConfig("", *(False,) * 6)
 
 
 @dataclass(frozen=True)
-class SearchConfig:
-    """Search for outputs: beam, greedy or sampling."""
+class SavedSearchConfig:
+    """Search for outputs that a run saves with its model: beam, greedy or sampling."""
+
+    REMOVED: ClassVar[Mapping[str, Any]] = {
+        **{"nbest": 1, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 1}
+    }
 
     method: str = option("beam", "beam, greedy or sample", choices=("beam", "greedy", "sample"))
     beam: int = option(5, "beam size: hypotheses kept at each step", least=1, at_most=10_000)
@@ -102,15 +108,6 @@ class SearchConfig:
         "in other programs, whose models keep it",
         choices=("wu", "power"),
     )
-    nbest: int = option(1, "outputs per input", least=1, at_most=10_000)
-    temperature: float = option(1.0, "sampling: temperature; below 1 sharper, above 1 flatter")
-    top_k: int = option(0, "sampling: sample from the k most probable tokens (0: all)")
-    top_p: float = option(
-        1.0,
-        "sampling: sample from the smallest set of tokens with this probability (1: all)",
-        at_most=1,
-    )
-    seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
     no_repeat: int = option(
         0, "an output has no n-gram of so many tokens twice, such as 3 (0: no limit)", at_most=1000
     )
@@ -139,6 +136,23 @@ class SearchConfig:
     max_caption: int = option(
         60, "longest caption in tokens, end token included", least=1, at_most=MAX_SLOTS
     )
+
+
+@dataclass(frozen=True)
+class SearchConfig(SavedSearchConfig):
+    """Search for outputs when a model is used: also how many outputs, and how they are sampled."""
+
+    REMOVED: ClassVar[Mapping[str, Any]] = {}
+
+    nbest: int = option(1, "outputs per input", least=1, at_most=10_000)
+    temperature: float = option(1.0, "sampling: temperature; below 1 sharper, above 1 flatter")
+    top_k: int = option(0, "sampling: sample from the k most probable tokens (0: all)")
+    top_p: float = option(
+        1.0,
+        "sampling: sample from the smallest set of tokens with this probability (1: all)",
+        at_most=1,
+    )
+    seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ RECIPE = (
     "data.augment.noise=5-60",
     *("data.augment.speed=0.15", "data.augment.tempo=0.35", "data.augment.warp=0.2"),
     *("data.augment.mask_bands=8", "data.augment.mask_frames=12"),
-    *("model.audio.center=true", "model.audio.range=70"),
+    *("model.audio.center=true"),
     *("model.hidden=96", "model.dropout=0.2", "tokenizer.kind=word"),
     *("train.steps=2000", "train.schedule=linear", "train.epochs=0", "train.patience=0"),
     *("train.evaluate_every=250",),

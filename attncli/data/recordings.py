@@ -25,7 +25,7 @@ from attncli.data.lines import open_text
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
 from models.base.types import Batch
-from models.config import AudioConfig
+from models.config import HOP, AudioConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -230,7 +230,7 @@ class SoundExamples(Examples):
         joins = range_of(self.augment.join, "join")[1] > 1
         pauses = [(len(each) + 1) * pause * joins for each in self.joined]
         totals = [samples[each].sum() / self.audio.rate for each in self.joined]
-        frames = (np.array(totals) + pauses) * 1000 / self.audio.hop
+        frames = (np.array(totals) + pauses) * 1000 / HOP
         return np.ceil(frames / self.slot_frames).astype(np.int64), np.array([*map(len, self.ids)])
 
     def batch(self, numbers: np.ndarray) -> Batch:

@@ -54,6 +54,7 @@ from models.base.errors import ModelError
 from models.base.limits import retain_freed_memory
 from models.bundle import Bundle
 from models.config import ModelConfig
+from models.use_config import SearchConfig
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
 FIRST_CHECKPOINT = 1.0  # minutes of training; later ones follow after train.checkpoint_minutes
@@ -108,7 +109,7 @@ def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None
     data = source.load(config, path, lambda label, done, total: None)
     config = completed(config, data)
     state = stored_state(RunFolder(path), config, data.prepared, torch.device(device))
-    tables = (data.prepared.tokenizer, config.tokenizer, config.search)
+    tables = (data.prepared.tokenizer, config.tokenizer, SearchConfig(**vars(config.search)))
     bundle = Bundle(state.model, *tables, prepare=data.prepared.prepare)
     score = evaluator(bundle, data.dev, config.train, group)
     prepared, dtype = data.prepared, DTYPES[config.train.precision]

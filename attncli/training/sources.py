@@ -25,7 +25,7 @@ from models.storage.digests import check_digests, read_digests, write_digests
 from models.storage.settings import read_settings
 from models.text.normalise import check_untokenised, preparation_for
 from models.text.tokenizer import Tokenizer, read_tokenizer, train, with_new_tokens
-from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
+from models.use_config import VERBATIM, PrepareConfig, SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,7 +120,7 @@ class TrainingSource:
         """Return the run's data; prepare them in the run folder the first time."""
         raise NotImplementedError
 
-    def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
+    def search_settings(self, search: SavedSearchConfig, examples: Examples) -> SavedSearchConfig:
         """Return the search settings with limits that fit the training data."""
         return search
 
@@ -206,7 +206,9 @@ SHARE = 0.999  # of the training pairs that fit the limit before the margin is a
 MARGIN = 1.2  # factor on the lengths observed
 
 
-def fit_limits(search: SearchConfig, sources: np.ndarray, targets: np.ndarray) -> SearchConfig:
+def fit_limits(
+    search: SavedSearchConfig, sources: np.ndarray, targets: np.ndarray
+) -> SavedSearchConfig:
     """Return search settings whose limits fit the training pairs.
 
     sources, targets (N,): lengths in tokens. The limits are never below the default ones. Settings
@@ -214,19 +216,19 @@ def fit_limits(search: SearchConfig, sources: np.ndarray, targets: np.ndarray) -
     """
     import numpy as np
 
-    default = SearchConfig.split_above
+    default = SavedSearchConfig.split_above
     if search.split_above == default and float(np.median(sources)) > default:
         search = replace(search, split_above=int(sources.max()))  # a summariser reads whole texts
     return fit_output_length(search, sources, targets)
 
 
 def fit_output_length(
-    search: SearchConfig, sources: np.ndarray, targets: np.ndarray
-) -> SearchConfig:
+    search: SavedSearchConfig, sources: np.ndarray, targets: np.ndarray
+) -> SavedSearchConfig:
     """Return search settings whose length limit fits the training pairs."""
     import numpy as np
 
-    default = SearchConfig()
+    default = SavedSearchConfig()
     if (search.max_ratio, search.max_extra) != (default.max_ratio, default.max_extra):
         return search
     ratio = float(np.quantile(targets / np.maximum(sources, 1), 0.5)) * MARGIN

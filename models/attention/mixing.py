@@ -11,7 +11,7 @@ from torch.nn.functional import elu
 from models.attention.multihead import split
 from models.base.errors import ConfigurationError
 from models.base.registry import find
-from models.config import AttentionConfig, ModelConfig
+from models.config import ModelConfig, SelfAttentionConfig
 from models.layers import FeedForward
 from models.numerics import Linear
 
@@ -58,7 +58,7 @@ def mixing(config: ModelConfig, *, decodes: bool) -> nn.Module:
             "scores of pairs of tokens",
             "model.position=sinusoidal or learned",
         )
-    if not kind.decodes_only and config.self_attention != AttentionConfig():
+    if not kind.decodes_only and config.self_attention != SelfAttentionConfig():
         raise ConfigurationError(
             f"settings of model.self_attention with model.mixing={config.mixing}, which has its "
             "own score",

@@ -249,21 +249,23 @@ class FeedForwardScore(Score):
 # score(s, h_i) = (W s)_i                  Luong, Pham and Manning 2015, eq. 8
 
 
+POSITIONS = 512  # longest source in slots
+
+
 class Location(Score):
     """Location (Luong): one logit per position, independent of the slot's content.
 
     score(s, h_i) = (W s)_i
     Source: Luong, Pham, Manning 2015, eq. 8.
-    Options: positions.
-    It does not use the keys. W has one row per position, which limits the length of a source;
-    a longer source raises InputError.
+    It does not use the keys. W has one row for each of 512 positions; a longer source raises
+    InputError.
     """
 
     uses_keys = False
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
-        self.max_slots = config.positions
+        self.max_slots = POSITIONS
         self.logits = Linear(query_size, self.max_slots, bias=False)  # W
 
     def prepare(self, values: Tensor) -> Tensor:
@@ -272,7 +274,7 @@ class Location(Score):
             raise InputError(
                 f"a source of {values.shape[1]} slots",
                 f"at most {self.logits.out_features}, the positions of score 'location'",
-                "shorten it, or train with a larger model.attention.positions",
+                "shorten it",
             )
         return values[..., :0]
 

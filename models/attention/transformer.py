@@ -33,26 +33,13 @@ class TransformerHeads(MultiHead):
     def __init__(self, config: ModelConfig, table: str) -> None:
         composed, size = composition(config, table), config.embedding
         check_at_once(composed, table)
-        super().__init__(size, size, composed, config.attention_dropout)
+        super().__init__(size, size, composed)
         self.shared_size = size // self.count * self.shared  # of all keys, and of all values
         check_slots(self.max_slots, config, table)
 
     def merged(self, x: Tensor) -> Tensor:
         """Merge heads (B, H, T, d) by the output projection to (B, T, D)."""
         return self.output(x.transpose(1, 2).flatten(2))
-
-    def past(self, query: Tensor, start: int, steps: int, key: Tensor | None) -> History | None:
-        """Return the histories (B, T, H, ..) of queries (B, H, T, d); None if unused.
-
-        Each `steps` queries are consecutive, from step `start`. key (B,): see PreparedMemory.
-        """
-        if not self.needs_history:
-            return None
-        rows, _, count, _ = query.shape
-        key = query.new_zeros(rows, dtype=torch.float32) if key is None else key.float()
-        each = torch.arange(count, device=query.device) % steps + start
-        random = self.first.read.begin(key)[:, None].expand(rows, count)
-        return History.at(each.float().expand(rows, count), random).for_heads(self.count)
 
 
 class SelfAttention(TransformerHeads):
@@ -66,18 +53,12 @@ class SelfAttention(TransformerHeads):
     decodes_only = False
 
     def __init__(self, config: ModelConfig) -> None:
-        own = config.self_attention
-        if own.read == "hard" and own.read_gradient == "reinforce":
-            raise ConfigurationError(
-                "model.self_attention.read=hard with read_gradient=reinforce, although no reward "
-                "follows a step of self-attention",
-                "model.self_attention.read_gradient=straight_through",
-            )
         super().__init__(config, "self_attention")
         self.position = position(config, in_attention=True)
         if self.position.turns and not self.first.score.is_product:
             raise ConfigurationError(
-                f"model.position={config.position} with model.self_attention.score={own.score}, "
+                f"model.position={config.position} with model.self_attention.score="
+                f"{config.self_attention.score}, "
                 "although a rotation keeps only products of query and key",
                 "model.self_attention.score=scaled_dot, dot, cosine or qk_norm",
                 "or model.position=alibi, which suits every score",
@@ -120,8 +101,7 @@ class SelfAttention(TransformerHeads):
         seen = new if past is None else past.followed_by(new)
         bias = self.position.bias(query, start, seen.keys.shape[2])
         visible = Visible(mask, mask is None and past is None and x.shape[1] > 1, bias)
-        history = self.past(query, start, x.shape[1], None)
-        return self.attend(query, seen, visible, history, want_weights=want_weights), seen
+        return self.attend(query, seen, visible, want_weights=want_weights), seen
 
 
 class CrossAttention(TransformerHeads):
@@ -137,6 +117,19 @@ class CrossAttention(TransformerHeads):
     def prepare(self, memory: Memory) -> KeyValue:
         """Compute keys and values of the memory."""
         return self.prepared(*map(self.split_shared, self.input(memory.values).chunk(2, -1)))
+
+    def past(self, query: Tensor, start: int, steps: int, key: Tensor | None) -> History | None:
+        """Return the histories (B, T, H, ..) of queries (B, H, T, d); None if unused.
+
+        Each `steps` queries are consecutive, from step `start`. key (B,): see PreparedMemory.
+        """
+        if not self.needs_history:
+            return None
+        rows, _, count, _ = query.shape
+        key = query.new_zeros(rows, dtype=torch.float32) if key is None else key.float()
+        each = torch.arange(count, device=query.device) % steps + start
+        random = self.first.read.begin(key)[:, None].expand(rows, count)
+        return History.at(each.float().expand(rows, count), random).for_heads(self.count)
 
     def read_values(self, memory: Memory) -> Tensor:
         """Return what each head's weights multiply (B, H, S, D), output map included."""
@@ -211,7 +204,7 @@ def cross_attention(
 
 def composition(config: ModelConfig, table: str) -> AttentionConfig:
     """Return the settings of an attention of a Transformer, with its heads and its score."""
-    own: AttentionConfig = getattr(config, table)
+    own = AttentionConfig(**vars(getattr(config, table)))
     if own.heads != 1:
         raise ConfigurationError(
             f"model.{table}.heads={own.heads} for a Transformer", f"model.heads={own.heads}"

@@ -112,13 +112,23 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
     """Return the settings with some values replaced.
 
     where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
-    name, a value of another type, and a value outside the limits of its field.
+    name, a value of another type, and a value outside the limits of its field. A removed setting
+    is ignored if it has the value in `REMOVED` of its class, or the one that `implied` of its
+    class derives from the other values; otherwise it is refused.
     """
     changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
     for name, value in values.items():
-        if name not in fields_of(type(config)):
-            raise unknown_setting(config, name, where)
         place = f"{where}.{name}" if where else name
+        if name not in fields_of(type(config)):
+            removed = removed_settings(config, values)
+            if name not in removed:
+                raise unknown_setting(config, name, where)
+            if value != removed[name]:
+                raise ConfigurationError(
+                    f"{place} = {short(value)}, a setting of version 1.0 that was removed",
+                    f"no such setting; its value is always {removed[name]!r}",
+                )
+            continue
         current = getattr(config, name)
         if dataclasses.is_dataclass(current):
             if not isinstance(value, Mapping):
@@ -130,6 +140,12 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
             limits = limits_of(type(config), name)
             changes[name] = within(limits, converted(value, kinds[name], place), place)
     return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
+
+
+def removed_settings(config: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that version 1.0 had, and the value that each always has now."""
+    implied = config.implied(values) if hasattr(config, "implied") else {}
+    return {**getattr(config, "REMOVED", {}), **implied}
 
 
 def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from models.base.errors import ConfigurationError
 from models.base.types import Memory
-from models.config import ModelConfig
+from models.config import HOP, ModelConfig
 from models.encoders.recurrent import CELLS
 from models.encoders.transformer import TransformerEncoder
 from models.numerics import Dropout, Linear
@@ -28,7 +28,7 @@ class SoundEncoder(nn.Module):
     def __init__(self, config: ModelConfig, slot_frames: int) -> None:
         super().__init__()
         self.slot_frames = slot_frames
-        self.slot_seconds = slot_frames * config.audio.hop / 1000
+        self.slot_seconds = slot_frames * HOP / 1000
         self.center = config.audio.center
         self.register_buffer("mean", torch.zeros(config.audio.bands))
         self.register_buffer("deviation", torch.ones(config.audio.bands))

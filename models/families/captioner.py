@@ -138,7 +138,7 @@ class SpeechTransformer(EncoderDecoder):
     x = W relu(K_2 * relu(K_1 * f)), then self-attention blocks; the decoder is the Transformer's
     text decoder.
     Source: Dong, Xu, Xu 2018, without attention over time and frequency.
-    In Whisper, the convolutions read time alone (model.audio.convolutions=frames).
+    In Whisper, the convolutions read time alone (model.audio.padded).
     """
 
     source = "audio"
@@ -146,10 +146,9 @@ class SpeechTransformer(EncoderDecoder):
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))
-        over_time = config.audio.convolutions == "frames"
         super().__init__(
             config,
-            (WindowEncoder if over_time else ConvolutionalEncoder)(config),
+            (WindowEncoder if config.audio.padded else ConvolutionalEncoder)(config),
             TransformerDecoder(target, replace(config, alignment_layer=False)),
             transformer_output(config, sizes, target),
         )

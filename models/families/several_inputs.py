@@ -13,7 +13,7 @@ from models.config import ModelConfig
 from models.decoders.recurrent import RnnDecoder
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import ImageEncoder
-from models.encoders.recurrent import IntraEncoder, RnnEncoder
+from models.encoders.recurrent import RnnEncoder
 from models.encoders.transformer import ImageTransformerEncoder, TransformerEncoder
 from models.families.base import embedding_scale, embeddings, recurrent_encoder, transformer_output
 from models.families.encoder_decoder import EncoderDecoder, Output
@@ -28,7 +28,7 @@ class SeveralInputs(nn.Module):
 
     def __init__(
         self,
-        texts: Iterable[RnnEncoder | IntraEncoder | TransformerEncoder],
+        texts: Iterable[RnnEncoder | TransformerEncoder],
         image: ImageEncoder | None = None,
         cells: nn.Module | None = None,
     ) -> None:

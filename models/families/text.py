@@ -80,7 +80,7 @@ class Luong(EncoderDecoder):
     Source: Luong, Pham, Manning 2015.
     """
 
-    settings = ("recurrence", "readout", "input_feeding", "copy", "attention")
+    settings = ("recurrence", "readout", "copy", "attention")
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)

@@ -88,20 +88,12 @@ class Whisper(Bart):
     def audio(self) -> AudioConfig:
         """Return the settings of the features, and the heads that give the times of words."""
         sound = read_json(self.folder / "preprocessor_config.json")
-        rate = int(sound["sampling_rate"])
+        checked(sound, sampling_rate=(16_000,), n_fft=(400,), hop_length=(160,))
         heads = self.generation.get("alignment_heads") or ()
         return AudioConfig(
-            rate=rate,
+            rate=16_000,
             bands=int(sound["feature_size"]),
-            window=1000 * int(sound["n_fft"]) / rate,
-            hop=1000 * int(sound["hop_length"]) / rate,
-            fft=int(sound["n_fft"]),
-            low=0.0,
-            high=8000.0,
-            mel="slaney",
-            scale="whisper",
             padded=float(sound["chunk_length"]),
-            convolutions="frames",
             alignment_heads=tuple(f"{layer + 1}.{head + 1}" for layer, head in heads),
         )
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError, ModelError
 from models.base.types import Hypothesis, Memory
+from models.config import HOP
 from models.encoders.sound import SoundEncoder
 from models.inference.captioner import words as word_ranges
 from models.inference.search.batching import length_batches, pad, teacher_forcing_batch, windows
@@ -291,7 +292,7 @@ class Transcriber(TorchModel):
             weights,
             self.encoder.slot_seconds,
             spectrogram.cpu(),
-            self.config.audio.hop / 1000,
+            HOP / 1000,
         )
         ranges = word_ranges(best.tokens)
         texts = [self.tokenizer.decode(best.ids[start:end]).strip() for start, end in ranges]

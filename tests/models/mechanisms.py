@@ -18,9 +18,10 @@ from models.attention.scores import QkNorm
 from models.attention.softmax import History
 from models.base.errors import ModelError
 from models.base.registry import find, names
+from models.base.settings import fields_of
 from models.base.types import VocabularySizes, select
 from models.bundle import build
-from models.config import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig, SelfAttentionConfig
 from models.families.encoder_decoder import EncoderDecoder
 from tests.models.small import VOCABULARY, add_noise, pairs, small_config
 
@@ -68,7 +69,6 @@ def combinations(score: str, window: str, preset: str = "") -> Iterator[Attentio
             kv_heads=1 if number % 3 == 2 else 0,
             null_slot=number % 3 == 1 and not moves,
             window_size=2,
-            chunk=2,
         )
 
 
@@ -83,7 +83,9 @@ def configured(preset: str, config: AttentionConfig) -> ModelConfig:
     if base.family != "transformer":
         return dataclasses.replace(base, attention=config)
     cross = dataclasses.replace(config, heads=1)
-    own = dataclasses.replace(cross, read_gradient="straight_through")
+    own = SelfAttentionConfig(
+        **{name: getattr(config, name) for name in fields_of(SelfAttentionConfig)}
+    )
     return dataclasses.replace(base, heads=config.heads, attention=cross, self_attention=own)
 
 

@@ -61,8 +61,6 @@ def test_weights_are_the_mean_of_the_heads(preset: str) -> None:
 @each_classifier
 def test_training_reaches_every_parameter(preset: str) -> None:
     config = small_config(preset)
-    if config.family == "classifier":
-        config = dataclasses.replace(config, encoder_attention="intra")
     model = build(config, VocabularySizes(VOCABULARY, LABELS, False)).train()
     batch = labelled(*sources(*LENGTHS))
     logits = model.output(model.teacher_force(batch).features[batch.target_mask])

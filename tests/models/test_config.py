@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from models.base.settings import (
     to_dict,
 )
 from models.catalogue.presets import PRESETS, model_config, preset, usual_preset
-from models.config import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, AudioConfig, ModelConfig
 from models.use_config import AlignConfig, SearchConfig, TokenizerConfig
 
 CLASSES = [AlignConfig, AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig, RunConfig]
@@ -234,3 +235,25 @@ def test_every_family_has_a_usual_preset(family: str) -> None:
 
 def test_a_family_without_a_usual_preset_is_refused() -> None:
     assert "no preset is usual" in refused(lambda: usual_preset("a family of a package"))
+
+
+WHISPER_1_0 = {
+    **{"padded": 30.0, "window": 25.0, "hop": 10.0, "fft": 400, "low": 0.0, "high": 8000.0},
+    **{"mel": "slaney", "scale": "whisper", "convolutions": "frames", "center": False},
+    "range": 0.0,
+}
+
+
+def test_a_removed_setting_is_ignored_with_its_value_and_refused_with_another() -> None:
+    stored = {"model": {"encoder_attention": "none", "self_attention": {"read": "soft"}}}
+    assert from_dict(RunConfig, {**stored, "search": {"nbest": 1}}) == RunConfig()
+    assert from_dict(AudioConfig, WHISPER_1_0) == AudioConfig(padded=30.0)
+    assert from_dict(AudioConfig, {"center": True, "range": 70.0}) == AudioConfig(center=True)
+    for config_class, values, facts in (
+        (ModelConfig, {"self_attention": {"read": "hard"}}, ("self_attention.read", "'soft'")),
+        (AudioConfig, {**WHISPER_1_0, "mel": "htk"}, ("mel = 'htk'", "'slaney'")),
+        (AudioConfig, {"center": True, "range": 0.0}, ("range = 0.0", "70.0")),
+        (RunConfig, {"train": {"clip": 5.0}}, ("train.clip = 5.0", "version 1.0", "1.0")),
+    ):
+        found = refused(partial(from_dict, config_class, values))
+        assert all(fact in found for fact in facts)

@@ -13,10 +13,9 @@ from torch.nn.functional import gelu, silu
 
 from models.base.errors import ModelError
 from models.base.registry import find
-from models.base.settings import from_dict, to_dict
 from models.base.types import Memory, VocabularySizes
 from models.bundle import build
-from models.config import ACTIVATIONS, AttentionConfig, ImageConfig, ModelConfig
+from models.config import ACTIVATIONS, AttentionConfig, ImageConfig, SelfAttentionConfig
 from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.encoders.transformer import EncoderLayer, TransformerEncoder
 from models.families.text import Transformer
@@ -160,22 +159,25 @@ def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
         (AttentionConfig(score="location_aware"), "score=additive"),
         (AttentionConfig(score="additive", coverage=True), "coverage=true for .*coverage=false"),
         (AttentionConfig(coverage=True), "coverage=true for .*coverage=false"),
-        (AttentionConfig(score="location", positions=9), "at least model.max_source"),
+        (SelfAttentionConfig(score="location_aware"), "score=additive"),
+        (SelfAttentionConfig(normalise="mocha"), "normalise=softmax"),
     ],
 )
-@pytest.mark.parametrize("table", ["attention", "self_attention"])
 def test_parts_that_a_transformer_cannot_compute_are_refused_with_the_nearest(
-    table: str, attention: AttentionConfig, nearest: str
+    attention: SelfAttentionConfig, nearest: str
 ) -> None:
-    config = from_dict(ModelConfig, {**to_dict(CONFIG), table: to_dict(attention)})
+    table = "attention" if isinstance(attention, AttentionConfig) else "self_attention"
+    tables: dict[str, Any] = {table: attention}
     with pytest.raises(ModelError, match=nearest) as refused:
-        Transformer(config, VocabularySizes(20, 20, True))
-    assert table in str(refused.value) and "\n" not in str(refused.value)
+        Transformer(dataclasses.replace(CONFIG, **tables), VocabularySizes(20, 20, True))
+    assert f"model.{table}" in str(refused.value) or nearest.startswith("expected")
 
 
-def test_hard_self_attention_needs_the_straight_through_gradient() -> None:
-    config = dataclasses.replace(CONFIG, self_attention=AttentionConfig(read="hard"))
-    with pytest.raises(ModelError, match="read_gradient=straight_through"):
+def test_location_has_a_score_for_512_slots() -> None:
+    config = dataclasses.replace(
+        CONFIG, max_source=513, attention=AttentionConfig(score="location")
+    )
+    with pytest.raises(ModelError, match=r"at least model.max_source, 513; .*max_source=512"):
         Transformer(config, VocabularySizes(20, 20, True))
 
 

@@ -49,7 +49,7 @@ from models.base.errors import ModelError, NotFoundError
 from models.base.files import write_bytes, write_text
 from models.base.settings import option
 from models.text.tokenizer import Tokenizer
-from models.use_config import SearchConfig, TokenizerConfig
+from models.use_config import SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from attncli.data.batching import Examples
@@ -121,9 +121,9 @@ class AudioTraining(TrainingSource):
             if text := getattr(data.augment, name):
                 range_of(text, f"data.augment.{name}")
 
-    def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
+    def search_settings(self, search: SavedSearchConfig, examples: Examples) -> SavedSearchConfig:
         """Return the search settings with the lengths of the training data."""
-        default = SearchConfig()
+        default = SavedSearchConfig()
         if isinstance(examples, SoundExamples):
             examples = examples.at(examples.augment.grow)  # as long as they become
         slots, tokens = examples.lengths

@@ -40,6 +40,7 @@ from models.encoders.image import pretrained_encoder
 from models.families.encoder_decoder import EncoderDecoder
 
 Evaluate = Callable[[State], Scores]
+DIVERGENCE = 3.0  # factor on the lowest loss at which training stops
 RECENT = 0.05  # weight of an update in the moving average of the loss
 LONGER = (  # for little data
     "-s train.batch_tokens=512 -s train.evaluate_every=100 -s train.epochs=0 -s train.minutes=5"
@@ -100,18 +101,18 @@ def fit_epoch(
         event = stepper.train_on(update, progress)
         stepper.count_time()
         counters.batch += 1
-        watch(counters, event, config)
+        watch(counters, event)
         yield event._replace(elapsed=counters.elapsed)
 
 
-def watch(counters: Counters, event: Stepped, config: TrainConfig) -> None:
-    """End the updates if the loss has risen far above its lowest."""
-    if event.reward is not None or not config.divergence or not math.isfinite(event.loss):
+def watch(counters: Counters, event: Stepped) -> None:
+    """End the updates if the loss has risen above its lowest by DIVERGENCE and by 1 nat."""
+    if event.reward is not None or not math.isfinite(event.loss):
         return
     level = event.loss if counters.level is None else counters.level
     level = counters.level = level + RECENT * (event.loss - level)
     counters.lowest = level if counters.lowest is None else min(level, counters.lowest)
-    if level > max(config.divergence * counters.lowest, counters.lowest + 1):
+    if level > max(DIVERGENCE * counters.lowest, counters.lowest + 1):
         found = f"{level:.2f}, and was {counters.lowest:.2f}"
         counters.ended = f"diverged: the loss is {found} (lower train.lr)"
 

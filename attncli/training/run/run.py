@@ -28,7 +28,7 @@ from models.families.encoder_decoder import EncoderDecoder
 from models.storage.replay import read_replay_bytes
 from models.storage.settings import read_settings
 from models.storage.statistical import StatisticalTables, read_statistical
-from models.use_config import AlignConfig
+from models.use_config import AlignConfig, SearchConfig
 
 NEVER = -1  # update of the last evaluation
 
@@ -61,8 +61,9 @@ class Run(NamedTuple):
     def bundle(self, model: EncoderDecoder) -> Bundle:
         """Return a model with the tokenizer, the settings and the kept parts of the run."""
         config, prepared, kept = self.config, self.data.prepared, self.kept
-        tables = (kept.settings, kept.statistical, prepared.prepare, kept.replay)
-        return Bundle(model, prepared.tokenizer, config.tokenizer, config.search, *tables)
+        search = SearchConfig(**vars(config.search))
+        tables = (search, kept.settings, kept.statistical, prepared.prepare, kept.replay)
+        return Bundle(model, prepared.tokenizer, config.tokenizer, *tables)
 
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:

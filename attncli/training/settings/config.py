@@ -17,7 +17,7 @@ from attncli.training.settings.loggers import LOGGERS
 from models.base.registry import DEFAULT_SOURCE, source_name
 from models.base.settings import Limits, merged, option
 from models.config import MAX_SEED, AttentionLossConfig, ModelConfig
-from models.use_config import SearchConfig, TokenizerConfig
+from models.use_config import SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -113,6 +113,8 @@ def _usual_data() -> DataConfig:
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
+    REMOVED: ClassVar[Mapping[str, Any]] = {"clip": 1.0, "divergence": 3.0}
+
     steps: int = option(0, "maximum number of updates (0: no limit)")
     epochs: int = option(100, "maximum number of passes over the data (0: no limit)")
     minutes: float = option(
@@ -150,7 +152,6 @@ class TrainConfig:
         "parts that are not trained: encoder, decoder, embedding, or the name of a part such as "
         "encoder.layers.0",
     )
-    clip: float = option(1.0, "maximum norm of the gradient (0: no clipping)")
     label_smoothing: float = option(
         0.1, "label smoothing: share of the target spread over the vocabulary", below=1
     )
@@ -204,11 +205,6 @@ class TrainConfig:
         "further metrics whose improvement lets training go on, such as loss,chrf; train.metric "
         "alone selects the weights",
         choices=("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter", "loss"),
-    )
-    divergence: float = option(
-        3.0,
-        "stop if the mean loss of recent updates exceeds its lowest by this factor and by 1 nat, "
-        "or is not finite after an evaluation; the best weights are kept (0: never)",
     )
     average: int = option(
         5, "number of last evaluations whose weights are averaged (0: no averaging)"
@@ -272,8 +268,8 @@ class RunConfig:
     model: ModelConfig = option(ModelConfig, "model")
     tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
     train: TrainConfig = option(TrainConfig, "training")
-    search: SearchConfig = option(
-        SearchConfig, "search in evaluations; saved with the model as its default"
+    search: SavedSearchConfig = option(
+        SavedSearchConfig, "search in evaluations; saved with the model as its default"
     )
 
     def of_kind(self, family: str) -> RunConfig:

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, deserialize
 
 from models.base.errors import DamagedError, intact
 from models.base.types import VocabularySizes
-from models.config import ModelConfig
+from models.config import HOP, ModelConfig
 from models.text.tokenizer import END, START, UNKNOWN
 
 # Files of weights without torch: those of a bundle are read, model.bin of CTranslate2 is written.
@@ -184,7 +184,7 @@ def converted_whisper(
     """
     left = {name.replace("encoder.encoder.", "encoder."): each for name, each in weights.items()}
     size, shapes, variables = config.embedding, _shapes(config), _settings(config)
-    slots = round(config.audio.padded * 500 / config.audio.hop)
+    slots = round(config.audio.padded * 500 / HOP)
     for number, inputs in enumerate((config.audio.bands, size)):
         for kind, shape in (("weight", (size, inputs, 3)), ("bias", (size,))):
             array = _take(left, f"encoder.convolutions.{number}.{kind}", shape)

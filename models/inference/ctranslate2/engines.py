@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from models.base.settings import from_dict
-from models.config import NO_COPY, AttentionConfig, ModelConfig
+from models.config import NO_COPY, ModelConfig
 from models.inference.ctranslate2.translator import MOST_POSITIONS, imported
 from models.storage.settings import family_of, read_settings
 from models.use_config import SearchConfig
@@ -46,7 +46,8 @@ def unsuitable(folder: Path) -> str:
     if config.mixing != "attention":
         return f"mixing of kind {config.mixing}"
     for table in ("attention", "self_attention"):
-        if getattr(config, table) not in (AttentionConfig(), AttentionConfig(score="scaled_dot")):
+        own = getattr(config, table)
+        if own not in (type(own)(), type(own)(score="scaled_dot")):
             return f"settings of model.{table}"
     if config.output_transform:
         return "an output layer with a transformation"

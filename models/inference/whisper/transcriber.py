@@ -17,6 +17,7 @@ from torch import Tensor
 from models.base.errors import ModelError
 from models.base.types import Hypothesis
 from models.bundle import Bundle, read
+from models.config import HOP
 from models.inference.captioner import words as word_ranges
 from models.inference.transcriber import (
     NamedRecording,
@@ -162,7 +163,7 @@ class WhisperTranscriber(Transcriber):
         """Return the weights (T, S) of a window's tokens over the slots of a part."""
         first = min(part.first, weights.shape[1] - 1)
         inside = weights[:, first : max(part.last, first + 1)]
-        hop = self.config.audio.hop / 1000
+        hop = HOP / 1000
         each = round(1 / PER_SECOND / hop)  # frames of a slot
         return SoundAttention(
             segment.hypotheses[0].tokens,

@@ -32,9 +32,9 @@ def test_names_of_parts_and_settings_are_one_language() -> None:
     assert named.name == "dot,local_p" and named.folder == "dot-local_p"
     attention = named.config.model.attention
     assert (attention.score, attention.window) == ("dot", "local_p")
-    whole = find("model.encoder_attention=intra,heads=4", BASE)
-    assert whole.config.model.encoder_attention == "intra"
-    assert whole.name == "heads=4,model.encoder_attention=intra"
+    whole = find("model.cell=lstm,heads=4", BASE)
+    assert whole.config.model.cell == "lstm"
+    assert whole.name == "heads=4,model.cell=lstm"
     assert len(variants(["dot", "score=dot"], BASE, [])) == 1
 
 

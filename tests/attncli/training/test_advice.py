@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from attncli.training.interfaces import Ended, FinalModel, Started
+from attncli.training.run import fit
 from attncli.training.updates.stepper import Stepper
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn
@@ -44,8 +45,11 @@ def test_a_run_within_its_warm_up_learns_more_with_the_advised_settings(
     assert not started.notes and after > before + 1
 
 
-def test_a_run_that_diverged_ends_well_at_a_lower_rate(texts: Texts, tmp_path: Path) -> None:
-    high = ("train.steps=60", "train.divergence=1.5", "train.lr=30")
+def test_a_run_that_diverged_ends_well_at_a_lower_rate(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "DIVERGENCE", 1.5)
+    high = ("train.steps=60", "train.lr=30")
     _, reason, before = trained(texts, tmp_path / "high", *high)
     assert reason.startswith("diverged") and reason.endswith("(lower train.lr)")
     _, reason, after = trained(texts, tmp_path / "low", *high, "train.lr=0.01")

@@ -28,6 +28,7 @@ from models.bundle import read
 from models.encoders.image import ImageEncoder, SmallCnn
 from models.losses import region_loss
 from models.storage.weights import weights_of
+from models.use_config import SearchConfig
 from tests.attncli.training.small import Texts, assert_same, run, small_config, write_texts
 from tests.attncli.training.small_captions import PRETRAINED, fill, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner
@@ -58,7 +59,7 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     config = settings(*texts, None, ["train.precision=fp32"], start=begun)
     bundle = read(begun)
     assert (config.preset, config.model) == ("rnnsearch-nano", bundle.model.config)
-    assert config.search == bundle.search
+    assert SearchConfig(**vars(config.search)) == bundle.search
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
     steps: set[str] = set()

@@ -185,7 +185,7 @@ def test_the_read_mode_is_reported_and_soft_attention_has_no_other() -> None:
 
 @torch.no_grad()
 def test_samples_of_different_inputs_differ_and_those_of_equal_inputs_agree() -> None:
-    config = AttentionConfig(score="location", positions=512, read="hard", read_decode="sample")
+    config = AttentionConfig(score="location", read="hard", read_decode="sample")
     model = model_of("rnnsearch-nano", config)
     source = torch.randint(5, 9, (40, 6), generator=torch.Generator().manual_seed(1))
     source[1] = source[0]

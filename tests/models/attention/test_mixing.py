@@ -11,7 +11,7 @@ from torch.nn.functional import elu
 from models.attention.mixing import SMALLEST, AverageAttention, LinearAttention
 from models.base.registry import names
 from models.bundle import build
-from models.config import AttentionConfig, ModelConfig
+from models.config import ModelConfig, SelfAttentionConfig
 from tests.models.mechanisms import (
     BATCH,
     SIZES,
@@ -83,7 +83,7 @@ def test_the_encoder_keeps_its_attention_with_the_average_network() -> None:
 def test_settings_that_a_mixing_cannot_read_are_refused_with_the_nearest() -> None:
     linear = replace(small_config(TRANSFORMER), mixing="linear")
     refused(lambda: build(replace(linear, position="alibi"), SIZES), "alibi", "sinusoidal")
-    own = AttentionConfig(score="dot")
+    own = SelfAttentionConfig(score="dot")
     refused(lambda: build(replace(linear, self_attention=own), SIZES), "its own score", "defaults")
     labels = replace(small_config("classifier-transformer-small"), mixing="average")
     refused(lambda: build(labels, SIZES), "average", "attention or linear")

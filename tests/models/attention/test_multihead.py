@@ -13,11 +13,11 @@ from models.attention.heads import attention as build_heads
 from models.attention.transformer import CrossAttention, SelfAttention
 from models.base.errors import ModelError
 from models.base.types import Memory
-from models.config import AttentionConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig, SelfAttentionConfig
 
 
-def of(size: int, heads: int, dropout: float = 0.0) -> ModelConfig:
-    return ModelConfig(embedding=size, heads=heads, attention_dropout=dropout)
+def of(size: int, heads: int) -> ModelConfig:
+    return ModelConfig(embedding=size, heads=heads)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -29,13 +29,6 @@ def test_the_fused_kernel_equals_the_sums_written_out(causal: bool) -> None:
     fused = attention.eval()(x, mask)[0]
     written_out = attention.train()(x, mask)[0]
     torch.testing.assert_close(fused, written_out)
-
-
-def test_attention_dropout_drops_weights_while_training_only() -> None:
-    torch.manual_seed(1)
-    attention, x = SelfAttention(of(12, 3, 0.5)), torch.randn(2, 5, 12)
-    assert not torch.equal(attention.train()(x)[0], attention(x)[0])
-    assert torch.equal(attention.eval()(x)[0], attention(x)[0])
 
 
 def grouped_by_loops(attention: SelfAttention, x: Tensor) -> Tensor:
@@ -62,7 +55,7 @@ def grouped_by_loops(attention: SelfAttention, x: Tensor) -> Tensor:
 @torch.no_grad()
 def test_grouped_heads_share_keys_and_values_and_cache_only_those(shared: int, score: str) -> None:
     torch.manual_seed(1)
-    own = AttentionConfig(kv_heads=shared, score=score)
+    own = SelfAttentionConfig(kv_heads=shared, score=score)
     attention = SelfAttention(ModelConfig(embedding=12, heads=4, self_attention=own)).eval()
     x = torch.randn(2, 5, 12)
     whole, seen = attention(x)

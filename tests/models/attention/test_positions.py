@@ -9,7 +9,7 @@ import torch
 
 from models.attention.positions import REACH, Alibi, Learned, Relative, Rotary
 from models.base.registry import names
-from models.config import AttentionConfig, ModelConfig
+from models.config import ModelConfig, SelfAttentionConfig
 from tests.models.mechanisms import BATCH, CLOSE, check_transformer, refused, transformer
 
 CONFIG = ModelConfig(embedding=12, heads=3, max_source=6)
@@ -20,7 +20,7 @@ every_position = pytest.mark.parametrize("name", names("position"))
 @pytest.mark.parametrize("score", ["", "cosine", "qk_norm"])
 @torch.no_grad()
 def test_steps_equal_teacher_forcing_and_alone_equals_in_a_batch(name: str, score: str) -> None:
-    check_transformer(transformer(position=name, self_attention=AttentionConfig(score=score)))
+    check_transformer(transformer(position=name, self_attention=SelfAttentionConfig(score=score)))
 
 
 @every_position
@@ -81,6 +81,6 @@ def test_learned_positions_after_the_last_share_its_vector() -> None:
 
 
 def test_rotary_refuses_scores_that_are_no_products() -> None:
-    own = AttentionConfig(score="additive")
+    own = SelfAttentionConfig(score="additive")
     facts = ("rotary", "additive", "scaled_dot", "alibi")
     refused(lambda: transformer(position="rotary", self_attention=own), *facts)

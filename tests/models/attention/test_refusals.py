@@ -28,7 +28,6 @@ PARTS = ("score", "window", "normalise", "read")
     [
         ({"heads": 3}, ["3 attention heads", "16"]),
         ({"heads": 0}, ["0 attention heads"]),
-        ({"score": "location", "positions": 100}, ["100 slots", "512", "positions"]),
         ({"window": "local_p", "window_size": 0}, ["window_size = 0", "at least 1"]),
         ({"window": "local_m", "window_size": 0}, ["window_size = 0", "at least 1"]),
         ({"read": "hard", "read_decode": "best"}, ["'best'", "argmax"]),

@@ -50,9 +50,9 @@ def test_cosine_of_equal_sizes_needs_no_map_and_is_bounded_by_its_sharpness() ->
 
 
 def test_a_source_longer_than_location_has_logits_for_is_refused() -> None:
-    score = find("score", "location")(3, 4, AttentionConfig(score="location", positions=5))
-    score.prepare(torch.randn(1, 5, 4))
-    refused(lambda: score.prepare(torch.randn(1, 6, 4)), "6 slots", "at most 5", "positions")
+    score = find("score", "location")(3, 4, AttentionConfig(score="location"))
+    score.prepare(torch.randn(1, 512, 4))
+    refused(lambda: score.prepare(torch.randn(1, 513, 4)), "513 slots", "at most 512", "positions")
 
 
 ENERGIES: dict[str, tuple[Callable[..., Tensor], list[tuple[int, ...]]]] = {

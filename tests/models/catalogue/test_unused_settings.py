@@ -14,7 +14,7 @@ from models.base.settings import from_dict, limits_of, to_dict
 from models.base.types import VocabularySizes
 from models.bundle import build
 from models.catalogue.presets import PRESETS, model_config
-from models.config import AttentionConfig, ImageConfig, ModelConfig
+from models.config import ImageConfig, ModelConfig
 from models.sources import unused_settings, without_effect
 from tests.models.small import VOCABULARY, hears, reads_images, small_config
 
@@ -58,12 +58,12 @@ def test_a_setting_that_is_left_out_changes_no_model(family: str) -> None:
         table = section.removeprefix("model").removeprefix(".")
         if not section.startswith("model") or table in ("image", "audio") or field in TABLES:
             continue
-        kind = AttentionConfig if table else ModelConfig
         part = getattr(config, table) if table else config
+        kind = type(part)
         changed: Any = dataclasses.replace(
             part, **{field: other(kind, field, getattr(part, field))}
         )
-        if isinstance(changed, AttentionConfig):
+        if table:
             changed = from_dict(ModelConfig, {**to_dict(config), table: to_dict(changed)})
         try:
             found = built(changed, images)
@@ -91,12 +91,12 @@ def test_whole_tables_are_left_out_only_where_they_have_no_effect(family: str) -
 
 def test_options_of_the_chosen_parts_are_shown() -> None:
     config = small_config("rnnsearch-small")
-    for score, shown in (("additive", "size"), ("ffn", "size"), ("location", "positions")):
+    for score, shown in (("additive", "size"), ("ffn", "size"), ("concat", "coverage")):
         attention = dataclasses.replace(config.attention, score=score)
         unused = unused_settings(dataclasses.replace(config, attention=attention))
         assert f"model.attention.{shown}" not in unused
         assert "model.attention.read_gradient" in unused
-    assert "model.input_feeding" in unused_settings(config)
+    assert "model.position" in unused_settings(config)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_options_of_the_chosen_parts_are_shown() -> None:
         ("rnnsearch-nano", "model.position", ["family rnnsearch", "transformer"]),
         ("rnnsearch-nano", "model.self_attention.score", ["family rnnsearch", "transformer"]),
         ("seq2seq-nano", "model.attention.score", ["family seq2seq", "rnnsearch"]),
-        ("rnnsearch-nano", "model.attention.chunk", ["the part that reads it"]),
+        ("rnnsearch-nano", "model.attention.window_size", ["the part that reads it"]),
         ("transformer-nano", "model.attention.score", []),
         ("transformer-nano", "train.lr", []),
     ],

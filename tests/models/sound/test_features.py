@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.base.errors import ConfigurationError
 from models.config import AudioConfig
 from models.sound.features import filters, frame_count, log_mel
 
-WHISPER = AudioConfig(fft=400, low=0, mel="slaney", scale="whisper")
+WHISPER = AudioConfig(padded=30)
 SMALL = AudioConfig(rate=8000, bands=40)
 
 
@@ -29,16 +28,13 @@ def test_features_of_whisper_are_those_of_transformers() -> None:
     assert (log_mel(sound, WHISPER) - torch.tensor(theirs).mT).abs().max() < 1e-5
 
 
-@pytest.mark.parametrize("config", [SMALL, AudioConfig(), WHISPER], ids=lambda c: c.scale)
+@pytest.mark.parametrize("config", [SMALL, AudioConfig(), WHISPER], ids=str)
 def test_filters_are_those_of_transformers(config: AudioConfig) -> None:
     from transformers.audio_utils import mel_filter_bank
 
-    norm = "slaney" if config.mel == "slaney" else None
-    bins = filters(config).shape[1]
-    top = config.rate / 2
-    theirs = mel_filter_bank(
-        bins, config.bands, config.low, top, config.rate, norm=norm, mel_scale=config.mel
-    )
+    low, norm, scale = (0, "slaney", "slaney") if config.padded else (20, None, "htk")
+    bins, top = filters(config).shape[1], config.rate / 2
+    theirs = mel_filter_bank(bins, config.bands, low, top, config.rate, norm=norm, mel_scale=scale)
     assert torch.allclose(filters(config), torch.tensor(theirs).mT.float(), atol=1e-7)
 
 
@@ -55,13 +51,6 @@ def test_silence_and_a_constant_offset_have_finite_features() -> None:
     assert torch.allclose(log_mel(loud, SMALL), log_mel(loud + 0.25, SMALL), atol=1e-3)
 
 
-def test_impossible_frequencies_and_transforms_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="half the rate"):
-        filters(AudioConfig(rate=8000, high=5000))
-    with pytest.raises(ConfigurationError, match=r"audio\.fft=100"):
-        log_mel(torch.zeros(800), AudioConfig(fft=100))
-
-
 def test_warped_filters_look_at_other_frequencies_and_stay_below_half_the_rate() -> None:
     hertz = torch.linspace(0, 4000, filters(SMALL).shape[1])
     centre = hertz[filters(SMALL).argmax(1)]
@@ -72,8 +61,8 @@ def test_warped_filters_look_at_other_frequencies_and_stay_below_half_the_rate()
     assert torch.equal(filters(SMALL, 1.0), filters(SMALL))
 
 
-def test_silence_of_zeros_is_as_far_below_the_loudest_as_the_range() -> None:
+def test_silence_of_zeros_is_as_far_below_the_loudest_as_is_heard() -> None:
     sound = torch.cat([noise(0.2, 8000), torch.zeros(1600)])
-    found = log_mel(sound, replace(SMALL, range=50.0))
-    assert found.max() - found.min() == pytest.approx(5 * math.log(10), abs=1e-4)
+    found = log_mel(sound, replace(SMALL, center=True))
+    assert found.max() - found.min() == pytest.approx(7 * math.log(10), abs=1e-4)
     assert torch.equal(found[:15], log_mel(sound, SMALL)[:15])

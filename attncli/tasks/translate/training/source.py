@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import RunConfig, TrainConfig
     from models.base.types import VocabularySizes
-    from models.use_config import SearchConfig, TokenizerConfig
+    from models.use_config import SavedSearchConfig, TokenizerConfig
 
 
 BLEU = {"bleu": "bleu"}  # what compares translations
@@ -217,7 +217,7 @@ class TextTraining(TrainingSource):
 
         return alignment_error_rate(model, texts, gold)
 
-    def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
+    def search_settings(self, search: SavedSearchConfig, examples: Examples) -> SavedSearchConfig:
         """Return the search settings with an output length limit that fits the training pairs."""
         return fit_limits(search, *examples.lengths)
 
@@ -313,7 +313,7 @@ class RowTraining(TrainingSource):
         if (files := len(data.train)) > 1:
             raise ModelError(f"{files} training files for {named}", "one table of rows")
 
-    def search_settings(self, search: SearchConfig, examples: Examples) -> SearchConfig:
+    def search_settings(self, search: SavedSearchConfig, examples: Examples) -> SavedSearchConfig:
         """Return the search settings with an output length limit that fits the training rows."""
         return fit_limits(search, *examples.lengths)
 

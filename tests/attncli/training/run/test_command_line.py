@@ -44,13 +44,13 @@ def test_toml_gives_back_what_was_written(preset: str) -> None:
 
 def test_assignments_go_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
-        'preset = "rnnsearch-small"\n[train]\nlr = 0.25\nclip = 3\n[data]\ntrain = ["a", "b"]\n'
+        'preset = "rnnsearch-small"\n[train]\nlr = 0.25\nwarmup = 3\n[data]\ntrain = ["a", "b"]\n'
     )
     config = settings(
-        [tmp_path / "run.toml"], [], None, ["train.clip=4", "model.attention.score=dot"]
+        [tmp_path / "run.toml"], [], None, ["train.warmup=4", "model.attention.score=dot"]
     )
     assert config.preset == "rnnsearch-small" and config.model.family == "rnnsearch"
-    assert (config.train.lr, config.train.clip) == (0.25, 4.0)
+    assert (config.train.lr, config.train.warmup) == (0.25, 4)
     assert config.model.attention.score == "dot"
     assert config.data.train == (str(Path.cwd() / "a"), str(Path.cwd() / "b"))
     other = settings([tmp_path / "run.toml", Path("c"), Path("d")], [Path("e.tsv")])
