@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -79,19 +80,10 @@ def test_more_tags_than_the_ceiling_are_seen_at_once() -> None:
     assert too_many_tags("<b>" * (LINE_TAGS + 1)) and not too_many_tags("<b>" * LINE_TAGS)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["1000000000 1 1\n", "99999999 1 1\n", "1" * 5000 + " 1 1\n", "1 1 1 S 1.2.3\n"],
-)
-def test_gold_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["1000000000 1 1", "1" * 5000 + " 1 1", "0-" + "1" * 5000, "²-0"])
+def test_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError, match="file"):
-        read_links(write(tmp_path / "file", text))
-
-
-@pytest.mark.parametrize("text", ["0-" + "1" * 5000, "0-0:1e", "²-0"])
-def test_pharaoh_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ModelError, match="is not a link"):
-        read_links(write(tmp_path / "file", text + "\n"), index="0")
+        read_links(write(tmp_path / "file", f"{text}\n"), index="0")
 
 
 @pytest.mark.parametrize("text", ["a ||| " + "1" * 5000 + "-0", "a ||| 1e999,0"])
@@ -115,16 +107,13 @@ def test_captions_are_read_or_refused(tmp_path: Path, text: str) -> None:
         read_captions(write(tmp_path / "file", text))
 
 
-def bombs() -> dict[str, Callable[[bytes], bytes]]:
-    zstd = zstandard.ZstdCompressor(level=1)
-    return {"gzip": gzip.compress, "xz": lzma.compress, "zstd": zstd.compress}
-
-
-@pytest.mark.parametrize("kind", bombs())
-def test_a_compressed_file_is_read_in_small_portions(tmp_path: Path, kind: str) -> None:
-    import tracemalloc
-
-    path = write(tmp_path / "file", bombs()[kind](b"\n" * (1 << 26)))
+@pytest.mark.parametrize(
+    "compress", [gzip.compress, lzma.compress, zstandard.ZstdCompressor(level=1).compress]
+)
+def test_a_compressed_file_is_read_in_small_portions(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    path = write(tmp_path / "file", compress(b"\n" * (1 << 26)))
     tracemalloc.start()
     with open_text(path) as lines:
         assert next(lines) == ""

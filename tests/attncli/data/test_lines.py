@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,13 @@ import zstandard
 
 from attncli.data import lines
 from attncli.data.lines import Line, read_chunks
+from attncli.data.split import by_line
+from attncli.data.streams import check_output, open_output
+from attncli.data.text.tables import read_content
+from attncli.tasks.translate.engine import TranslateOptions
+from attncli.tasks.translate.lines import translate_lines
 from models.base.errors import InputError, ModelError
+from tests.upper_model import Upper
 
 
 def read(data: bytes) -> list[Line]:
@@ -74,17 +81,13 @@ def test_a_compressed_pipe_gives_its_text(compress: Callable[[bytes], bytes]) ->
     assert texts == ["one", "two", "three"]
 
 
-def test_a_message_about_a_file_names_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    path.write_bytes(gzip.compress(b"one\n")[:-1])
-    with path.open("rb") as stream, pytest.raises(ModelError, match=f"{path} is damaged"):
-        list(read_chunks(stream))
-
-
-def test_a_compressed_pipe_that_was_cut_off_is_refused() -> None:
-    refused = pytest.raises(ModelError, match="the input is damaged or incomplete")
-    with pipe_with(gzip.compress(b"one\n")[:-1]) as stream, refused:
-        list(read_chunks(stream))
+def test_a_compressed_stream_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    cut = gzip.compress(b"one\n")[:-1]
+    (tmp_path / "a.gz").write_bytes(cut)
+    with (tmp_path / "a.gz").open("rb") as file, pytest.raises(ModelError, match="a.gz is damaged"):
+        list(read_chunks(file))
+    with pipe_with(cut) as pipe, pytest.raises(ModelError, match="the input is damaged"):
+        list(read_chunks(pipe))
 
 
 def test_a_full_pipe_gives_growing_chunks() -> None:
@@ -92,3 +95,59 @@ def test_a_full_pipe_gives_growing_chunks() -> None:
         sizes = [len(chunk) for chunk in read_chunks(stream)]
     assert sizes[:3] == [32, 64, 128]
     assert sum(sizes) == 5000
+
+
+@pytest.mark.parametrize("end", ["gz", "xz", "zst", "GZ"])
+def test_a_name_chooses_the_compression(end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"out.txt.{end}"
+    with open_output(path) as write:
+        write(b"one\n" * 1000)
+        write(b"two\n")
+    assert path.stat().st_size < 200
+    assert read_content(path) == b"one\n" * 1000 + b"two\n"
+    content = path.read_bytes()
+    with pytest.raises(KeyError), open_output(path) as write:
+        write(b"three\n")
+        raise KeyError
+    assert path.read_bytes() == content
+
+
+def test_an_output_is_no_input(tmp_path: Path) -> None:
+    path, link = tmp_path / "in.txt", tmp_path / "link.txt"
+    path.write_text("one\n")
+    link.symlink_to(path)
+    for output in (path, link):
+        with pytest.raises(ModelError, match="is input and output"):
+            check_output(output, None, path)
+    check_output(tmp_path / "new.txt", path)
+    check_output(Path("/dev/null"), Path("/dev/null"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="the system does not name descriptors")
+def test_an_output_named_as_a_descriptor_continues_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with path.open("wb") as file:
+        file.write(b"before\n")
+        file.flush()
+        with open_output(Path(f"/dev/fd/{file.fileno()}")) as write:
+            write(b"between\n")
+        file.write(b"after\n")
+    assert path.read_bytes() == b"before\nbetween\nafter\n"
+
+
+TRANSLATE = partial(translate_lines, translator=Upper(), options=TranslateOptions())
+
+
+@pytest.mark.parametrize("text", ["a dog", "a dog\n\na cat\r\n", "\ra\r\r", "", "\n", "a\n12\n"])
+def test_every_line_is_translated_and_every_line_end_stays(text: str) -> None:
+    chunks = [[Line(1, text), Line(2, "a cat")], [Line(3, text)]]
+    first, second = by_line(chunks, TRANSLATE)
+    assert [one.line.number for one in (*first, *second)] == [1, 2, 3]
+    for outcome in (first[0], *second):
+        assert outcome.translation and outcome.translation.text == text.upper()
+        assert outcome.line.text == outcome.translation.source == text
+
+
+def test_a_text_with_a_line_that_is_refused_is_not_translated() -> None:
+    [[outcome]] = by_line([[Line(7, "a\nb", fault="longer than 1 MiB")]], TRANSLATE)
+    assert outcome.translation is None and "line 7 is longer" in outcome.note

@@ -7,92 +7,24 @@ from random import Random
 import pytest
 
 from attncli.tags.checks import check, check_plain
-from attncli.tags.protect import Languages, protect, restore
+from attncli.tags.protect import protect, restore
 from attncli.tags.quantities import localised
 from attncli.tags.stand_ins import shifted, stand_ins
 from tests.attncli.tags.small import line
 
 EMOJI = ["❤️", "☀️", "⚠️", "1️⃣", "🐈\u200d⬛", "👍🏽", "🇩🇪", "→", "|", "\\", "^", "#️⃣"]
-PLACEHOLDERS = [
-    "%'d",
-    "%1$s",
-    "%-5.2f",
-    "%(x)s",
-    "%@",
-    "%%",
-    "{x}",
-    "{{x}}",
-    "${x}",
-    "%{x}",
-    "%name%",
-]
-PLACEHOLDERS += [
-    "__name__",
-    ":count",
-    "<%= x %>",
-    "$1",
-    "@user",
-    "#tag",
-    "%Y-%m-%d",
-    "[x]",
-    "{0:.2f}",
-]
-CODES = [
-    "https://a.b/c%20d?x=y",
-    "a.b+c@d-e.org",
-    "/usr/lib/x.so",
-    "C:\\tmp\\a.txt",
-    "~/x",
-    "`ls -l`",
-]
-CODES += [
-    "src/main.py",
-    "setup.py",
-    "8f3K-22Lq-PPa9",
-    "550e8400-e29b-41d4-a716-446655440000",
-    "max_value",
-]
-CODES += [
-    "1.10.0-rc.1",
-    "v3.2.1",
-    "3.2.1",
-    "de-DE",
-    "en_US",
-    "2024-05-01",
-    "2024-05-01T10:00:00Z",
-    "--all",
-]
-CODES += [
-    "86988827",
-    "26,888",
-    "€8,311",
-    "H₂O",
-    "x^2",
-    "_____",
-    "da39a3ee5e6b4b0d",
-    "192.168.0.1",
-    "DE89 3704 0044 0532 0130 00",
-    "COBADEFFXXX",
-    "+49 (0)30 1234 5678",
-    "(555) 123-4567",
-    "030/1234567",
-    "4111 1111 1111 1111",
-    "B-MW 1234",
-    "AB12 CDE",
-    "SW1A 1AA",
-]
+CODES = r"""
+%'d %1$s %-5.2f %(x)s %@ %% {x} {{x}} ${x} %{x} %name% __name__ :count $1 @user #tag %Y-%m-%d [x]
+{0:.2f} https://a.b/c%20d?x=y a.b+c@d-e.org /usr/lib/x.so C:\tmp\a.txt ~/x src/main.py setup.py
+8f3K-22Lq-PPa9 550e8400-e29b-41d4-a716-446655440000 max_value 1.10.0-rc.1 v3.2.1 3.2.1 de-DE en_US
+2024-05-01 2024-05-01T10:00:00Z 86988827 26,888 €8,311 H₂O x^2 _____ da39a3ee5e6b4b0d 192.168.0.1
+COBADEFFXXX 030/1234567 --all
+"""
+SPACED = ["<%= x %>", "`ls -l`", "DE89 3704 0044 0532 0130 00", "+49 (0)30 1234 5678"]
+SPACED += ["(555) 123-4567", "4111 1111 1111 1111", "B-MW 1234", "AB12 CDE", "SW1A 1AA"]
 QUOTED = ["{{ a | b('c') }}", '\\"%s\\"', "'{x}'", '"%d"']
-PLAIN = [
-    "100% sure",
-    "50%ig",
-    "20-year-old",
-    "the 1990s",
-    "e.g. this",
-    "Note: the dog",
-    "and/or",
-    "a-b",
-    "km/h",
-]
+PLAIN = ["100% sure", "50%ig", "20-year-old", "the 1990s", "e.g. this", "Note: the dog", "and/or"]
+PLAIN += ["a-b", "km/h"]
 
 
 def unknown(text: str) -> str:
@@ -102,7 +34,7 @@ def unknown(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("part", [*EMOJI, *PLACEHOLDERS, *CODES, *QUOTED])
+@pytest.mark.parametrize("part", [*EMOJI, *CODES.split(), *SPACED, *QUOTED])
 @pytest.mark.parametrize(
     "text", ["See {} now.", "({}) is it", "It is {}.", "{}: the dog", "Look: {}, and"]
 )
@@ -122,19 +54,8 @@ def test_words_are_no_parts(text: str) -> None:
 
 def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
     random = Random(3)
-    signs = [
-        *PLACEHOLDERS,
-        *CODES,
-        *EMOJI,
-        *" .,;:-'",
-        "word",
-        "Haus",
-        "12",
-        "$5",
-        "\ue000",
-        "é",
-        "2nd",
-    ]
+    signs = [*CODES.split(), *SPACED, *EMOJI, *" .,;:-'", "word", "Haus", "12", "$5", "2nd"]
+    signs += ["\ue000", "é"]
     for lazy in (False, True):
         for number in range(1500):
             text = line(random) if number % 2 else "".join(random.choices(signs, k=9))
@@ -176,7 +97,6 @@ def test_numbers_have_the_separators_of_the_target(
     number: str, languages: tuple[str, str], expected: str
 ) -> None:
     assert localised(number, *languages) == expected
-    assert protect(f"It is {number} now", unknown, Languages(*languages)).parts[-1:] == () or True
 
 
 @pytest.mark.parametrize(

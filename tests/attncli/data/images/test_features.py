@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -62,34 +60,6 @@ def test_a_reader_keeps_its_rows_while_another_adds(tmp_path: Path) -> None:
     assert (before == some(2)).all() and reader.missing(KEYS[:4]) == KEYS[2:4]
     reader.refresh()
     assert (reader.table()[reader.rows(KEYS[:4])] == some(4)).all()
-
-
-def test_a_second_writer_waits_and_finds_the_rows_of_the_first(tmp_path: Path) -> None:
-    program = (
-        "import sys, time; from pathlib import Path; import numpy as np\n"
-        "from tests.attncli.data.images.test_features import *\n"
-        "cache = FeatureCache(Path(sys.argv[1]), KIND)\n"
-        "with cache.writing():\n"
-        "    print('held', flush=True); sys.stdin.readline()\n"
-        "    cache.add(KEYS[:2], some(2))\n"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None and other.stdin is not None
-        assert other.stdout.readline() == "held\n"
-        waited: list[int] = []
-
-        def waiting() -> None:
-            if not waited:
-                other.stdin.write("\n")  # type: ignore[union-attr]
-                other.stdin.flush()  # type: ignore[union-attr]
-            waited.append(1)
-
-        cache = FeatureCache(tmp_path, KIND)
-        with cache.writing(waiting):
-            assert waited and not cache.missing(KEYS[:2])
 
 
 def test_a_cache_of_other_rows_or_a_damaged_one_is_refused(tmp_path: Path) -> None:

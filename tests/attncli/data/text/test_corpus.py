@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import random
 import sys
 import tracemalloc
 import unicodedata
@@ -19,11 +20,17 @@ from attncli.data import lines as data_lines
 from attncli.data.lines import open_text
 from attncli.data.streams import BLOCK, check_files, check_inputs
 from attncli.data.text.corpus import (
+    LEAST,
+    MOST,
     CorpusPair,
     fingerprint,
+    held_out,
     read_pairs,
     reference_columns,
 )
+from attncli.tasks.translate.training.data import pairs_of, split_dev
+from attncli.tasks.translate.training.source import TextData
+from attncli.training.pairs import sampled_lines
 from models.base.errors import ModelError
 from tests.attncli.files import write
 
@@ -208,12 +215,46 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
 
 
 def test_bars_stand_between_columns_where_there_is_no_tab(tmp_path: Path) -> None:
-    path = tmp_path / "pairs"
-    path.write_text("a b ||| c\n|||\nx ||| y\n", "utf-8")
-    found = [(pair.source, pair.references) for pair in read_pairs([path])]
-    assert found == [("a b", ("c",)), ("", ("",)), ("x", ("y",))]
-    path.write_text("a ||| b\tc\n", "utf-8")
-    assert [pair.source for pair in read_pairs([path])] == ["a ||| b"]
-    path.write_text("a ||| b\nc\n", "utf-8")
-    with pytest.raises(ModelError, match=r"line 2 has no \|\|\|"):
-        list(read_pairs([path]))
+    path = write(tmp_path / "pairs", "a b ||| c\n|||\nx ||| y\n")
+    assert [*read_pairs([path])] == [("a b", ("c",)), ("", ("",)), ("x", ("y",))]
+    [pair] = read_pairs([write(path, "a ||| b\tc\n")])
+    assert pair.source == "a ||| b"
+    assert "line 2 has no |||" in refusal([write(path, "a ||| b\nc\n")])
+
+
+def test_a_share_of_the_distinct_sources_is_held_out() -> None:
+    sources = [(f"source {number % 300}", f"{number}") for number in range(900)]
+    held = held_out(sources, 0.1, seed=1)
+    assert len(held) == 30 and held.items() < set(sources)
+    assert all(source == f"source {target}" for source, target in held.items())  # the first
+    shuffled = random.Random(0).sample(sources, len(sources))
+    assert held_out(shuffled, 0.1, seed=1).keys() == held.keys()
+    assert held_out(sources, 0.1, seed=2).keys() != held.keys()
+    assert held_out([("", "a"), *sources, ("  ", "b")], 0.1, seed=1) == held
+    without = [(source, " ") for source, _ in sources[:300]]
+    assert held_out([*without, *sources], 0.1, seed=1) == held
+
+
+def test_the_number_is_bounded() -> None:
+    many = [(f"source {number}", "") for number in range(30 * MOST)]
+    held = held_out(many, 0.1, seed=1)
+    assert len(held) == MOST
+    assert held_out(many[::-1], 0.1, seed=1).keys() == held.keys()
+    assert not held_out(many[: 10 * LEAST - 1], 0.1, seed=1)
+    assert not held_out(many, 0, seed=1)
+
+
+def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
+    rows = [f"a {number % 150} b\tc {number}\n" for number in range(400)]
+    (tmp_path / "train.tsv").write_text("".join(rows))
+    data = TextData(train=(str(tmp_path / "train.tsv"),))
+    named, held = split_dev(data, tmp_path)
+    dev = list(read_pairs(named.dev))
+    assert {pair.source for pair in dev} == {*held} and len(dev) == len(held) == 15
+    source, _, total = sampled_lines(pairs_of(data.train, held), 1000, 1)
+    assert not {*held} & {*source} and total == len(source)
+    assert total == sum(row.split("\t")[0] not in held for row in rows)
+    (tmp_path / "data").mkdir()
+    assert split_dev(data, tmp_path)[0] == named  # a run that continues
+    (tmp_path / "dev.tsv").unlink()
+    assert split_dev(data, tmp_path)[0] == data  # a run of an earlier version
