@@ -31,8 +31,7 @@ BEFORE_TASK = "--"
 WORDS = "attncli.bulk.words"  # key of click's context: the words after BEFORE_TASK
 
 Paths = Annotated[
-    list[Path],
-    typer.Argument(metavar="IN... OUT", help="Files and folders to read; the output."),
+    list[Path], typer.Argument(metavar="IN... OUT", help="Files and folders to read; the output.")
 ]
 Fields = Annotated[
     list[str] | None,

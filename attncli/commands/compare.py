@@ -161,10 +161,7 @@ class ComparedData(NamedTuple):
 
 
 def base_config(
-    files: ComparedData,
-    preset: str | None,
-    assigned: Sequence[str],
-    start: Path | None = None,
+    files: ComparedData, preset: str | None, assigned: Sequence[str], start: Path | None = None
 ) -> RunConfig:
     """Return the settings that every variant changes. start: the initial model of all variants."""
     check_options(files)
@@ -300,8 +297,7 @@ Grid = Annotated[
     ),
 ]
 DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="List the runs that are still to do, and their time."),
+    bool, typer.Option("--dry-run", help="List the runs that are still to do, and their time.")
 ]
 
 

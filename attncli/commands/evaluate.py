@@ -11,13 +11,7 @@ import typer
 from attncli.data.streams import check_output, write_stdout
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
 from attncli.options.settings import SetOption
-from attncli.options.shared import (
-    Beam,
-    Device,
-    From,
-    Threads,
-    To,
-)
+from attncli.options.shared import Beam, Device, From, Threads, To
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.score import System
 from attncli.scoring.translations import BleuTokenizer, Scoring, buckets_of
@@ -71,7 +65,7 @@ Files = Annotated[
     list[Path] | None,
     typer.Argument(
         help="Source and one or more references, or one TSV file; - is standard input. "
-        "With --hypotheses alone, all files are references; a table has sources, too.",
+        "With --hypotheses alone, all files are references; a table has sources, too."
     ),
 ]
 Hypotheses = Annotated[

@@ -74,11 +74,7 @@ def list_models(*, json: Json = False) -> None:
         write_stdout(_for_terminal(_models(found) + _names(entries)))
 
 
-def show(
-    name: Name,
-    *,
-    set: Set = None,
-) -> None:
+def show(name: Name, *, set: Set = None) -> None:
     """Show a model, a part, or the parts of a kind.
 
     A model is shown with its data, score, size and card first, then with the settings that apply
@@ -197,11 +193,7 @@ def _about(entry: Entry) -> list[str]:
 def _model(shown: Shown) -> str:
     """Return the settings as TOML; size, facts and card are comments above them."""
     tokens = training_source(shown.family.name).describe_vocabulary(shown.vocabulary)
-    about = [
-        shown.title,
-        *shown.facts,
-        f"{shown.parameters:,} parameters with {tokens}",
-    ]
+    about = [shown.title, *shown.facts, f"{shown.parameters:,} parameters with {tokens}"]
     about += ["", *shown.card.splitlines()] if shown.card else []
     about += ["", *_about(shown.family)]
     return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"

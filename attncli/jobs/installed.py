@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attncli.jobs.models import _with_head
 from attncli.terminal.messages import Messages, Silent
 from attncli.training.storage.folder import RunFolder
-from models.base.errors import (
-    ConfigurationError,
-    ModelError,
-)
+from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_folder
 from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
 from models.sources import source_of
@@ -28,13 +25,7 @@ from models.storage.archive import (
     write_archive,
 )
 from models.storage.digests import check_digests, read_digests
-from models.storage.settings import (
-    CARD,
-    WEIGHTS,
-    Shared,
-    WeightPrecision,
-    read_settings,
-)
+from models.storage.settings import CARD, WEIGHTS, Shared, WeightPrecision, read_settings
 
 if TYPE_CHECKING:
     from models.families.encoder_decoder import EncoderDecoder

@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.options.settings import HardAttention, Options
 from attncli.terminal.messages import Messages
-from models import (
-    load_captioner,
-    load_classifier,
-    load_ensemble,
-    load_transcriber,
-    load_translator,
-)
+from models import load_captioner, load_classifier, load_ensemble, load_transcriber, load_translator
 from models.base.errors import ConfigurationError, ModelError
 from models.base.limits import retain_freed_memory
 from models.catalogue.installed import chosen_model, find_model

@@ -13,28 +13,15 @@ from attncli.jobs.runs import is_run, summary
 from attncli.training.run.configuration import run_config
 from attncli.training.settings.toml import to_toml
 from models.base import registry
-from models.base.errors import (
-    UnknownNameError,
-    intact,
-    unknown_name,
-)
+from models.base.errors import UnknownNameError, intact, unknown_name
 from models.base.settings import fields_of, from_dict, option
 from models.base.types import VocabularySizes
 from models.catalogue import presets as zoo
 from models.catalogue.installed import find_model, installed
 from models.config import AttentionConfig, ModelConfig
 from models.sources import unused_settings, vocabulary_sizes
-from models.storage.archive import (
-    Facts,
-    read_about,
-    read_card,
-    read_facts,
-)
-from models.storage.settings import (
-    read_settings,
-    task_of,
-    write_alignment,
-)
+from models.storage.archive import Facts, read_about, read_card, read_facts
+from models.storage.settings import read_settings, task_of, write_alignment
 from models.use_config import SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:

@@ -47,8 +47,7 @@ Device = Annotated[
 Threads = Annotated[int, typer.Option(min=0, help="Processor threads (0: the default of torch).")]
 
 To = Annotated[
-    str,
-    typer.Option(metavar="LANGUAGE", help="Multilingual model: target language, such as de."),
+    str, typer.Option(metavar="LANGUAGE", help="Multilingual model: target language, such as de.")
 ]
 From = Annotated[
     str,
@@ -63,8 +62,7 @@ PairFiles = Annotated[
     list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
 ]
 Beam = Annotated[
-    int | None,
-    typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step."),
+    int | None, typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step.")
 ]
 Nbest = Annotated[int | None, typer.Option("--nbest", "-n", help="Outputs per input.")]
 
@@ -138,11 +136,7 @@ def converted(value: Any, kind: Any) -> Any:
 
 
 def _process(
-    param: Any,
-    kinds: Mapping[str, Any],
-    by_typer: Callable[[Any, Any], Any],
-    ctx: Any,
-    value: Any,
+    param: Any, kinds: Mapping[str, Any], by_typer: Callable[[Any, Any], Any], ctx: Any, value: Any
 ) -> Any:
     """Return the value of a parameter; replaces `click.Parameter.process_value`."""
     is_single = param.nargs == 1 and not getattr(param, "multiple", False)

@@ -107,8 +107,7 @@ Preset = Annotated[
 StartFrom = Annotated[
     Path | None,
     typer.Option(
-        metavar="MODEL",
-        help="Trained model to start from: its weights, tokenizer and settings.",
+        metavar="MODEL", help="Trained model to start from: its weights, tokenizer and settings."
     ),
 ]
 Set = Annotated[list[str] | None, SetOption(RunConfig, example="train.batch_tokens=2048")]

@@ -143,7 +143,7 @@ Hypotheses = Annotated[
     list[Path] | None,
     typer.Option(
         help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL "
-        "or Marian's. May be repeated.",
+        "or Marian's. May be repeated."
     ),
 ]
 Set = Annotated[list[str] | None, SetOption(AlignOptions, example="align.units=char")]

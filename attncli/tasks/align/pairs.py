@@ -221,10 +221,5 @@ def empty(pair: PairLine) -> AlignedPair:
     """Return the result for a pair that has nothing to align."""
     source, target = tuple(pair.source.split()), tuple(pair.target.split())
     return AlignedPair(
-        pair.number,
-        source,
-        target,
-        (Panel("", frozenset()),),
-        note=pair.fault,
-        ending=pair.ending,
+        pair.number, source, target, (Panel("", frozenset()),), note=pair.fault, ending=pair.ending
     )

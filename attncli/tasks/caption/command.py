@@ -36,12 +36,7 @@ from attncli.tasks.caption.images import (
     Sidecars,
     open_attention,
 )
-from attncli.tasks.caption.writers import (
-    CaptionedImage,
-    CaptionFormat,
-    frame,
-    rendered,
-)
+from attncli.tasks.caption.writers import CaptionedImage, CaptionFormat, frame, rendered
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted, current_screen
 from models.base.errors import ConfigurationError

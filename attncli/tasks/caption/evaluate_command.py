@@ -314,8 +314,7 @@ Captions = Annotated[
     ),
 ]
 Images = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR|TAR", help="The images, which a model needs."),
+    Path | None, typer.Option(metavar="DIR|TAR", help="The images, which a model needs.")
 ]
 Hypotheses = Annotated[
     list[Path] | None,

@@ -12,14 +12,7 @@ from attncli.data.images.named import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
 from attncli.options.line_streams import Input, Output, check_shown, open_source
 from attncli.options.settings import SetOption
-from attncli.options.shared import (
-    MODEL,
-    Device,
-    From,
-    Threads,
-    To,
-    check_texts,
-)
+from attncli.options.shared import MODEL, Device, From, Threads, To, check_texts
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.terminal import console
 from models.base.errors import unknown_name

@@ -110,10 +110,7 @@ def transcribe(
     )
     failed, alone = 0, is_alone(names)
     counting = not alone and is_away(output)
-    with (
-        open_output(output) as write,
-        console.progress("transcribing", shown=counting) as advance,
-    ):
+    with open_output(output) as write, console.progress("transcribing", shown=counting) as advance:
         for count, result in enumerate(results, 1):
             write(rendered(result, format, alone=alone, align=align))
             if show:

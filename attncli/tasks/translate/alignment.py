@@ -120,9 +120,7 @@ AlignTranslations = Callable[[list[Translation]], list[TokenWeights]]  # of the 
 
 
 def with_tags(
-    outcomes: Sequence[TranslatedLine],
-    lines: Sequence[TaggedLine | None],
-    align: AlignTranslations,
+    outcomes: Sequence[TranslatedLine], lines: Sequence[TaggedLine | None], align: AlignTranslations
 ) -> list[TranslatedLine]:
     """Return the outcomes with the tags of their lines in all outputs.
 
@@ -183,10 +181,7 @@ def _in_order(source: str, target: str) -> TokenWeights:
 
 
 def _carried(
-    tagged: TaggedLine,
-    outcome: TranslatedLine,
-    joined: Translation,
-    found: Iterator[TokenWeights],
+    tagged: TaggedLine, outcome: TranslatedLine, joined: Translation, found: Iterator[TokenWeights]
 ) -> Translation:
     """Return the joined translation of the parts of a line, with its tags."""
     if not outcome.parts:

@@ -29,15 +29,7 @@ from attncli.options.line_streams import (
     write_lines,
 )
 from attncli.options.settings import SetOption
-from attncli.options.shared import (
-    Beam,
-    Device,
-    Models,
-    Nbest,
-    Threads,
-    To,
-    check_texts,
-)
+from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, check_texts
 from attncli.render.alignment.writers import heat_maps
 from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.translate.documents import (
@@ -52,10 +44,7 @@ from attncli.tasks.translate.documents import (
     refuse_given,
     translate_document,
 )
-from attncli.tasks.translate.engine import (
-    Precision,
-    TranslateOptions,
-)
+from attncli.tasks.translate.engine import Precision, TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal import console

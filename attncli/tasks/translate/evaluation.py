@@ -176,10 +176,7 @@ def translate_test_set(
 
 
 def _translated(
-    folders: Sequence[Path],
-    test_set: EvaluationSet,
-    options: TranslateOptions,
-    save: Path | None,
+    folders: Sequence[Path], test_set: EvaluationSet, options: TranslateOptions, save: Path | None
 ) -> Iterator[System]:
     """Translate with each model; save its outputs before the next model is opened."""
     sources, references = test_set.sources, references_by_output(test_set.references)
@@ -187,11 +184,7 @@ def _translated(
         runner = TranslateRunner.open([folder], options)
         with options.messages.progress(f"translating, {name}", total=len(sources)) as advance:
             system = translate_test_set(
-                name,
-                sources,
-                runner,
-                references=references,
-                advance=advance,
+                name, sources, runner, references=references, advance=advance
             )
         for note in system.notes:
             options.messages.warn(f"{name}: {note}")

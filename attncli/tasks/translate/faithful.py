@@ -162,10 +162,7 @@ def translate_faithfully(
 
 
 def _retry(
-    texts: Sequence[MarkedText],
-    readings: list[Reading],
-    found: list[Faithful],
-    model: Translating,
+    texts: Sequence[MarkedText], readings: list[Reading], found: list[Faithful], model: Translating
 ) -> None:
     """Replace the translations that fail a check by better ones."""
     lazy = [

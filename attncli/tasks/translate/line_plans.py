@@ -17,9 +17,7 @@ from attncli.tags.parse import branches
 from attncli.tags.protect import MARK, QUICK, Languages, Part, protect, restore
 from attncli.tags.stand_ins import stand_ins
 from models.base.limits import LINE_TAGS
-from models.text.normalise import (
-    APOSTROPHE_SIGNS as APOSTROPHES,
-)
+from models.text.normalise import APOSTROPHE_SIGNS as APOSTROPHES
 from models.text.normalise import (
     PLAIN_SIGNS,
     STOPS,

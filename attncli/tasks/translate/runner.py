@@ -109,10 +109,7 @@ class TranslateRunner:
         return found
 
     def _translated(
-        self,
-        chunks: Iterable[list[Line]],
-        weights: bool,
-        on_batch: Callable[[int, int], None],
+        self, chunks: Iterable[list[Line]], weights: bool, on_batch: Callable[[int, int], None]
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
         if self.translator.inputs:  # a row is not text

@@ -58,11 +58,7 @@ def test_pairs_of_two_fields_are_aligned(tiny_bundle: Path, tmp_path: Path) -> N
 
 
 def test_a_batch_gets_a_column_of_results(
-    toy_classifier: Path,
-    tiny_bundle: Path,
-    soft_captioner: Path,
-    photos: Path,
-    expected: list[str],
+    toy_classifier: Path, tiny_bundle: Path, soft_captioner: Path, photos: Path, expected: list[str]
 ) -> None:
     mapper = BatchMapper(["translate", "-m", str(tiny_bundle)])
     found = mapper({"text": numpy.array(TEXTS), "id": numpy.arange(4)})

@@ -44,7 +44,4 @@ def test_many_options_are_listed_in_sections_and_few_in_one(page: Page) -> None:
     titles = re.findall(r"^(\w.*):$", page("translate"), re.M)
     assert titles == ["Arguments", *(title for title in SECTIONS if title in titles), OTHER]
     assert {"Model", "Search", "Computation"} < set(titles)
-    assert re.findall(r"^(\w.*):$", page("models show"), re.M) == [
-        "Arguments",
-        "Options",
-    ]
+    assert re.findall(r"^(\w.*):$", page("models show"), re.M) == ["Arguments", "Options"]

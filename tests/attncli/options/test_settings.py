@@ -47,10 +47,7 @@ def test_a_setting_that_a_command_does_not_have_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        (["search.temperature=0.5"], "expected search.method=sample"),
-    ],
+    ("settings", "expected"), [(["search.temperature=0.5"], "expected search.method=sample")]
 )
 def test_settings_of_the_search_that_have_no_effect_are_refused(
     settings: list[str], expected: str, attn: Attn

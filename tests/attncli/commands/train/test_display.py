@@ -9,9 +9,7 @@ from attncli.training.interfaces import Evaluated, Scores, Started, Stepped
 from attncli.training.settings.config import TrainConfig
 
 
-def test_a_run_begins_without_the_score_of_the_one_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_begins_without_the_score_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     display, notes = Display(TrainConfig(steps=9)), []
     monkeypatch.setattr(Display, "begin", lambda self, label, total: None)
     display.advance = lambda done, note="": notes.append(note)

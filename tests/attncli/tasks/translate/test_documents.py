@@ -60,9 +60,7 @@ def test_parts_that_are_not_translated_are_reported(
 
 @pytest.mark.parametrize(
     ("name", "options", "content", "output", "said"),
-    [
-        ("a.jsonl", ("--field", "a"), b'{"a": "b"}\n{"a\n', b'{"a": "B"}\n{"a\n', "2: not JSON"),
-    ],
+    [("a.jsonl", ("--field", "a"), b'{"a": "b"}\n{"a\n', b'{"a": "B"}\n{"a\n', "2: not JSON")],
 )
 def test_parts_that_cannot_be_read_come_back_and_are_reported(
     name: str,

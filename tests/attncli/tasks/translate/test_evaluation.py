@@ -17,11 +17,7 @@ from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.evaluation import (
-    evaluate_texts,
-    evaluation_set,
-    translate_test_set,
-)
+from attncli.tasks.translate.evaluation import evaluate_texts, evaluation_set, translate_test_set
 from attncli.tasks.translate.runner import TranslateRunner
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation

@@ -115,11 +115,7 @@ def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Tra
 @pytest.mark.parametrize(
     "lines, options, said",
     [
-        (
-            ["3 1 2", "", "4"],
-            USUAL,
-            "2 lines without letters copied; --verbatim translates them",
-        ),
+        (["3 1 2", "", "4"], USUAL, "2 lines without letters copied; --verbatim translates them"),
         (["3 1 2", "a"], USUAL, ""),
         (["3 1 2"], TranslateOptions(verbatim=True), ""),
         ([""], USUAL, ""),
