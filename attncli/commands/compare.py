@@ -11,20 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from attncli.commands.train.options import (
-    DEV,
-    Audio,
-    Captions,
-    Images,
-    Labels,
-    Preset,
-    Set,
-    StartFrom,
-    TrainCommand,
-    Transcripts,
-    check_run_folder,
-    split_dev,
-)
+from attncli.commands.train import options
 from attncli.commands.train.run import Display, Stop, memory_advice, stoppable
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
@@ -254,7 +241,9 @@ Train = Annotated[
 Dev = Annotated[
     list[Path] | None,
     typer.Option(
-        DEV, metavar="FILE...", help="Dev set, as in `attn train`; without it, a part is held out."
+        options.DEV,
+        metavar="FILE...",
+        help="Dev set, as in `attn train`; without it, a part is held out.",
     ),
 ]
 Test = Annotated[
@@ -301,10 +290,10 @@ DryRun = Annotated[
 ]
 
 
-class CompareCommand(TrainCommand):
+class CompareCommand(options.TrainCommand):
     """A command whose ``--train``, ``--dev`` and ``--test`` take all values that follow."""
 
-    spread = (TRAIN, DEV, TEST)
+    spread = (TRAIN, options.DEV, TEST)
 
 
 def compare(
@@ -316,20 +305,20 @@ def compare(
     test: Test = None,
     gold: Gold = None,
     gold_index: GoldIndex = None,
-    images: Images = None,
-    captions: Captions = None,
-    labels: Labels = None,
-    audio: Audio = None,
-    transcripts: Transcripts = None,
+    images: options.Images = None,
+    captions: options.Captions = None,
+    labels: options.Labels = None,
+    audio: options.Audio = None,
+    transcripts: options.Transcripts = None,
     output: Output = Path("runs/compare"),
     seeds: Seeds = 2,
     best: Best = 0,
-    preset: Preset = None,
-    start_from: StartFrom = None,
+    preset: options.Preset = None,
+    start_from: options.StartFrom = None,
     dry_run: DryRun = False,
     device: Device = "auto",
     threads: Threads = 0,
-    set: Set = None,
+    set: options.Set = None,
 ) -> None:
     """Train and compare variants of a model.
 
@@ -355,7 +344,7 @@ def compare(
       attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
       attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
     """
-    of_pairs, inputs = split_dev(
+    of_pairs, inputs = options.split_dev(
         dev or [],
         images=images,
         captions=captions,
@@ -368,7 +357,7 @@ def compare(
         ComparedData(train or (), of_pairs, inputs, tests), preset, set or [], start_from
     )
     check_files([*base.data.inputs, *tests.paths])
-    check_run_folder(output)
+    options.check_run_folder(output)
     usual = () if grid else comparison_of(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])
     found = variants(chosen, base, set or [])

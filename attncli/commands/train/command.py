@@ -9,15 +9,6 @@ from pathlib import Path
 import typer
 
 from attncli.commands.train import options
-from attncli.commands.train.options import (
-    ARGUMENTS,
-    DEV,
-    TrainCommand,
-    check_run_folder,
-    files_of_direction,
-    run_folder,
-    split_dev,
-)
 from attncli.commands.train.processes import launch, open_device
 from attncli.commands.train.run import Display, follow, memory_advice, train_shown
 from attncli.data.streams import check_files
@@ -82,7 +73,7 @@ def train(
         if not dry_run:
             follow(rank, Options(device, threads))
         return
-    dev, inputs = split_dev(
+    dev, inputs = options.split_dev(
         dev or [],
         images=images,
         captions=captions,
@@ -90,16 +81,16 @@ def train(
         audio=audio,
         transcripts=transcripts,
     )
-    own, files = run_folder(files or [])
+    own, files = options.run_folder(files or [])
     if dev and not files:
         message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
-        raise typer.BadParameter(message, param_hint=f"'{DEV}'")
+        raise typer.BadParameter(message, param_hint=f"'{options.DEV}'")
     corpora = [parse_corpus(text) for text in corpus or []]
     corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
     dev_corpora = [parse_corpus(text) for text in dev_corpus or []]
     if source or to:
-        files, named = files_of_direction(files, source, to)
-        dev, named_dev = files_of_direction(dev, source, to)
+        files, named = options.files_of_direction(files, source, to)
+        dev, named_dev = options.files_of_direction(dev, source, to)
         corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
     config = settings(
         files,
@@ -112,12 +103,12 @@ def train(
         dev_corpora=dev_corpora,
     )
     check_files(config.data.inputs)
-    check_run_folder(output)
+    options.check_run_folder(output)
     for assignment in set or []:
         if reason := without_effect(assignment.partition("=")[0].strip(), config.model):
             console.warn(reason)
     if processes > 1 and rank.size == 1 and not dry_run:
-        raise typer.Exit(launch(processes, ["train", *context.meta[ARGUMENTS]]))
+        raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))
     where = open_device(rank, Options(device, threads))
     if dry_run:
         _dry_run(config, where)
@@ -129,7 +120,7 @@ def train(
         _show_use(kind, languages, folder)
 
 
-train.command_class = TrainCommand  # type: ignore[attr-defined]
+train.command_class = options.TrainCommand  # type: ignore[attr-defined]
 
 
 def _dry_run(config: RunConfig, device: str) -> None:

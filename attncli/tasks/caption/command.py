@@ -11,17 +11,7 @@ from typing import Annotated
 import typer
 
 from attncli.bulk.job import BulkJob, BulkTask
-from attncli.data.images.named import (
-    IMAGES,
-    STDIN,
-    ImageFile,
-    check_image,
-    count_images,
-    is_alone,
-    is_archive,
-    listed_images,
-    named_images,
-)
+from attncli.data.images import named
 from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.options.line_streams import Output, check_shown, is_away
 from attncli.options.settings import SetOption
@@ -102,8 +92,8 @@ def caption(
     options = CaptionOptions.of_command(locals(), messages=console)
     names = images or []
     _check(names, options, format, sidecar=sidecar, show=show)
-    alone = is_alone(names)
-    check_image(names, recursive=recursive)
+    alone = named.is_alone(names)
+    named.check_image(names, recursive=recursive)
     check_output(output)
     with open_attention(picture, alone=alone) as draw:
         runner = CaptionRunner.open(model, options)
@@ -117,7 +107,7 @@ def caption(
             console.say("maps drawn by argmax (-s attention.read_decode=expected: as read)")
         results = runner.run(_groups(names, recursive), weights=weights)
         shown = not alone and is_away(output)
-        total = count_images(names, recursive=recursive) if names and shown else None
+        total = named.count_images(names, recursive=recursive) if names and shown else None
         with (
             open_output(output) as write,
             console.progress("captioning", total=total, shown=shown) as advance,
@@ -140,7 +130,7 @@ def _check(
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
     check_shown(show, format)
-    if sidecar and any(name == STDIN or is_archive(name) for name in names):
+    if sidecar and any(name == named.STDIN or named.is_archive(name) for name in names):
         raise typer.BadParameter(
             "images of standard input and of TAR files have no place for text",
             param_hint="'--sidecar'",
@@ -149,12 +139,12 @@ def _check(
         raise ConfigurationError("output.overwrite without --sidecar", "--sidecar")
 
 
-def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[ImageFile]]:
+def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[named.ImageFile]]:
     if names:
-        yield from named_images(names, recursive=recursive)
+        yield from named.named_images(names, recursive=recursive)
     else:
         with open_input(None) as stream:
-            yield from listed_images(stream)
+            yield from named.listed_images(stream)
 
 
 def _write_all(
@@ -207,7 +197,7 @@ class CaptionTask(BulkTask):
 
     doing, shipped, into = "captioning", "caption", "caption"
     options, unused = CaptionOptions, "output"
-    files, fields = IMAGES, 0
+    files, fields = named.IMAGES, 0
 
     def __init__(self, job: BulkJob) -> None:
         runner = CaptionRunner.open(Path(job.models[0]), self.read(job))
@@ -216,7 +206,7 @@ class CaptionTask(BulkTask):
         self.run = lambda images: chain.from_iterable(runner.run([images]))
         self.row = lambda outcome: rendered([outcome], layout)
 
-    def failed(self, record: ImageFile, error: str) -> CaptionedImage:
+    def failed(self, record: named.ImageFile, error: str) -> CaptionedImage:
         """Return an image without a caption."""
         return CaptionedImage(record, (), note=error)
 

@@ -32,18 +32,7 @@ from attncli.options.settings import SetOption
 from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, check_texts
 from attncli.render.alignment.writers import heat_maps
 from attncli.render.rows import RowFormat, RowLayout
-from attncli.tasks.translate.documents import (
-    Columns,
-    Fields,
-    Into,
-    Translate,
-    check_format,
-    check_into,
-    document_choice,
-    read_input,
-    refuse_given,
-    translate_document,
-)
+from attncli.tasks.translate import documents
 from attncli.tasks.translate.engine import Precision, TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
@@ -103,9 +92,9 @@ def translate(
     source: From = "",
     input: Input = None,
     output: Output = None,
-    column: Columns = None,
-    field: Fields = None,
-    into: Into = None,
+    column: documents.Columns = None,
+    field: documents.Fields = None,
+    into: documents.Into = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
     beam: Beam = None,
@@ -145,20 +134,24 @@ def translate(
     shown = {"align": align, "show": show, "picture": picture is not None}
     aligned = any(shown.values())
     if keep_tags:
-        refuse_given(shown, "cannot be combined with --keep-tags, whose output is not plain text")
+        documents.refuse_given(
+            shown, "cannot be combined with --keep-tags, whose output is not plain text"
+        )
     _check_alignment(aligned, options.of("align"))
     named = None if row_inputs(model) else input  # rows are read line by line
-    choice = document_choice(options.input, named, columns=column, fields=field, to=to)
-    check_format(output, choice)
-    check_into(into, choice)
+    choice = documents.document_choice(options.input, named, columns=column, fields=field, to=to)
+    documents.check_format(output, choice)
+    documents.check_into(into, choice)
     output = output or into
     if choice:
         several = options.search.nbest > 1
         unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}
-        refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
+        documents.refuse_given(
+            unfit, "is for lines of text; a document has one output, in its own format"
+        )
     options = replace(options, document=choice is not None, glossary=terms, heads=drawing.heads)
     with open_source(text, input) as stream:
-        document = read_input(stream, choice, input, into) if choice else None
+        document = documents.read_input(stream, choice, input, into) if choice else None
         runner = TranslateRunner.open(model, options)
         several = runner.translator.search.nbest > 1
         layout = RowLayout(format, several, scores, runner.translator.read_mode, align=align)
@@ -171,7 +164,7 @@ def translate(
     raise typer.Exit(not complete or (strict and bool(failed)))
 
 
-def _with_failed(run: Translate, failed: list[TranslatedLine]) -> Translate:
+def _with_failed(run: documents.Translate, failed: list[TranslatedLine]) -> documents.Translate:
     """Return a translation that adds the first line whose output fails a check to a list."""
 
     def translate(*chunks: Any, **options: Any) -> Iterator[list[TranslatedLine]]:
@@ -197,7 +190,7 @@ def line_writer(
 
 
 def write_translations(
-    run: Translate,
+    run: documents.Translate,
     source: BinaryIO | Document,
     output: Path | None,
     writer: LineWriter[TranslatedLine],
@@ -206,7 +199,7 @@ def write_translations(
     """Translate and write the lines of a stream, or a document; return True if all could be."""
     if isinstance(source, Document):
         with open_output(output) as write:
-            return translate_document(source, run, write, messages, shown=is_away(output))
+            return documents.translate_document(source, run, write, messages, shown=is_away(output))
     report = OutputReport()
     complete = write_lines("translating", source, output, run, writer, report.messages)
     for message in report.totals(above=REPORTED):

@@ -7,15 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from json import dumps
 from pathlib import Path
 
-from attncli.data.text.corpus import (
-    CorpusPair,
-    aligned,
-    is_source,
-    read_pairs,
-    reference_columns,
-    separator_of,
-    table_rows,
-)
+from attncli.data.text import corpus
 from attncli.data.text.tables import row_pairs
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
@@ -83,7 +75,7 @@ def check_texts(files: Sequence[Path], *, json: bool, messages: Messages) -> str
 
     files: source and translation, or a TSV file of both. The number of failures is a message.
     """
-    pairs = [(pair.source, pair.references[0]) for pair in read_pairs(files)]
+    pairs = [(pair.source, pair.references[0]) for pair in corpus.read_pairs(files)]
     found = [(n, one) for n, pair in enumerate(pairs, 1) for one in check(*pair)]
     failed = len({number for number, _ in found})
     messages.say(f"{failed:,} of {counted(len(pairs), 'translation')} fail a check")
@@ -99,7 +91,7 @@ def _sides(
     files: Sequence[Path], hypotheses: Sequence[Path], messages: Messages
 ) -> tuple[Path | None, Sequence[Path]]:
     """Return the source, if the first file is one, and the references; say what was decided."""
-    if is_source(files[0], files[1:], hypotheses):
+    if corpus.is_source(files[0], files[1:], hypotheses):
         messages.say(
             f"{files[0]} is the source, not a reference: its words are not those of the outputs"
         )
@@ -125,13 +117,13 @@ def _test_set(
     if inputs := loading.row_inputs(models):
         rows = list(row_pairs(files, inputs, target))
         return EvaluationSet([row for row, _ in rows], [[nfc(text) for _, text in rows]])
-    return evaluation_set(read_pairs(files)) if models else read_references(files, source)
+    return evaluation_set(corpus.read_pairs(files)) if models else read_references(files, source)
 
 
-def evaluation_set(pairs: Iterable[CorpusPair]) -> EvaluationSet:
+def evaluation_set(pairs: Iterable[corpus.CorpusPair]) -> EvaluationSet:
     """Return sources with their references."""
     pairs = list(pairs)
-    return EvaluationSet([pair.source for pair in pairs], reference_columns(pairs))
+    return EvaluationSet([pair.source for pair in pairs], corpus.reference_columns(pairs))
 
 
 def read_references(files: Sequence[Path], source: Path | None = None) -> EvaluationSet:
@@ -140,10 +132,10 @@ def read_references(files: Sequence[Path], source: Path | None = None) -> Evalua
     files: a file for each reference, or one table of sources and references: a file whose first
     line has several columns.
     """
-    rows = list(aligned([*filter(None, [source]), *files]))
-    if len(rows[0]) == 1 and separator_of(rows[0][0]) in rows[0][0]:
-        table = table_rows(files[0], (line for [line] in rows))
-        return evaluation_set(CorpusPair(text, tuple(others)) for text, *others in table)
+    rows = list(corpus.aligned([*filter(None, [source]), *files]))
+    if len(rows[0]) == 1 and corpus.separator_of(rows[0][0]) in rows[0][0]:
+        table = corpus.table_rows(files[0], (line for [line] in rows))
+        return evaluation_set(corpus.CorpusPair(text, tuple(others)) for text, *others in table)
     columns = [list(column) for column in zip(*rows, strict=True)]
     return EvaluationSet(columns[0], columns[1:]) if source else EvaluationSet([], columns)
 
