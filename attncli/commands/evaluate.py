@@ -11,7 +11,7 @@ import typer
 from attncli.data.streams import check_output, write_stdout
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
 from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, From, Threads, To
+from attncli.options.shared import Device, From, Threads, To
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.score import System
 from attncli.scoring.translations import BleuTokenizer, Scoring, buckets_of
@@ -107,7 +107,6 @@ def evaluate(
     plot: Plot = None,
     save: Save = None,
     json: Json = False,
-    beam: Beam = None,
     device: Device = "auto",
     threads: Threads = 0,
     set: Set = None,

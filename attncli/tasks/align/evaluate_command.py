@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -22,9 +22,6 @@ from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignm
 from attncli.tasks.align.pairs import AlignOptions, AlignRunner
 from attncli.terminal import console
 from attncli.terminal.messages import counted
-
-if TYPE_CHECKING:
-    from models.use_config import AlignConfig
 
 Files = Annotated[
     list[Path] | None,
@@ -89,7 +86,8 @@ def alignments(
     options = ScoredAlignOptions.of_command(locals(), mixed=mixed, scored=False, messages=console)
     options = replace(options, given=(*options.given, "align.units"))  # words, as in the gold
     known = read_gold(gold, files or [], gold_index)
-    scores = evaluate_alignments(known, folders, hypotheses or [], options)
+    others = [score_file(path, known) for path in hypotheses or ()]  # before torch is imported
+    scores = [*_scores_of_models(folders, known, options), *others]
     write_stdout(alignment_scores(scores, known.summary, json=json))
 
 
@@ -97,20 +95,19 @@ def alignment_scores(
     rows: Sequence[AlignmentScores], gold: GoldSummary, *, json: bool = False
 ) -> str:
     """Return the size of the gold, a row of percentages for each alignment, and how it was read."""
-    systems = list(map(_scored, rows))
+    systems = []
+    for row in rows:
+        values = {"AER": row.error_rate, "precision": row.precision, "recall": row.recall}
+        shares = {**values, "F": row.f}
+        scores = [MetricScore(name, 100 * value) for name, value in shares.items()]
+        scores.append(MetricScore("links", row.links, digits=0))
+        systems.append(System(row.name, scores=tuple(scores), facts={"note": row.note}))
     if json:
         return scores_as_json({"gold": gold._asdict()}, systems, "pairs")
     read = [("gold", gold.note), *((row.name, row.note) for row in rows)]
     counts = f"{gold.sure:,} sure and {counted(gold.possible, 'possible link')}"
     head = f"{counted(gold.pairs, 'sentence pair')}, {counts} in {gold.name}"
     return scores_as_text(head, systems, "pairs", [columns(read, left=2)])
-
-
-def _scored(row: AlignmentScores) -> System:
-    values = {"AER": row.error_rate, "precision": row.precision, "recall": row.recall, "F": row.f}
-    scores = [MetricScore(name, 100 * value) for name, value in values.items()]
-    scores.append(MetricScore("links", row.links, digits=0))
-    return System(row.name, scores=tuple(scores), facts={"note": row.note})
 
 
 class Gold(NamedTuple):
@@ -132,14 +129,6 @@ class Gold(NamedTuple):
             sure=sum(len(row.sure) for row in rows),
             possible=sum(len(row.possible - row.sure) for row in rows),
         )
-
-
-def evaluate_alignments(
-    known: Gold, models: Sequence[Path], hypotheses: Sequence[Path], options: AlignOptions
-) -> list[AlignmentScores]:
-    """Score the links of models, and of other programs, against gold links."""
-    files = [score_file(path, known) for path in hypotheses]
-    return [*_scores_of_models(models, known, options), *files]
 
 
 def read_gold(path: Path, texts: Sequence[Path], index: Index | None) -> Gold:
@@ -166,10 +155,7 @@ def score_file(path: Path, gold: Gold) -> AlignmentScores:
 def _scores_of_models(
     folders: Sequence[Path], gold: Gold, options: AlignOptions
 ) -> Iterator[AlignmentScores]:
-    """Score the links of each model between the words of the texts.
-
-    Opening a model imports torch, so files are read and checked before.
-    """
+    """Score the links of each model between the words of the texts; state how they were made."""
     lines = [PairLine(number, *pair) for number, pair in enumerate(gold.pairs, 1)]
     for name, folder in zip(model_names(folders), folders, strict=True):
         runner = AlignRunner.open([folder], options)
@@ -177,15 +163,9 @@ def _scores_of_models(
         for one in found:
             if one.note:
                 options.messages.warn(f"{name}: pair {one.number}: {one.note}; no links")
+        config = runner.aligners[0].config
+        head = f"head {config.head}" if config.head else "mean of heads"
+        how = [f"layer {config.layer or 'default'}", head, f"shift {config.shift}", config.extract]
+        how += [f"null threshold {config.null_threshold:g}"] if config.null_threshold < 1 else []
         links = [one.panels[0].links for one in found]
-        yield score_alignments(name, links, gold.links.rows, how_aligned(runner.aligners[0].config))
-
-
-def how_aligned(config: AlignConfig) -> str:
-    """Return the settings that links depend on, as text."""
-    layer = f"layer {config.layer or 'default'}"
-    head = f"head {config.head}" if config.head else "mean of heads"
-    said = [layer, head, f"shift {config.shift}", config.extract]
-    if config.null_threshold < 1:
-        said.append(f"null threshold {config.null_threshold:g}")
-    return ", ".join(said)
+        yield score_alignments(name, links, gold.links.rows, ", ".join(how))

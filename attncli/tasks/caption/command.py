@@ -15,7 +15,7 @@ from attncli.data.images import named
 from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.options.line_streams import Output, check_shown, is_away
 from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, Nbest, OneModel, Threads
+from attncli.options.shared import Device, Nbest, OneModel, Threads
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.images import (
     RAISED,
@@ -66,7 +66,6 @@ def caption(
     output: Output = None,
     format: Annotated[CaptionFormat, typer.Option(help="How to write the captions.")] = "text",
     scores: Scores = False,
-    beam: Beam = None,
     nbest: Nbest = None,
     sidecar: Sidecar = False,
     show: Show = False,

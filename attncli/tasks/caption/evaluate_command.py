@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -18,7 +19,7 @@ from attncli.data.streams import check_files, write_stdout
 from attncli.jobs.loading import model_names
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, save_outputs
 from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, Threads
+from attncli.options.shared import Device, Threads
 from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
@@ -34,7 +35,25 @@ if TYPE_CHECKING:
     from models.inference.captioner import Captioner
 
 
-# Evaluation of captions: scores, attention, tables.
+@dataclass(frozen=True)
+class CaptionScoreSettings:
+    """Scores of captions."""
+
+    attention: bool = option(
+        False,
+        "score the attention of models over content words, too: its entropy, and the "
+        "log-probability that a word loses if its most attended fifth of the image is blurred",
+    )
+
+
+@dataclass(frozen=True)
+class ScoredCaptionOptions(CaptionOptions):
+    """Options of `attn evaluate captions`."""
+
+    TABLES = "search scores attention"
+    UNUSED = f"{OF_TEXTS} search.nbest"
+
+    scores: CaptionScoreSettings = option(CaptionScoreSettings, "scores")
 
 
 # Scores of a captioner's attention: how concentrated it is, and what the words lose by erasure.
@@ -108,72 +127,61 @@ def evaluate_captions(
     images: Path | None = None,
     hypotheses: Sequence[Path] = (),
     part: str = "",
-    attention: bool = False,
     save: Path | None = None,
-    options: CaptionOptions | None = None,
+    options: ScoredCaptionOptions | None = None,
 ) -> tuple[list[System], CaptionSet]:
     """Score the captions of models, and of other programs, against references.
 
     captions: file of references. images: folder or archive of the images, for models.
     hypotheses: files of captions. part: train, dev or test, for a file with splits; "" means its
-    test part. attention: True scores the attention of models, too. save: file for the captions of
-    each model; `{model}` in its name is replaced. Raises ModelError for files that do not fit.
+    test part. save: file for the captions of each model; `{model}` in its name is replaced. Raises
+    ModelError for files that do not fit.
     """
-    options = options or CaptionOptions()
+    options = options or ScoredCaptionOptions()
     check_files([captions])
     rows = read_captions(captions, part=part or ("test" if parts_of(captions) else ""))
     references = [list(row.captions) for row in rows]
     test_set = CaptionSet(captions.name, [row.image for row in rows], references)
     others = [read_caption_system(path, test_set) for path in hypotheses]
-    systems = [*_captioned(models, test_set, images, options, save, attention), *others]
-    scored = [_scored(each, caption_scores(each.hypotheses, references)) for each in systems]
+    found = _captioned(models, test_set, images, options, save) if images else ()
+    scored = [
+        _scored(each, caption_scores(each.hypotheses, references)) for each in (*found, *others)
+    ]
     return scored, test_set
-
-
-def caption_test_set(
-    name: str, files: Sequence[ImageFile], runner: CaptionRunner, advance: ShowProgress
-) -> System:
-    """Caption the images of a test set. Raises ModelError if one cannot be read."""
-    start, captions = time.perf_counter(), []
-    for outcomes in runner.run([files]):
-        for outcome in outcomes:
-            if not outcome.hypotheses:
-                raise ModelError(outcome.note)
-            captions.append(outcome.hypotheses[0].text)
-        rate = len(captions) / (time.perf_counter() - start)
-        advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
-    read = runner.captioner.read_mode
-    return System(name, captions, time.perf_counter() - start, read=read)
 
 
 def _captioned(
     folders: Sequence[Path],
     test_set: CaptionSet,
-    images: Path | None,
-    options: CaptionOptions,
+    images: Path,
+    options: ScoredCaptionOptions,
     save: Path | None,
-    attention: bool,
 ) -> Iterator[System]:
-    """Caption with each model; save its captions before the next model is opened."""
-    if not folders:
-        return
-    assert images is not None
-    files = find_images(test_set.images, open_images(images), test_set.name)
+    """Caption with each model; save its captions before the next model is opened.
+
+    Raises ModelError if an image cannot be read.
+    """
+    files = find_images(test_set.images, open_images(images), test_set.name) if folders else []
     for name, folder in zip(model_names(folders), folders, strict=True):
         runner = CaptionRunner.open(folder, options)
-        captioner = runner.captioner
+        start, captions = time.perf_counter(), list[str]()
         with options.messages.progress(f"captioning, {name}", total=len(files)) as advance:
-            system = caption_test_set(name, files, runner, advance)
-        texts = (" ".join(text.split()) for text in system.hypotheses)
+            for outcome in chain.from_iterable(runner.run([files])):
+                if not outcome.hypotheses:
+                    raise ModelError(outcome.note)
+                captions.append(outcome.hypotheses[0].text)
+                rate = len(captions) / (time.perf_counter() - start)
+                advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
+        seconds, read_mode = time.perf_counter() - start, runner.captioner.read_mode
+        texts = (" ".join(text.split()) for text in captions)
         save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
-        if attention and captioner.read_mode:
-            with options.messages.progress(
-                f"scoring attention, {name}", total=len(files)
-            ) as advance:
-                scores = attention_scores(captioner, files, advance)
-            facts = {"attention": {**scores._asdict(), "ratio": scores.ratio}}
-            system = system._replace(facts=facts)
-        yield system
+        facts = {}
+        if options.scores.attention and read_mode:
+            label = f"scoring attention, {name}"
+            with options.messages.progress(label, total=len(files)) as advance:
+                scores = attention_scores(runner.captioner, files, advance)
+            facts["attention"] = {**scores._asdict(), "ratio": scores.ratio}
+        yield System(name, captions, seconds, read=read_mode, facts=facts)
 
 
 def read_caption_system(path: Path, test: CaptionSet) -> System:
@@ -244,7 +252,11 @@ def caption_scores_as(systems: Sequence[System], test: CaptionSet, *, json: bool
         counts = {"images": len(test.images), "references": captions}
         return scores_as_json(counts, systems, "images")
     images, references = counted(len(test.images), "image"), counted(captions, "reference caption")
-    tables = [columns(_plain_table(systems)), columns(_attention_table(systems)), SCALES]
+    plain = [["without brevity penalty", *(f"BLEU-{n}" for n in range(1, 5)), "length ratio"]]
+    for system in systems:
+        values = [f"{value:.2f}" for value in system.facts[PLAIN]]
+        plain.append([system.name, *values, f"{system.facts[RATIO]:.3f}"])
+    tables = [columns(plain), columns(_attention_table(systems)), SCALES]
     head = f"{images}, {references} in {test.name}"
     return scores_as_text(head, systems, "images", tables)
 
@@ -256,20 +268,10 @@ def _scored(system: System, scores: CaptionScores) -> System:
         MetricScore(f"BLEU-{order}", value, bleu.signature if order == 4 else "")
         for order, value in enumerate(bleu.penalised, 1)
     ]
-    values += [
-        MetricScore("ROUGE-L", scores.rouge_l),
-        MetricScore("CIDEr-D", scores.cider, digits=3),
-    ]
+    values.append(MetricScore("ROUGE-L", scores.rouge_l))
+    values.append(MetricScore("CIDEr-D", scores.cider, digits=3))
     facts = {PLAIN: bleu.plain, RATIO: bleu.length_ratio, **system.facts}
     return system._replace(scores=tuple(values), facts=facts)
-
-
-def _plain_table(systems: Sequence[System]) -> list[list[str]]:
-    table = [["without brevity penalty", *(f"BLEU-{n}" for n in range(1, 5)), "length ratio"]]
-    for system in systems:
-        plain = (f"{value:.2f}" for value in system.facts[PLAIN])
-        table.append([system.name, *plain, f"{system.facts[RATIO]:.3f}"])
-    return table
 
 
 def _attention_table(systems: Sequence[System]) -> list[list[str]]:
@@ -282,27 +284,6 @@ def _attention_table(systems: Sequence[System]) -> list[list[str]]:
             copied = found["copied"]
             table.append([*row, f"{found['ratio']:.2f}", "" if copied is None else f"{copied:.1%}"])
     return table if len(table) > 1 else []
-
-
-@dataclass(frozen=True)
-class CaptionScoreSettings:
-    """Scores of captions."""
-
-    attention: bool = option(
-        False,
-        "score the attention of models over content words, too: its entropy, and the "
-        "log-probability that a word loses if its most attended fifth of the image is blurred",
-    )
-
-
-@dataclass(frozen=True)
-class ScoredCaptionOptions(CaptionOptions):
-    """Options of `attn evaluate captions`."""
-
-    TABLES = "search scores attention"
-    UNUSED = f"{OF_TEXTS} search.nbest"
-
-    scores: CaptionScoreSettings = option(CaptionScoreSettings, "scores")
 
 
 Captions = Annotated[
@@ -339,7 +320,6 @@ def captions(
     split: Split = None,
     save: Save = None,
     json: Json = False,
-    beam: Beam = None,
     device: Device = "auto",
     threads: Threads = 0,
     set: Set = None,
@@ -365,7 +345,6 @@ def captions(
         images=images,
         hypotheses=hypotheses or [],
         part=split or "",
-        attention=options.scores.attention,
         save=save,
         options=options,
     )

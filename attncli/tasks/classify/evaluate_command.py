@@ -85,32 +85,18 @@ def labels(
     if plot:
         check_picture(plot)
         check_output(plot)
-    evaluations = evaluate_labels(file, model or [], hypotheses or [], save, options)
+    rows = read_labelled(file)
+    gold = [row.label for row in rows]
+    others = [
+        (path.name, [line.strip() for line in read_outputs(path, len(rows))])
+        for path in hypotheses or ()
+    ]
+    folders = model or ([] if hypotheses else [chosen_model(None, "classify")])
+    systems = [*_classified(folders, rows, options, save), *others]
+    evaluations = [(name, score_labels(labels, gold)) for name, labels in systems]
     if plot:
         confusion_matrices(plot, evaluations)
     write_stdout(label_scores(evaluations, json=json))
-
-
-def evaluate_labels(
-    path: Path,
-    models: Sequence[Path],
-    hypotheses: Sequence[Path],
-    save: Path | None,
-    options: ClassifyOptions,
-) -> list[tuple[str, LabelScores]]:
-    """Score the labels of models, and of other programs, against a table of label, tab, text.
-
-    models: none, and no hypotheses, means the shipped classifier. hypotheses: files with a label
-    for each text. save: file for the labels of each model; `{model}` in its name is replaced.
-    """
-    rows = read_labelled(path)
-    gold = [row.label for row in rows]
-    others = [
-        (path.name, [line.strip() for line in read_outputs(path, len(rows))]) for path in hypotheses
-    ]
-    folders = list(models) if models or hypotheses else [chosen_model(None, "classify")]
-    systems = [*_classified(folders, rows, options, save), *others]
-    return [(name, score_labels(labels, gold)) for name, labels in systems]
 
 
 def _classified(
@@ -136,27 +122,29 @@ def _classified(
 
 def label_scores(evaluations: Sequence[tuple[str, LabelScores]], *, json: bool = False) -> str:
     """Return accuracy and macro F1 of each system, its labels and its confusions."""
-    texts, systems = evaluations[0][1].texts, [_scored(*each) for each in evaluations]
+    texts = evaluations[0][1].texts
+    systems = [
+        System(
+            name,
+            scores=(
+                MetricScore("accuracy", scores.accuracy),
+                MetricScore("macro F1", scores.macro_f1),
+            ),
+            facts=_record(scores),
+        )
+        for name, scores in evaluations
+    ]
     if json:
         return scores_as_json({"texts": texts}, systems, "texts")
     tables = []
     for name, scores in evaluations:
+        table = [["label", "precision", "recall", "F1", "texts"]]
+        for counts in scores.labels:
+            values = [f"{v:.2f}" for v in (counts.precision, counts.recall, counts.f1)]
+            table.append([counts.label or "(none)", *values, f"{counts.gold:,}"])
         title = f"{name}\n" if len(evaluations) > 1 else ""
-        tables += [title + _label_table(scores), _confusions(scores)]
+        tables += [title + columns(table), _confusions(scores)]
     return scores_as_text(f"{texts:,} texts", systems, "texts", tables)
-
-
-def _scored(name: str, scores: LabelScores) -> System:
-    values = MetricScore("accuracy", scores.accuracy), MetricScore("macro F1", scores.macro_f1)
-    return System(name, scores=values, facts=_record(scores))
-
-
-def _label_table(scores: LabelScores) -> str:
-    table = [["label", "precision", "recall", "F1", "texts"]]
-    for counts in scores.labels:
-        values = (counts.precision, counts.recall, counts.f1)
-        table.append([counts.label or "(none)", *(f"{v:.2f}" for v in values), f"{counts.gold:,}"])
-    return columns(table)
 
 
 def _confusions(scores: LabelScores) -> str:
@@ -178,16 +166,9 @@ def _confusions(scores: LabelScores) -> str:
 
 
 def _record(scores: LabelScores) -> dict[str, object]:
-    return {
-        "labels": [
-            {
-                "label": counts.label,
-                "precision": counts.precision,
-                "recall": counts.recall,
-                "f1": counts.f1,
-                "texts": counts.gold,
-            }
-            for counts in scores.labels
-        ],
-        "confusion": scores.confusion,
-    }
+    names = {"label": "label", "precision": "precision", "recall": "recall", "f1": "f1"}
+    names["texts"] = "gold"
+    labels = [
+        {name: getattr(counts, field) for name, field in names.items()} for counts in scores.labels
+    ]
+    return {"labels": labels, "confusion": scores.confusion}

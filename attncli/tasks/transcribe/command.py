@@ -13,7 +13,7 @@ from attncli.data.images.named import RECORDINGS, is_alone, listed_images, named
 from attncli.data.streams import check_output, open_output
 from attncli.options.line_streams import Output, check_shown, is_away
 from attncli.options.settings import Options, SetOption
-from attncli.options.shared import Beam, Device, OneModel, Threads
+from attncli.options.shared import Device, OneModel, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 
@@ -70,7 +70,6 @@ def transcribe(
     output: Output = None,
     format: Format = "text",
     align: Align = False,
-    beam: Beam = None,
     show: Show = False,
     picture: PictureFile = None,
     device: Device = "auto",

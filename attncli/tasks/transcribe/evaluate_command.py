@@ -15,7 +15,7 @@ from attncli.jobs.loading import model_names
 from attncli.options import evaluation
 from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, read_outputs
 from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, Threads
+from attncli.options.shared import Device, Threads
 from attncli.render.rows import scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
@@ -44,7 +44,6 @@ def transcripts(
     hypotheses: Hypotheses = None,
     save: Save = None,
     json: Json = False,
-    beam: Beam = None,
     device: Device = "auto",
     threads: Threads = 0,
     set: Set = None,
@@ -68,10 +67,15 @@ def transcripts(
     for name, folder in zip(model_names(folders), folders, strict=True):
         found, seconds, faults = _transcribed(folder, rows, Path(str(audio)), options)
         evaluation.save_outputs(save, name, found)
-        systems.append(_scored(name, found, rows, seconds))
+        systems.append(System(name, found, seconds))
         failed += faults
     for path in hypotheses or ():
-        systems.append(_scored(path.name, read_outputs(path, len(rows)), rows))
+        systems.append(System(path.name, read_outputs(path, len(rows))))
+    references = [[row.text] for row in rows]
+    for number, system in enumerate(systems):
+        wer = MetricScore("WER", error_rate(system.hypotheses, references))
+        cer = MetricScore("CER", error_rate(system.hypotheses, references, tokenize=list))
+        systems[number] = system._replace(scores=(wer, cer))
     if json:
         write_stdout(scores_as_json({"recordings": len(rows)}, systems, "recordings"))
     else:
@@ -99,14 +103,3 @@ def _transcribed(
             texts.append(result.text)
             advance(len(texts))
     return texts, time.perf_counter() - start, faults
-
-
-def _scored(
-    name: str, texts: list[str], rows: list[Transcribed], seconds: float | None = None
-) -> System:
-    references = [[row.text] for row in rows]
-    scores = (
-        MetricScore("WER", error_rate(texts, references)),
-        MetricScore("CER", error_rate(texts, references, tokenize=list)),
-    )
-    return System(name, texts, seconds, scores=scores)

@@ -12,7 +12,7 @@ from attncli.shell import app
 from tests.attncli.command_line import Attn
 
 Page = Callable[[str], str]
-MOST_OPTIONS, MOST_LINES, MOST_OPTIONS_OF_ALL_PAGES = 23, 80, 212
+MOST_OPTIONS, MOST_LINES, MOST_OPTIONS_OF_ALL_PAGES = 23, 80, 205
 
 
 @pytest.fixture
