@@ -58,7 +58,9 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
     run(chosen, tmp_path / "second")
     assert load_classifier(tmp_path / "second").labels == ("animal", "colour", "none")
     (tmp_path / "other.tsv").write_text("plant\tthe tree\nanimal\tthe dog\n" * 9)
-    with pytest.raises(ModelError, match="unknown label 'plant'"):
+    with pytest.raises(
+        ModelError, match="'plant' in .* its labels: animal.*leave out --start-from"
+    ):
         run(chosen, tmp_path / "third")
 
 
@@ -145,6 +147,10 @@ def test_labels_that_cannot_be_meant_are_named(tmp_path: Path) -> None:
     path.write_text("".join(f"the dog {n}\tanimal\n" for n in range(9)), "utf-8")
     with pytest.raises(ModelError, match="9 labels for 1 different text; expected label, tab"):
         run(settings([], assignments=TINY, inputs={"labels": path}), tmp_path / "run")
+    for labels, found in (("a", "1 label; expected 2"), ("ab", "1 different text in .*other.tsv")):
+        path.write_text("".join(f"{label}\tgood morning\n" for label in labels) * 9)
+        with pytest.raises(ModelError, match=found):
+            run(settings([], assignments=TINY, inputs={"labels": path}), tmp_path / "same")
     path.write_text("plant\ta tree\n")
     with pytest.raises(ModelError, match="label 'plant' in .*other.tsv"):
         run(config(tmp_path, "bilstm-attention-nano", dev=path), tmp_path / "run")

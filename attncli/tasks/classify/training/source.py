@@ -28,8 +28,8 @@ from models.base.errors import ModelError
 from models.base.files import write_text
 from models.base.registry import TABLES
 from models.base.settings import option
-from models.text.normalise import normalise
-from models.text.tokenizer import LabelTokenizer, Tokenizer, read_tokenizer
+from models.text.normalise import nfc, normalise
+from models.text.tokenizer import LabelTokenizer, Tokenizer, check_labels, read_tokenizer
 from models.use_config import TokenizerConfig
 
 if TYPE_CHECKING:
@@ -129,6 +129,12 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
         data = demonstration(data, settings.seed, folder)
     rows = read_rows(data)
     labels = sorted({row.label for part in rows for row in part})
+    if settings.start_from:
+        check_known(labels, read_tokenizer(Path(settings.start_from)), data.labels)
+    else:
+        check_labels(labels)
+    if not rows.train:
+        raise ModelError(f"1 different text in {data.labels}", "2 or more")
 
     def vocabulary(part: Path, texts: list[str], _: list[str]) -> Tokenizer:
         return write_vocabulary(
@@ -142,6 +148,17 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     if dev and not data.dev_labels:
         remarks = (described(len(dev), "labelled texts"),)
     return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
+
+
+def check_known(labels: Sequence[str], tokenizer: Any, path: str) -> None:
+    """Raise ModelError for labels of a file that the initial model lacks."""
+    known = {nfc(label) for label in tokenizer.labels}
+    if new := [label for label in labels if nfc(label) not in known]:
+        raise ModelError(
+            f"label {new[0]!r} in {path}, which the initial model lacks",
+            f"its labels: {', '.join(tokenizer.labels)}",
+            "leave out --start-from to learn labels of your own",
+        )
 
 
 def demonstration(data: LabelData, seed: int, folder: Path) -> LabelData:
