@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 
 import pytest
 
@@ -27,28 +28,25 @@ from tests.attncli.tags.small import one_to_one
 from tests.upper_model import Upper
 
 OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(fields=("text",))}
-SEEDS = range(60)
-
-
-class Same(Upper):
-    """Returns each text."""
-
-    max_source_length = 10_000
-
-    def _translation(self, text: str, search: SearchConfig) -> Translation:
-        return Translation(text, (Hypothesis(text, 0, 0, (), ()),))
 
 
 class Capitals(Upper):
     max_source_length = 10_000
 
 
-def read(name: str, seed: int) -> Document:
-    return read_again(name, generated.document(name, seed))
+class Same(Capitals):
+    """Returns each text."""
+
+    def _translation(self, text: str, search: SearchConfig) -> Translation:
+        return Translation(text, (Hypothesis(text, 0, 0, (), ()),))
 
 
-def read_again(name: str, content: str) -> Document:
+def read(name: str, content: str) -> Document:
     return read_document(content, name, OPTIONS.get(name, DocumentOptions()))
+
+
+def made(name: str) -> Iterator[Document]:
+    return (read(name, generated.document(name, seed)) for seed in range(60))
 
 
 def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
@@ -64,26 +62,23 @@ def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_identity_gives_back_the_document(name: str) -> None:
     found = 0
-    for seed in SEEDS:
-        document = read(name, seed)
+    for document in made(name):
         found += len(document.segments)
         done = documents.translated(document, outcomes(document, Same()))
         assert done == document.content
-    assert found > len(SEEDS)
+    assert found > 60
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"po"}))
 def test_texts_written_into_a_segment_are_read_back_unchanged(name: str) -> None:
-    for seed in SEEDS:
-        document = read(name, seed)
+    for document in made(name):
         written = [segment.write(segment.texts) for segment in document.segments]
         words = [] if "<xliff" in document.content else _words(document)  # its units are done then
-        assert _words(read_again(name, _joined(document, written))) == words
+        assert _words(read(name, _joined(document, written))) == words
 
 
 def test_what_is_written_for_an_empty_entry_is_read_as_its_text() -> None:
-    for seed in SEEDS:
-        document = read("po", seed)
+    for document in made("po"):
         written = [segment.write(segment.texts) for segment in document.segments]
         done = list(messages.fields_of(_joined(document, written)))
         for before, after in zip(messages.fields_of(document.content), done, strict=True):
@@ -94,8 +89,7 @@ def test_what_is_written_for_an_empty_entry_is_read_as_its_text() -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_translation_changes_segments_only(name: str) -> None:
-    for seed in SEEDS:
-        document = read(name, seed)
+    for document in made(name):
         done = documents.translated(document, outcomes(document, Capitals()))
         first, *between, last = _between(document) if document.segments else [done, ""]
         assert done.startswith(first) and done.endswith(last)

@@ -76,13 +76,8 @@ def test_yaml() -> None:
     chosen = in_capitals("yaml", YAML, fields=("en.colon", "en.list"))
     assert "A: B" in chosen and "A B" in chosen and "Good day" in chosen
     [segment] = read_document("a: b c", "yaml", DocumentOptions()).segments
-    assert [
-        yaml.safe_load(f"a: {segment.write((text,))}")["a"] for text in ("x: y", "no", "[")
-    ] == [
-        "x: y",
-        "no",
-        "[",
-    ]
+    for text in ("x: y", "no", "["):
+        assert yaml.safe_load(f"a: {segment.write((text,))}") == {"a": text}
     with pytest.raises(InputError, match="not YAML .line 1"):
         in_capitals("yaml", "a: [b")
 
@@ -106,12 +101,6 @@ def test_other_xml_is_refused() -> None:
     for content, said in (("<a>b</a>", "with the element <a>"), ("<a>", "that is not XML")):
         with pytest.raises(InputError, match=said):
             in_capitals("xml", content)
-
-
-def test_apple() -> None:
-    content = '/* "No" = "x"; */\n"a b" = "Hi \\"you\\"\\n";\nNSKey = "One %@";\n'
-    done = '/* "No" = "x"; */\n"a b" = "HI \\"YOU\\"\\n";\nNSKey = "ONE %@";\n'
-    assert in_capitals("strings", content) == done
 
 
 def test_styled_subtitles() -> None:
