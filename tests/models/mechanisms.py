@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from models.attention.base import Score
 from models.attention.normalisers import Monotonic
 from models.attention.reads import Hard
-from models.attention.scores import QkNorm
 from models.attention.softmax import History
 from models.base.errors import ModelError
 from models.base.registry import find, names
@@ -135,13 +135,10 @@ def always_sampled(module: M) -> M:
 
 
 def unsharpened(module: M) -> M:
-    """Return a module with flat scores of normalised queries; sparsemax of sharp ones is constant.
-
-    Its scale is changed, where there is one.
-    """
+    """Return a module with flat scores: a sparse normaliser is constant where scores are sharp."""
     for part in module.modules():
-        if isinstance(part, QkNorm):
-            torch.nn.init.ones_(part.scale)
+        if isinstance(part, Score):
+            part.register_forward_hook(lambda score, inputs, output: output * 0.05)
     return module
 
 

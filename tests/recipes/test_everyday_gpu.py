@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def test_the_small_form_writes_a_model(tmp_path: Path) -> None:
             [str(ROOT / "recipes/everyday_gpu.sh"), *paths, "small"],
             env={
                 **os.environ,
+                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
                 "PYTHONPATH": str(ROOT),
                 "OMP_NUM_THREADS": "1",
                 "SECONDS_A_PART": seconds,
