@@ -31,8 +31,7 @@ from models.base.types import Translation
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.presets import PRESETS, model_config
 from models.inference.captioner import Caption
-from models.inference.ctranslate2.engines import obstacle
-from models.inference.ctranslate2.translator import CTranslate2Translator
+from models.inference.ctranslate2.translator import CTranslate2Translator, obstacle
 from models.inference.text_translator import TextTranslator
 from models.text.tokenizer import END, Tokenizer, train
 from models.use_config import SearchConfig, TokenizerConfig

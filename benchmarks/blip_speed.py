@@ -27,8 +27,7 @@ from public_speed import processor_seconds
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from models import load_captioner
-from models.importers.base import importer_of
-from models.importers.published import import_model
+from models.importers.base import import_model, importer_of
 from tests.models.importers.published import transformers
 
 WORDS, START, END = 30_522, 30_522, 102  # of BERT's vocabulary

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention
-from models.attention.heads import attention, concatenated, read_values
+from models.attention.multihead import attention, concatenated, read_values
 from models.attention.softmax import History
 from models.base.types import AttentionOutput, Memory, select
 from models.config import ModelConfig

@@ -27,7 +27,7 @@ from models.base.errors import ModelError
 from models.base.settings import option, overridden
 from models.catalogue.installed import Installed, find_model, installed, public_models
 from models.catalogue.presets import PRESETS, model_config
-from models.inference.ctranslate2.engines import ComputePrecision
+from models.inference.ctranslate2.translator import ComputePrecision
 from models.storage.archive import About, Facts
 from models.storage.settings import WeightPrecision
 

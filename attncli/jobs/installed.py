@@ -202,7 +202,7 @@ def _install(
 ) -> None:
     """Write a bundle into a folder."""
     from models.bundle import read
-    from models.importers.published import import_model, is_published
+    from models.importers.base import import_model, is_published
 
     if not path.exists():
         raise ModelError(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.types import Batch, Translation
-from models.decoders.base import Decoder, DecoderOutput
+from models.decoders.base import Decoder, DecoderOutput, shifted
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import length_batches, pad_pairs
 from models.inference.translator import Translator
@@ -92,11 +92,6 @@ def chosen(decoder: Decoder[Any, Any], config: AlignConfig) -> tuple[int, int | 
         raise ConfigurationError(f"shift {config.shift}", "0 or 1")
     layer = config.layer - 1 if config.layer else decoder.shown_layer
     return layer, config.head - 1 if config.head else None
-
-
-def shifted(weights: Tensor, shift: int) -> Tensor:
-    """Return weights (.., T, S) by the step that reads each token; no step reads the end mark."""
-    return torch.cat([weights[..., 1:, :], weights[..., :1, :] * 0], -2) if shift else weights
 
 
 def scores(model: EncoderDecoder, found: DecoderOutput, batch: Batch) -> Tensor:

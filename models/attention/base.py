@@ -162,7 +162,7 @@ class Attention(nn.Module):
         key_size: int | None = None,
     ) -> None:
         super().__init__()
-        assert config.heads == 1, "models.attention.heads builds several"
+        assert config.heads == 1, "models.attention.multihead builds several"
         check_limits(config, where="model.attention")
         kv_heads(config)  # refuses several
         config = with_score(config, RECURRENT_SCORE)

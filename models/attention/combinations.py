@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention, PreparedMemory, is_monotonic
-from models.attention.heads import Heads, attention, read_values
+from models.attention.multihead import Heads, attention, read_values
 from models.attention.softmax import History, masked_softmax
 from models.base.errors import ConfigurationError
 from models.base.registry import find

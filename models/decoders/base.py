@@ -162,6 +162,11 @@ def default_layer(layers: int) -> int:
     return layers - 2 if layers > 2 else layers - 1
 
 
+def shifted(weights: Tensor, shift: int) -> Tensor:
+    """Return weights (.., T, S) by the step that reads each token; no step reads the end mark."""
+    return torch.cat([weights[..., 1:, :], weights[..., :1, :] * 0], -2) if shift else weights
+
+
 # A decoder of one step: it pools the memory and predicts one token, the label of a text.
 #
 # p(label) = softmax(W Pooling(h_1 .. h_S) + b)

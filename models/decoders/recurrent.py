@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.attention.base import Attention, PreparedMemory, check_slots
 from models.attention.combinations import Combination
-from models.attention.heads import Heads, attention, read_values
+from models.attention.multihead import Heads, attention, read_values
 from models.attention.softmax import History
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory

@@ -11,9 +11,13 @@ begins with "T " is stored transposed:
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from pkgutil import resolve_name
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,7 +31,7 @@ from models.config import ModelConfig
 from models.importers.weights import FileWeights, PublishedWeights, read_json, write_tensors
 from models.storage.archive import About
 from models.storage.digests import write_digests
-from models.storage.settings import CARD, FORMAT, WEIGHTS, to_text
+from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, to_text
 from models.storage.settings import NAME as CONFIG
 from models.storage.weights import stored_tensors
 from models.text.tokenizer import Tokenizer
@@ -46,6 +50,8 @@ FORMATS = {  # name to class, imported when a folder is looked at
 GENERATION = "generation_config.json"
 README = "README.md"
 MOST_README = 1 << 20
+MOST_FILES = 1000  # of an archive
+MOST_BYTES = 1 << 35  # of all its files
 LENGTH = re.compile(r"^---\n(.*?)\n---\n", re.S)  # the YAML head of a README of the hub
 
 
@@ -303,3 +309,57 @@ def layers(count: Any) -> Iterator[int]:
 def reading(folder: Path) -> Any:
     """Return a context in which missing settings raise DamagedError."""
     return intact(folder / "config.json", "the settings of its format")
+
+
+def is_published(path: Path) -> bool:
+    """Return True for a folder or archive of another publisher, not one of this program."""
+    if path.is_dir():
+        config = path / NAME
+        named = config.is_file() and "model_type" in read_json(config)
+        return named or any(resolve_name(place).reads(path) for place in FORMATS.values())
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return not {NAME, WEIGHTS} & {*archive.namelist()}
+
+
+def import_model(path: Path, folder: Path, **options: Any) -> None:
+    """Write a published model as a bundle into an existing empty folder; see `write_bundle`.
+
+    Raises ModelError if its format is not known, or it is damaged.
+    """
+    with nullcontext(path) if path.is_dir() else extracted(path) as inside:
+        write_bundle(importer_of(inside), folder, **options)
+
+
+@contextmanager
+def extracted(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder with the files of an archive; the folder inside, if it has one.
+
+    An archive, as OPUS-MT and Argos distribute theirs, is not trusted: only plain files are
+    extracted, below a folder of their own, and no more bytes than it says, up to a limit.
+    """
+    with tempfile.TemporaryDirectory(prefix="attn-import-") as place:
+        folder = Path(place)
+        with (
+            intact(path, "an archive of a model", "get it again", zipfile.BadZipFile, RuntimeError),
+            zipfile.ZipFile(path) as archive,
+        ):
+            for member in _members(archive):
+                target = folder.joinpath(*PurePosixPath(member.filename).parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as source, target.open("xb") as file:
+                    shutil.copyfileobj(source, file)
+        inside = list(folder.iterdir())
+        yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+
+
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    for member in members:
+        name = PurePosixPath(member.filename)
+        if name.is_absolute() or ".." in name.parts or "\\" in member.filename:
+            raise ValueError(f"the file name {ascii(member.filename)}")
+    if len(members) > MOST_FILES or sum(member.file_size for member in members) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_FILES} files or {MOST_BYTES:,} bytes")
+    return members

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 import torch
 from PIL import Image
 from torch import Tensor
 
+from models.base.limits import at_once
 from models.base.types import Hypothesis, Memory
 from models.bundle import Bundle
 from models.config import BATCH_IMAGES
@@ -19,7 +20,6 @@ from models.decoders.base import DecoderOutput
 from models.encoders.image import ImageEncoder
 from models.families.encoder_decoder import EncoderDecoder
 from models.images.opening import to_square, to_tensor
-from models.inference.parts import in_parts
 from models.inference.search.batching import pad, teacher_forcing_batch, windows
 from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, caption_limit
@@ -106,11 +106,7 @@ class Captioner(TorchModel):
         search: SearchConfig | None = None,
         attention: bool = False,
     ) -> Iterator[list[Caption]]:
-        """Caption groups of images, each computed at once, and yield the captions of each.
-
-        On a processor, torch's threads compute parts of a group at once; see
-        models/inference/parts.py.
-        """
+        """Caption groups of images, each computed at once, and yield the captions of each."""
         caption = partial(self._caption, config=search or self.search, attention=attention)
         for group in groups:
             yield in_parts(caption, group, self.device) if group else []
@@ -262,3 +258,41 @@ def words(tokens: Sequence[str]) -> list[tuple[int, int]]:
     """Return the token range (start, end) of each word; U+2581 begins a word."""
     starts = [n for n, token in enumerate(tokens) if n == 0 or token.startswith(SPACE)]
     return list(itertools.pairwise([*starts, len(tokens)]))
+
+
+# torch divides one operation among its threads, and each operation waits for the slowest of them. A
+# beam search has thousands of small operations that gain nothing. Threads with a part of the inputs
+# each wait for each other only at the end of the group.
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+FEWEST = 4  # inputs of a part; fewer take more processor time, because operations are small
+
+
+def in_parts(
+    compute: Callable[[Sequence[T]], list[R]], inputs: Sequence[T], device: torch.device
+) -> list[R]:
+    """Return one result per input, in order; parts of the inputs are computed at once.
+
+    compute: returns the results of a part; a thread calls it, so it must enter the modes of torch
+    that it needs. All threads together use `torch.get_num_threads()` threads. The calling thread
+    computes all inputs if they are few, on a GPU, under autocast, or if torch has one thread.
+    """
+    threads, count = torch.get_num_threads(), len(inputs) // FEWEST
+    is_whole = device.type != "cpu" or torch.is_autocast_enabled("cpu")  # autocast is per thread
+    count = 1 if is_whole else min(threads, count)
+    if count <= 1:
+        return compute(inputs)
+    bounds = [len(inputs) * number // count for number in range(count + 1)]
+
+    def computed(start: int, end: int) -> list[R]:
+        torch.set_num_threads(threads // count)  # of this thread
+        return compute(inputs[start:end])
+
+    try:
+        results = at_once([partial(computed, *part) for part in itertools.pairwise(bounds)])
+    finally:
+        torch.set_num_threads(threads)  # a thread's number is the default of later threads
+    return list(itertools.chain.from_iterable(results))

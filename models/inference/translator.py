@@ -1,4 +1,10 @@
-"""A translator run by torch, or several together."""
+"""A translator run by torch, or several together: an ensemble.
+
+    p(y_t | y_<t, x) = 1/M sum_m p_m(y_t | y_<t, x)      Sutskever et al. 2014
+
+The models of an ensemble may be of different families and read different source vocabularies; their
+target vocabularies are identical.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +16,23 @@ import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError
-from models.base.types import Memory
+from models.base.types import Memory, Span
 from models.bundle import Bundle
-from models.inference.search.batching import pad
+from models.decoders.base import shifted
+from models.inference.search.batching import pad, pad_pairs
 from models.inference.search.beam import search
 from models.inference.search.constrained import constrained_search, with_phrases
-from models.inference.search.hypotheses import Backend, Finished, length_limit
-from models.inference.terms import with_terms
+from models.inference.search.hypotheses import Backend, Finished, length_limit, length_penalty
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
+from models.losses import sequence_loss
+from models.text.languages import FoundTerm
+from models.text.tokenizer import END
+from models.text.units import Units, decoded_spans, units
 from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    pass
-
-
-# Ensemble of models: search over the mean of their probabilities of the next token.
-#
-#     p(y_t | y_<t, x) = 1/M sum_m p_m(y_t | y_<t, x)
-#
-# The models may be of different families and read different source vocabularies; their target
-# vocabularies are identical. Source: Sutskever et al. 2014 (ensembles of decoders).
-
 
 M = TypeVar("M")
 States = tuple[Any, ...]  # states, or prepared memories, of each model
@@ -134,19 +133,12 @@ class TorchSearch(TextTranslator):
             forced = constrained_search(
                 self._backend(), memory, limits[number], phrases[number], config, inside
             )
-            return self._with_terms(sources[number], found[number], forced, config)
+            model, *others = self.in_torch()
+            if others or model.inputs or not model.model.decoder.attends:
+                return forced
+            return with_terms(model, sources[number], found[number], forced, config)
 
         return with_phrases(found, phrases, search_again)
-
-    def _with_terms(
-        self,
-        source: EncodedText,
-        free: list[Finished],
-        forced: list[Finished],
-        config: SearchConfig,
-    ) -> list[Finished]:
-        """Return the outputs of a source with its terms; see `terms.with_terms`."""
-        return forced
 
 
 class Translator(TorchModel, TorchSearch):
@@ -162,17 +154,6 @@ class Translator(TorchModel, TorchSearch):
     def in_torch(self) -> tuple[Translator, ...]:
         """Return this model."""
         return (self,)
-
-    def _with_terms(
-        self,
-        source: EncodedText,
-        free: list[Finished],
-        forced: list[Finished],
-        config: SearchConfig,
-    ) -> list[Finished]:
-        if self.inputs or not self.model.decoder.attends:
-            return forced
-        return with_terms(self, source, free, forced, config)
 
     def images(self, rows: Sequence[str]) -> Tensor | None:
         """Return the features (B, S, V) of images that rows name; None if the model reads none."""
@@ -274,3 +255,106 @@ class EnsembleTranslator(TorchSearch):
 
     def _backend(self) -> EnsembleBackend:
         return EnsembleBackend([member.model for member in self.members])
+
+
+# Terms of a glossary put into an output by attention. Where a search is forced to write a term, it
+# often writes it beside the word that it replaces, or in another place. The output of the free
+# search is kept instead, and the words that read the source term most are replaced.
+
+
+LEAST = 0.3  # attention of a word on a term from which on the word translates it
+ALONE = 0.7  # share of that in its attention on all words: a compound translates other words too
+NEXT = 0.5  # of the largest attention, for a word beside it that belongs to the translation
+LOWER = 7.5  # nats for each term by which a search may lower the log-probability to write it
+MARKS = ".,;:!?()[]\"'“”„‚‘’«»…"  # at the ends of a word, which stay
+
+
+def with_terms(
+    translator: Translator,
+    source: EncodedText,
+    free: Sequence[Finished],
+    forced: list[Finished],
+    config: SearchConfig,
+) -> list[Finished]:
+    """Return forced outputs, or free ones with the terms put in where forcing lowers the score.
+
+    free: outputs of the search without terms, best first.
+    """
+    text = decoded_spans(translator.tokenizer.source, source.ids)[0]
+    terms = translator.glossary.found(text) if translator.glossary else []
+    if not terms or not forced or free[0].log_prob - forced[0].log_prob <= LOWER * len(terms):
+        return forced
+    texts = [put_in(translator, source, one, terms) for one in free]
+    if texts[0] is None:
+        return forced
+    different = dict.fromkeys(text for text in texts if text is not None)
+    found = [rescored(translator, source, text, config) for text in different]
+    ids = {one.ids for one in found}
+    return [*found, *(one for one in forced if one.ids not in ids)][: config.nbest]
+
+
+def put_in(
+    translator: Translator, source: EncodedText, free: Finished, terms: Sequence[FoundTerm]
+) -> str | None:
+    """Return the text of an output with the terms in place of what translates them.
+
+    None if a term is translated by no word for sure, or by a word that translates others too.
+    """
+    ids, settings = [*free.ids, END], translator.alignment
+    layer = settings.layer - 1 if settings.layer else translator.model.decoder.shown_layer
+    batch = pad_pairs([source.ids], [ids], translator.device)
+    heads = translator.model.teacher_force(batch, want_heads=(layer,)).heads
+    assert heads is not None
+    every = heads[0, 0].float()  # (H, T, S)
+    weights = every[settings.head - 1] if settings.head else every.mean(0)
+    weights = shifted(weights, settings.shift).cpu()  # (T, S)
+    of_source = decoded_spans(translator.tokenizer.source, source.ids)[1]
+    words = torch.tensor([b > a for a, b in of_source])
+    target = units(translator.tokenizer.target, ids, kind="word", marks=False)
+    text = decoded_spans(translator.tokenizer.target, ids)[0]
+    places = []
+    for term in terms:
+        inside = torch.tensor([a < term.span[1] and b > term.span[0] for a, b in of_source])
+        place = translated_by(weights[:, inside].sum(-1), weights[:, words].sum(-1), target)
+        if place is None:
+            return None
+        places.append((place, term.target))
+    places.sort()
+    if any(one[0][1] > other[0][0] for one, other in zip(places, places[1:], strict=False)):
+        return None
+    for (start, end), written in reversed(places):
+        text = text[:start] + written + text[end:]
+    return text
+
+
+def translated_by(shares: Tensor, totals: Tensor, target: Units) -> Span | None:
+    """Return the characters of the words whose tokens read a term most, their marks left out.
+
+    shares, totals: attention (T,) on the term, and on all words. None if no word reads it alone.
+    """
+    sizes = target.shares.sum(0).clamp_min(1e-9)
+    of_words, of_all = ((each @ target.shares / sizes).tolist() for each in (shares, totals))
+    best = max(range(len(of_words)), key=of_words.__getitem__, default=-1)
+    if best < 0 or of_words[best] < max(LEAST, ALONE * of_all[best]):
+        return None
+    first = last = best
+    while first and of_words[first - 1] > NEXT * of_words[best]:
+        first -= 1
+    while last + 1 < len(of_words) and of_words[last + 1] > NEXT * of_words[best]:
+        last += 1
+    start, end = target.spans[first][0], target.spans[last][1]
+    words = " ".join(target.texts[first : last + 1])
+    before = len(words) - len(words.lstrip(MARKS))
+    return start + before, end - (len(words) - len(words.rstrip(MARKS)))
+
+
+def rescored(
+    translator: Translator, source: EncodedText, text: str, config: SearchConfig
+) -> Finished:
+    """Return a text as an output of a model with its log-probability."""
+    ids = translator.tokenizer.target.encode(text)
+    batch = pad_pairs([source.ids], [[*ids, END]], translator.device)
+    found = translator.model.teacher_force(batch)
+    log_prob = -float(sequence_loss(found, batch, translator.model.output).nll.sum())
+    score = log_prob / length_penalty(len(ids) + 1, config)
+    return Finished(tuple(ids), log_prob, score)

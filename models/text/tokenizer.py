@@ -16,8 +16,7 @@ from models.sources import TAB
 from models.text.json_tokenizer import processor_of
 from models.text.languages import TO, control_tokens, target_token
 from models.text.normalise import composed, nfc, normalise
-from models.text.own_vocabulary import extended, own_model, own_tokens
-from models.text.vocabulary import without_prefix
+from models.text.vocabulary import extended, own_model, own_tokens, without_prefix
 from models.use_config import TOKEN_KINDS as KINDS
 from models.use_config import TokenizerConfig, check_joint
 

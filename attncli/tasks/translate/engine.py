@@ -15,8 +15,7 @@ from models.base.errors import ConfigurationError, DamagedError
 from models.base.limits import retain_freed_memory
 from models.base.settings import from_dict, option
 from models.catalogue.installed import chosen_model
-from models.inference.ctranslate2.engines import Engine, obstacle
-from models.inference.ctranslate2.translator import CTranslate2Translator
+from models.inference.ctranslate2.translator import CTranslate2Translator, Engine, obstacle
 from models.inference.search.hypotheses import changed_search
 from models.storage.archive import read_facts
 from models.storage.settings import read_settings

@@ -26,7 +26,7 @@ from models.catalogue.installed import find_model
 from models.catalogue.presets import PRESETS, usual_preset
 from models.storage.replay import NAME as REPLAY_FILE
 from models.storage.settings import read_settings
-from models.text.own_vocabulary import own_kind
+from models.text.vocabulary import own_kind
 from models.use_config import TokenizerConfig
 
 GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)

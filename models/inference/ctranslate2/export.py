@@ -19,8 +19,7 @@ from models.base.settings import from_dict
 from models.base.types import VocabularySizes
 from models.config import ModelConfig
 from models.inference.ctranslate2.convert import converted, read_weights, text_files
-from models.inference.ctranslate2.engines import ComputePrecision, unsuitable
-from models.inference.ctranslate2.translator import table_size
+from models.inference.ctranslate2.translator import ComputePrecision, table_size, unsuitable
 from models.storage.digests import check_digests
 from models.storage.settings import CARD, WEIGHTS, read_settings
 from models.storage.settings import NAME as CONFIG

@@ -5,6 +5,7 @@ CTranslate2 searches where it can; torch computes attention, which gives the tim
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +28,7 @@ from models.inference.transcriber import (
     Transcript,
     Word,
 )
-from models.inference.whisper.engine import TorchWhisper, token_starts
+from models.inference.whisper.engine import CTranslate2Whisper, TorchWhisper, token_starts
 from models.inference.whisper.windows import (
     PER_SECOND,
     SoundWindow,
@@ -63,17 +64,10 @@ class WhisperTranscriber(Transcriber):
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
         """Read a bundle folder; on a processor it is searched by CTranslate2 if that can."""
         found = cls(read(Path(folder)), device)
-        if found.device.type == "cpu" and (engine := found._ctranslate2(Path(folder))):
-            found.engine = engine
+        if found.device.type == "cpu":
+            with contextlib.suppress(ImportError, OSError):  # the library is missing
+                found.engine = CTranslate2Whisper(Path(folder), found.attending)
         return found
-
-    def _ctranslate2(self, folder: Path) -> WhisperEngine | None:
-        try:
-            from models.inference.whisper.ctranslate2 import CTranslate2Whisper
-
-            return CTranslate2Whisper(folder, self.attending)
-        except (ImportError, OSError):  # the library is missing
-            return None
 
     def languages(self, language: str = "", to: str = "") -> Self:
         """Return this model for recordings in a language, empty to detect it, and texts in another.

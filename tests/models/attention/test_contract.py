@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Attention
-from models.attention.heads import Heads, attention
-from models.attention.multihead import repeated
+from models.attention.multihead import Heads, attention, repeated
 from models.attention.softmax import grouped
 from models.base.registry import names
 from models.base.settings import from_dict, to_dict

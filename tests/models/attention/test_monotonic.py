@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Attention
-from models.attention.heads import attention
+from models.attention.multihead import attention
 from models.attention.normalisers import MoChA, Monotonic, expected_stops
 from models.base.types import Memory
 from models.config import AttentionConfig

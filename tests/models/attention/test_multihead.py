@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.attention.heads import Heads
-from models.attention.heads import attention as build_heads
+from models.attention.multihead import Heads
+from models.attention.multihead import attention as build_heads
 from models.attention.transformer import CrossAttention, SelfAttention
 from models.base.errors import ModelError
 from models.base.types import Memory

@@ -15,8 +15,7 @@ from PIL import Image
 pytest.importorskip("transformers")
 
 from models import load_captioner
-from models.importers.base import importer_of
-from models.importers.published import import_model
+from models.importers.base import import_model, importer_of
 from models.inference.captioner import Captioner
 from models.text.tokenizer import END, START
 from tests.models.importers import published

@@ -19,7 +19,7 @@ pytest.importorskip("ctranslate2")
 
 from models import load_translator
 from models.base.errors import ModelError
-from models.importers.published import import_model
+from models.importers.base import import_model
 from models.inference.ctranslate2.export import export
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.search.batching import pad_pairs

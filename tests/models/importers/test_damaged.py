@@ -20,7 +20,7 @@ from attncli.jobs.installed import add
 from models import load_translator
 from models.base.errors import ModelError
 from models.catalogue.installed import user_folder
-from models.importers.published import import_model
+from models.importers.base import import_model
 from tests.models.importers import published
 
 

@@ -17,8 +17,7 @@ from attncli.training.run.command_line import settings
 from attncli.training.settings.corpora import parse_corpus
 from models import load_translator
 from models.base.errors import ModelError
-from models.importers.base import importer_of
-from models.importers.published import import_model
+from models.importers.base import import_model, importer_of
 from models.inference.ctranslate2.translator import CTranslate2Translator
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator

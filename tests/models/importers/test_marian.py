@@ -12,8 +12,7 @@ import torch
 pytest.importorskip("transformers")
 
 from models import load_translator
-from models.importers.base import Importer, importer_of
-from models.importers.published import import_model
+from models.importers.base import Importer, import_model, importer_of
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
 from models.text.tokenizer import UNKNOWN

@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file, save_file
 
 from models import load_translator
-from models.importers.published import import_model
+from models.importers.base import import_model
 from tests.models.importers import published
 
 PARTS = {"self_attn": "self", "encoder_attn": "context"}

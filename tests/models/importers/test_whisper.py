@@ -15,11 +15,9 @@ pytest.importorskip("transformers")
 from models.base.errors import ModelError
 from models.bundle import Bundle, read
 from models.config import AudioConfig
-from models.importers.base import importer_of
-from models.importers.published import import_model
+from models.importers.base import import_model, importer_of
 from models.inference.transcriber import Transcriber
-from models.inference.whisper.ctranslate2 import CTranslate2Whisper
-from models.inference.whisper.engine import TorchWhisper, token_starts
+from models.inference.whisper.engine import CTranslate2Whisper, TorchWhisper, token_starts
 from models.inference.whisper.transcriber import WhisperTranscriber
 from models.inference.whisper.windows import Stream, WhisperTokens, Windows, window_features
 from models.sound.reading import SampleArray

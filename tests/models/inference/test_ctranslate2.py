@@ -26,8 +26,7 @@ from models.catalogue.installed import BOX
 from models.catalogue.presets import model_config
 from models.inference.ctranslate2 import cache
 from models.inference.ctranslate2.convert import read_weights
-from models.inference.ctranslate2.engines import Engine, obstacle
-from models.inference.ctranslate2.translator import CTranslate2Translator
+from models.inference.ctranslate2.translator import CTranslate2Translator, Engine, obstacle
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
 from models.storage.settings import WeightPrecision

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from models.base.limits import at_once
-from models.inference.parts import FEWEST, in_parts
+from models.inference.captioner import FEWEST, in_parts
 
 CPU = torch.device("cpu")
 MANY = list(range(2 * FEWEST + 1))

@@ -7,7 +7,7 @@ import torch
 
 from models import load_translator
 from models.catalogue.installed import BOX, is_bundle
-from models.inference.terms import translated_by
+from models.inference.translator import translated_by
 from models.text.languages import Glossary, Term
 from models.text.units import Units
 

@@ -8,7 +8,6 @@ import pytest
 
 from attncli.embedded.grammar import generate
 from models.base.errors import ModelError
-from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import (
     END,
     LabelTokenizer,
@@ -18,6 +17,7 @@ from models.text.tokenizer import (
     train,
     with_new_tokens,
 )
+from models.text.vocabulary import own_kind
 from models.use_config import TOKEN_KINDS, TokenizerConfig
 
 TEXTS = [pair.source for pair in generate(80)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.alignment.weights import pooled, shifted
+from models.alignment.weights import pooled
 from models.base.errors import ModelError
+from models.decoders.base import shifted
 from models.text.tokenizer import Tokenizer, train
 from models.text.units import (
     Units,
