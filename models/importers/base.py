@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -32,10 +32,9 @@ from models.importers.weights import FileWeights, PublishedWeights, read_json, w
 from models.storage.archive import About
 from models.storage.digests import write_digests
 from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, to_text
-from models.storage.settings import NAME as CONFIG
 from models.storage.weights import stored_tensors
 from models.text.tokenizer import Tokenizer
-from models.text.vocabulary import SILENT, Vocabulary
+from models.text.vocabulary import SILENT, Vocabulary, known_pieces
 from models.use_config import SearchConfig, TokenizerConfig
 
 FORMATS = {  # name to class, imported when a folder is looked at
@@ -70,6 +69,7 @@ class Imported(NamedTuple):
 class Importer:
     """A published model in a folder."""
 
+    model_type: ClassVar[str] = ""  # of the config.json of a folder of the hub
     table: ClassVar[Mapping[str, str]] = {}
     unused: ClassVar[str] = r"$^"  # pattern of published weights that are not needed
 
@@ -80,20 +80,17 @@ class Importer:
     @classmethod
     def reads(cls, folder: Path) -> bool:
         """Return True if a folder has the format of this importer."""
-        raise NotImplementedError
+        return read_json(folder / "config.json", {}).get("model_type") == cls.model_type
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The content of its config.json."""
-        found: dict[str, Any] = read_json(self.folder / "config.json")
-        return found
+        return dict(read_json(self.folder / "config.json"))
 
     @cached_property
     def generation(self) -> dict[str, Any]:
         """The content of its generation_config.json; of config.json in older models."""
-        path = self.folder / GENERATION
-        found: dict[str, Any] = read_json(path) if path.exists() else self.settings
-        return found
+        return dict(read_json(self.folder / GENERATION, self.settings))
 
     @cached_property
     def weights(self) -> PublishedWeights:
@@ -130,37 +127,28 @@ class Importer:
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Return weights by the name that they have in this program. shape: of the result."""
-        parts = [self.theirs(part) for part in self.source_names(name)]
-        if not parts:
-            raise ConfigurationError(f"no rule for the weights {name}", "a bug in the importer")
-        found = torch.cat(parts) if len(parts) > 1 else parts[0]
-        return found.T if self._is_transposed(name) and found.dim() == 2 else found
-
-    def source_names(self, name: str) -> list[str]:
-        """Return the published names whose tensors are joined; none without a rule."""
         place, _, kind = name.rpartition(".")
-        rule = self.table.get(_numberless(place), "").removeprefix("T ")
+        rule = self.table.get(re.sub(r"\.\d+(?=\.|$)", ".N", place, count=1))
+        if rule is None:
+            raise ConfigurationError(f"no rule for the weights {name}", "a bug in the importer")
         number = re.search(r"\.(\d+)\.", place)
-        return [
-            re.sub(r"\bN\b", number[1] if number else "", part) + "." + kind
-            for part in _expanded(rule)
+        before, _, rest = rule.removeprefix("T ").partition("{")
+        inside, _, after = rest.partition("}")
+        parts = [
+            self.theirs(self.named(before + part + after, number[1] if number else "", kind))
+            for part in inside.split(",")
         ]
+        if rule.startswith("T "):
+            parts = [part.T if part.dim() == 2 else part for part in parts]
+        return torch.cat(parts) if len(parts) > 1 else parts[0]
 
-    def _is_transposed(self, name: str) -> bool:
-        return self.table.get(_numberless(name.rpartition(".")[0]), "").startswith("T ")
+    def named(self, place: str, number: str, kind: str) -> str:
+        """Return the published name of weights: `kind` (weight or bias) of a place in a layer."""
+        return re.sub(r"\bN\b", number, place) + "." + kind
 
-
-def _numberless(place: str) -> str:
-    return re.sub(r"\.\d+(?=\.|$)", ".N", place, count=1)
-
-
-def _expanded(rule: str) -> list[str]:
-    """Return the names that a rule with one pair of braces stands for."""
-    if not rule:
-        return []
-    before, brace, rest = rule.partition("{")
-    inside, _, after = rest.partition("}")
-    return [before + part + after for part in inside.split(",")] if brace else [rule]
+    def optional(self, name: str) -> Tensor | None:
+        """Return published weights by their own name; None if there are none."""
+        return self.theirs(name) if self.has(name) else None
 
 
 def rows_of(matrix: Tensor, vocabulary: Vocabulary) -> Tensor:
@@ -176,11 +164,25 @@ def rows_of(matrix: Tensor, vocabulary: Vocabulary) -> Tensor:
     return found
 
 
-def silenced(bias: Tensor, vocabulary: Vocabulary) -> Tensor:
-    """Return the bias (Y,) of an output layer, with SILENT for what is no output."""
-    found = rows_of(bias.flatten(), vocabulary)
+def silenced(bias: Tensor | None, vocabulary: Vocabulary) -> Tensor:
+    """Return the bias (Y,) of an output layer, with SILENT for what is no output. None: 0."""
+    given = torch.zeros(max(vocabulary.rows) + 1) if bias is None else bias.flatten()
+    found = rows_of(given, vocabulary)
     found[list(vocabulary.silent)] = SILENT
     return found
+
+
+def extended_sides(
+    found: Sequence[Vocabulary], models: Sequence[bytes], *, joint: bool
+) -> list[Vocabulary]:
+    """Return the vocabularies of source and target with all pieces of their SentencePiece models.
+
+    joint: True if both sides share the vocabulary, which then has the pieces of both models.
+    """
+    pieces = [known_pieces(model) for model in models]
+    if joint:
+        return [found[0].extended([*pieces[0], *pieces[1]])] * 2
+    return [one.extended(own) for one, own in zip(found, pieces, strict=True)]
 
 
 def importer_of(folder: Path) -> Importer:
@@ -190,13 +192,9 @@ def importer_of(folder: Path) -> Importer:
         if kind.reads(folder):
             found: Importer = kind(folder)
             return found
-    known = ", ".join(FORMATS)
-    kind = (
-        str(read_json(folder / "config.json").get("model_type"))
-        if (folder / "config.json").is_file()
-        else "no format that is known"
-    )
-    raise ConfigurationError(f"{folder}: {kind}", f"a model of the formats {known}")
+    unknown = {"model_type": "no format that is known"}
+    kind = read_json(folder / "config.json", unknown).get("model_type")
+    raise ConfigurationError(f"{folder}: {kind}", f"a model of the formats {', '.join(FORMATS)}")
 
 
 def write_bundle(
@@ -219,7 +217,12 @@ def write_bundle(
     dtype = importer.dtype
     tensors = ((key, importer.tensor(key, shape)) for key, shape in shapes.items())
     write_tensors(folder / WEIGHTS, shapes, dtype, tensors, advance)
-    _check_all_used(importer)
+    left = {n for n in importer.weights.names if not re.search(importer.unused, n)} - importer.used
+    if left:
+        raise ConfigurationError(
+            f"{importer.folder} has weights that are not known, such as {min(left)}",
+            "those of its format alone",
+        )
     settings = {
         "format": FORMAT,
         "model": to_dict(found.model),
@@ -228,20 +231,11 @@ def write_bundle(
         "vocabulary": sizes._asdict(),
         "about": found.about.to_dict(),
     }
-    (folder / CONFIG).write_text(to_text(settings), "utf-8")
+    (folder / NAME).write_text(to_text(settings), "utf-8")
     for file, content in found.tokenizer.files().items():
         (folder / file).write_bytes(content)
     (folder / CARD).write_text(card(importer, name), "utf-8")
     write_digests(folder)
-
-
-def _check_all_used(importer: Importer) -> None:
-    left = {n for n in importer.weights.names if not re.search(importer.unused, n)} - importer.used
-    if left:
-        raise ConfigurationError(
-            f"{importer.folder} has weights that are not known, such as {min(left)}",
-            "those of its format alone",
-        )
 
 
 def card(importer: Importer, name: str) -> str:
@@ -268,27 +262,18 @@ def facts(folder: Path, summary: str, languages: tuple[str, ...] = ()) -> About:
     licence = re.search(r"^license:\s*[\"']?([\w.+ -]+)", text, re.M)
     listed = re.search(r"^language:\s*((?:\n\s*-\s*\S+)+|\[.*?\]|\S+)", text, re.M)
     codes = tuple(re.findall(r"[A-Za-z_]{2,}", listed[1])) if listed else ()
-    return About(summary, languages or codes, _licence(licence[1].strip() if licence else ""))
+    code = licence[1].strip() if licence else ""  # such as cc-by-4.0, usually written CC BY 4.0
+    name = code.upper() if code.startswith(("cc", "mit", "bsd")) else code.capitalize()
+    name = re.sub(r"^CC-((?:BY|NC|SA|ND|-)+)-", lambda m: "CC " + m[1] + " ", name)
+    return About(summary, languages or codes, name)
 
 
-def _licence(code: str) -> str:
-    """Return a licence as it is usually written: CC BY 4.0 for cc-by-4.0."""
-    text = code.upper() if code.startswith(("cc", "mit", "bsd")) else code.capitalize()
-    return re.sub(r"^CC-((?:BY|NC|SA|ND|-)+)-", lambda m: "CC " + m[1] + " ", text)
-
-
-def search_settings(importer: Importer, **changes: Any) -> SearchConfig:
+def search_settings(importer: Importer) -> SearchConfig:
     """Return the search settings of a generation_config.json; its length penalty is |y|^alpha."""
     given = importer.generation
     alpha = max(0.0, float(given.get("length_penalty") or 1.0))
     beam = int(given.get("num_beams") or 1)
-    return SearchConfig(beam=beam, length_penalty=alpha, length_penalty_form="power", **changes)
-
-
-def forbidden(importer: Importer) -> set[int]:
-    """Return the published ids of tokens that no output may contain."""
-    single = (ids for ids in importer.generation.get("bad_words_ids") or () if len(ids) == 1)
-    return {*(ids[0] for ids in single), *(importer.generation.get("suppress_tokens") or ())}
+    return SearchConfig(beam=beam, length_penalty=alpha, length_penalty_form="power")
 
 
 def checked(settings: Mapping[str, Any], **known: tuple[Any, ...]) -> None:
@@ -301,11 +286,6 @@ def checked(settings: Mapping[str, Any], **known: tuple[Any, ...]) -> None:
             )
 
 
-def layers(count: Any) -> Iterator[int]:
-    """Yield the numbers of layers."""
-    yield from range(int(count))
-
-
 def reading(folder: Path) -> Any:
     """Return a context in which missing settings raise DamagedError."""
     return intact(folder / "config.json", "the settings of its format")
@@ -314,9 +294,9 @@ def reading(folder: Path) -> Any:
 def is_published(path: Path) -> bool:
     """Return True for a folder or archive of another publisher, not one of this program."""
     if path.is_dir():
-        config = path / NAME
-        named = config.is_file() and "model_type" in read_json(config)
-        return named or any(resolve_name(place).reads(path) for place in FORMATS.values())
+        return "model_type" in read_json(path / NAME, {}) or any(
+            resolve_name(place).reads(path) for place in FORMATS.values()
+        )
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:

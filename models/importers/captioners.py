@@ -28,7 +28,7 @@ from models.importers.base import (
 )
 from models.importers.weights import read_json
 from models.text.tokenizer import JSON, Tokenizer
-from models.text.vocabulary import Special, arranged, rearranged_json
+from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
 from models.use_config import SearchConfig, TokenizerConfig
 
 RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow
@@ -40,12 +40,13 @@ ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "ge
 class VitCaptioner(Importer):
     """A captioner that reads the slots of a vision Transformer."""
 
-    patch = tokens = positions = words = ""  # published names of weights
+    patch = tokens = positions = words = target_positions = ""  # published names of weights
+    output_bias = ""  # empty: there is none
 
     @cached_property
     def pixels(self) -> dict[str, Any]:
         """The content of preprocessor_config.json."""
-        found: dict[str, Any] = read_json(self.folder / "preprocessor_config.json")
+        found = dict(read_json(self.folder / "preprocessor_config.json"))
         if found.get("do_center_crop"):
             raise ConfigurationError("images whose centre is cropped", "do_center_crop=false")
         return found
@@ -72,14 +73,10 @@ class VitCaptioner(Importer):
 
     def with_tokenizer(self, config: ModelConfig, special: Special, count: int) -> Imported:
         """Return settings and vocabulary. count: rows of the embedding."""
-        content = read_tokenizer(self.folder)
-        texts = {row: text for text, row in content["model"]["vocab"].items()}
-        texts |= {token["id"]: token["content"] for token in content.get("added_tokens", ())}
-        tokens = [texts.get(row, f"<row {row}>") for row in range(count)]
-        vocabulary = arranged(tokens, special)
+        vocabulary, tokenizer = json_vocabulary(read_tokenizer(self.folder), special, count)
         return Imported(
             config,
-            Tokenizer(rearranged_json(content, vocabulary)),
+            tokenizer,
             TokenizerConfig(kind="bpe"),
             self.search(),
             None,
@@ -109,13 +106,11 @@ class VitCaptioner(Importer):
             return self.theirs(self.positions)[0]
         if name == "decoder.embedding.weight":
             return rows_of(self.theirs(self.words), vocabulary)
+        if name == "decoder.position.embedding":
+            return self.theirs(self.target_positions)
         if name == "output.bias":
-            return silenced(self.output_bias(), vocabulary)
+            return silenced(self.optional(self.output_bias), vocabulary)
         return super().tensor(name, shape)
-
-    def output_bias(self) -> Tensor:
-        """Return the published bias of the output."""
-        raise NotImplementedError
 
     def _patch(self) -> tuple[Tensor, Tensor]:
         """Return weight and bias of the patches, for pixels from -1 to 1.
@@ -133,10 +128,13 @@ class VitCaptioner(Importer):
 class Blip(VitCaptioner):
     """BLIP for captions, base or large."""
 
+    model_type = "blip"
     patch = "vision_model.embeddings.patch_embedding"
     tokens = "vision_model.embeddings.class_embedding"
     positions = "vision_model.embeddings.position_embedding"
     words = "text_decoder.bert.embeddings.word_embeddings.weight"
+    target_positions = "text_decoder.bert.embeddings.position_embeddings.weight"
+    output_bias = "text_decoder.cls.predictions.bias"
     unused = r"position_ids$|^text_decoder\.cls\.predictions\.decoder\."
     table = {
         f"{BODY}.layers.N.attention.input": "vision_model.encoder.layers.N.self_attn.qkv",
@@ -165,12 +163,6 @@ class Blip(VitCaptioner):
             }.items()
         },
     }
-
-    @classmethod
-    def reads(cls, folder: Path) -> bool:
-        """Return True for a folder of the hub with a BLIP captioner."""
-        path = folder / "config.json"
-        return path.is_file() and read_json(path).get("model_type") == "blip"
 
     @cached_property
     def imported(self) -> Imported:
@@ -201,23 +193,15 @@ class Blip(VitCaptioner):
             )
             return self.with_tokenizer(config, special, text["vocab_size"])
 
-    def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
-        """Return weights by the name that they have in this program."""
-        if name == "decoder.position.embedding":
-            return self.theirs("text_decoder.bert.embeddings.position_embeddings.weight")
-        return super().tensor(name, shape)
-
-    def output_bias(self) -> Tensor:
-        """Return the published bias of the output."""
-        return self.theirs("text_decoder.cls.predictions.bias")
-
 
 class VitGpt2(VitCaptioner):
     """ViT or DeiT with GPT-2: VisionEncoderDecoder."""
 
+    model_type = "vision-encoder-decoder"
     patch = "encoder.embeddings.patch_embeddings.projection"
     positions = "encoder.embeddings.position_embeddings"
     words = "decoder.transformer.wte.weight"
+    target_positions = "decoder.transformer.wpe.weight"
     unused = r"(\.attn|crossattention)\.(masked_)?bias$|^decoder\.lm_head|^encoder\.pooler"
     table = {
         **{
@@ -249,12 +233,6 @@ class VitGpt2(VitCaptioner):
             }.items()
         },
     }
-
-    @classmethod
-    def reads(cls, folder: Path) -> bool:
-        """Return True for a folder of the hub with a vision Transformer and GPT-2."""
-        path = folder / "config.json"
-        return path.is_file() and read_json(path).get("model_type") == "vision-encoder-decoder"
 
     @cached_property
     def imported(self) -> Imported:
@@ -295,8 +273,6 @@ class VitGpt2(VitCaptioner):
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Return weights by the name that they have in this program."""
-        if name == "decoder.position.embedding":
-            return self.theirs("decoder.transformer.wpe.weight")
         found = super().tensor(name, shape)
         if ".cross_attention.input." not in name or not self.has("enc_to_dec_proj.weight"):
             return found
@@ -306,16 +282,21 @@ class VitGpt2(VitCaptioner):
         matrix = super().tensor(name.removesuffix("bias") + "weight", shape)
         return found.float() + matrix.float() @ bias.float()
 
-    def output_bias(self) -> Tensor:
-        """Return zeros: GPT-2 has no bias of the output."""
-        return torch.zeros(max(self.imported.target.rows) + 1)
+
+def json_vocabulary(
+    content: dict[str, Any], special: Special, count: int
+) -> tuple[Vocabulary, Tokenizer]:
+    """Return the vocabulary and tokenizer of a tokenizer.json. count: rows of the embedding."""
+    texts = {row: text for text, row in content["model"]["vocab"].items()}
+    texts |= {token["id"]: token["content"] for token in content.get("added_tokens", ())}
+    vocabulary = arranged([texts.get(row, f"<row {row}>") for row in range(count)], special)
+    return vocabulary, Tokenizer(rearranged_json(content, vocabulary))
 
 
 def read_tokenizer(folder: Path) -> dict[str, Any]:
     """Return the content of a tokenizer.json, or one that is made of older files."""
     if (folder / JSON).exists():
-        found: dict[str, Any] = read_json(folder / JSON)
-        return found
+        return dict(read_json(folder / JSON))
     paths = {name: folder / name for name in ("vocab.txt", "vocab.json", "merges.txt")}
     library: Any = import_module("tokenizers.implementations")
     with intact(folder, f"{JSON}, vocab.txt, or vocab.json with merges.txt", "", Exception):

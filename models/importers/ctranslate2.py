@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 import torch
@@ -19,15 +19,14 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError, DamagedError, intact
 from models.config import ModelConfig
-from models.importers.base import Imported, Importer, facts, rows_of, silenced
+from models.importers.base import Imported, Importer, extended_sides, facts, rows_of, silenced
 from models.importers.weights import CTranslate2Weights, read_json
-from models.inference.ctranslate2.convert import ACTIVATIONS, LINEAR, NORMS, position_table
+from models.inference.ctranslate2.convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
 from models.storage.archive import About
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import (
     Special,
     arranged,
-    known_pieces,
     of_words,
     rearranged,
 )
@@ -45,16 +44,8 @@ SETTINGS = {  # variables that are no weights, and their values that are known
 }
 READ = ("pre_norm", "scale_embeddings", "start_from_zero_embedding", "activation", "num_heads")
 UNSEEN = ("alignment_layer", "alignment_heads")  # of its own attention output
-ENCODER = {"self_attention": "attention", "self_norm": "attention_norm"}
-PARTS = {"weight": "weight", "bias": "bias"}
 LONGEST = 1024  # source in tokens, where positions are computed
-
-
-class PublishedSide(NamedTuple):
-    """A vocabulary as published."""
-
-    tokens: list[str]
-    special: Special
+PublishedSide = tuple[list[str], Special]  # a vocabulary as published
 
 
 class CTranslate2Folder(Importer):
@@ -81,9 +72,7 @@ class CTranslate2Folder(Importer):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The content of config.json; empty for older models."""
-        path = self.place / "config.json"
-        found: dict[str, Any] = read_json(path) if path.exists() else {}
-        return found
+        return dict(read_json(self.place / "config.json", {}))
 
     @property
     def dtype(self) -> torch.dtype:
@@ -225,14 +214,11 @@ class CTranslate2Folder(Importer):
         start = row(given.get("decoder_start_token"), given.get("bos_token"), "<s>")
         if self.number("start_from_zero_embedding", 0):
             start = -1
-        return PublishedSide(
-            tokens,
-            Special(
-                row("<blank>", "<pad>"),
-                row(given.get("unk_token"), "<unk>"),
-                start,
-                row(given.get("eos_token"), "</s>"),
-            ),
+        return tokens, Special(
+            row("<blank>", "<pad>"),
+            row(given.get("unk_token"), "<unk>"),
+            start,
+            row(given.get("eos_token"), "</s>"),
         )
 
     def _with_tokenizer(
@@ -241,11 +227,7 @@ class CTranslate2Folder(Importer):
         joint, models = sides[0] is sides[1], self._models()
         found = [arranged(*side) for side in sides]
         if models:
-            own = [known_pieces(model) for model in models]
-            if joint:
-                found = [found[0].extended([*own[0], *own[1]])] * 2
-            else:
-                found = [one.extended(new) for one, new in zip(found, own, strict=True)]
+            found = extended_sides(found, models, joint=joint)
             files = [
                 rearranged(model, one.pieces, ends=end)
                 for model, one, end in zip(models, found, (ends, True), strict=True)
@@ -282,10 +264,9 @@ class CTranslate2Folder(Importer):
         return []
 
     def _about(self) -> About:
-        path = self.folder / "metadata.json"
-        if not path.exists():
+        given = read_json(self.folder / "metadata.json", {})
+        if not given:
             return facts(self.folder, "CTranslate2, imported")
-        given = read_json(path)
         codes = tuple(str(given[key]) for key in ("from_code", "to_code") if given.get(key))
         return facts(self.folder, f"Argos package {given.get('package_version', '')}", codes)
 
@@ -293,11 +274,7 @@ class CTranslate2Folder(Importer):
         """Return weights by the name that they have in this program."""
         found = self.imported
         if name == "output.bias":
-            bias = "decoder/projection/bias"
-            rows = len(self.weights.array("decoder/projection/weight"))
-            return silenced(
-                self.theirs(bias) if self.has(bias) else torch.zeros(rows), found.target
-            )
+            return silenced(self.optional("decoder/projection/bias"), found.target)
         part = name.partition(".")[0]
         if name.endswith("position.embedding"):
             return self.theirs(f"{part}/position_encodings/encodings")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from models.base.errors import ConfigurationError, DamagedError, intact
@@ -30,16 +29,12 @@ SENTENCEPIECE = "sentencepiece.bpe.model"
 class M2m100(Bart):
     """M2M-100 and its kin in a folder of the Hugging Face hub."""
 
-    @classmethod
-    def reads(cls, folder: Path) -> bool:
-        """Return True for a folder of the hub with a model of type m2m_100."""
-        path = folder / "config.json"
-        return path.is_file() and read_json(path).get("model_type") == "m2m_100"
+    model_type = "m2m_100"
 
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
-        given, named = self.settings, self._optional("tokenizer_config.json")
+        given, named = self.settings, read_json(self.folder / "tokenizer_config.json", {})
         checked(given, activation_function=("relu",), scale_embedding=(True, False))
         if named.get("legacy_behaviour"):
             raise ConfigurationError(
@@ -47,14 +42,8 @@ class M2m100(Bart):
                 "legacy_behaviour=false in tokenizer_config.json",
             )
         with reading(self.folder):
-            if given["encoder_ffn_dim"] != given["decoder_ffn_dim"]:
-                raise ValueError("encoder and decoder with other feed-forward sizes")
             config = ModelConfig(
-                embedding=given["d_model"],
-                hidden=given["encoder_ffn_dim"],
-                encoder_layers=given["encoder_layers"],
-                decoder_layers=given["decoder_layers"],
-                heads=given["encoder_attention_heads"],
+                **self.sizes(),
                 position="sinusoidal",
                 position_offset=int(given["pad_token_id"]) + 1,
                 embedding_scale=given.get("scale_embedding", True),
@@ -64,10 +53,12 @@ class M2m100(Bart):
                 given["pad_token_id"], 3, given["decoder_start_token_id"], given["eos_token_id"]
             )
             count = int(given["vocab_size"])
-        return self._with_tokenizer(config, special, count)
+        return self._with_tokenizer(config, special, count, named)
 
-    def _with_tokenizer(self, config: ModelConfig, special: Special, count: int) -> Imported:
-        named = self._optional("tokenizer_config.json")
+    def _with_tokenizer(
+        self, config: ModelConfig, special: Special, count: int, named: dict[str, Any]
+    ) -> Imported:
+        """Return settings and vocabulary. named: the content of tokenizer_config.json."""
         with intact(self.folder, SENTENCEPIECE):
             model = (self.folder / SENTENCEPIECE).read_bytes()
         tokens = self._tokens(model, named, count)
@@ -94,17 +85,14 @@ class M2m100(Bart):
             facts(self.folder, "M2M-100, imported", tuple(languages.values())),
         )
 
-    def _optional(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
-        found: dict[str, Any] = read_json(path) if path.exists() else {}
-        return found
-
     def _tokens(self, model: bytes, named: dict[str, Any], count: int) -> list[str]:
         """Return the text of each row: of vocab.json, or SentencePiece's own; then languages."""
-        listed = self._optional("special_tokens_map.json").get("additional_special_tokens") or (
+        special = read_json(self.folder / "special_tokens_map.json", {})
+        listed = special.get("additional_special_tokens") or (
             named.get("additional_special_tokens") or named.get("extra_special_tokens") or []
         )
-        languages = [token for token in map(_text, listed) if LANGUAGE.fullmatch(token)]
+        texts = (token["content"] if isinstance(token, dict) else token for token in listed)
+        languages = [text for text in map(str, texts) if LANGUAGE.fullmatch(text)]
         if not languages:
             raise DamagedError(
                 f"{self.folder} names no languages", "special_tokens_map.json of the publisher"
@@ -117,7 +105,3 @@ class M2m100(Bart):
         if len(tokens) > count:
             raise DamagedError(f"{len(tokens)} tokens", f"at most {count}, as config.json says")
         return [*tokens, *(f"<row {number}>" for number in range(len(tokens), count))]
-
-
-def _text(token: Any) -> str:
-    return str(token["content"] if isinstance(token, dict) else token)

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError, DamagedError, intact
@@ -23,8 +22,8 @@ from models.importers.base import (
     Imported,
     Importer,
     checked,
+    extended_sides,
     facts,
-    forbidden,
     reading,
     rows_of,
     search_settings,
@@ -36,7 +35,6 @@ from models.text.vocabulary import (
     SILENT,
     Special,
     arranged,
-    known_pieces,
     rearranged,
     with_languages,
 )
@@ -63,6 +61,7 @@ BART = {  # names of a layer in the classes of `transformers` that follow BART
     "decoder.norm": "model.decoder.layer_norm",
 }
 LANGUAGE = re.compile(r">>([A-Za-z0-9_]+)<<")
+SHARED = "model.shared.weight"
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
 LONGEST = 512
 
@@ -73,12 +72,25 @@ class Bart(Importer):
     table = BART
     unused = r"embed_positions|^model\.(encoder|decoder)\.embed_tokens\.weight$|^lm_head\.weight$"
 
+    def sizes(self) -> dict[str, Any]:
+        """Return the sizes of the model as settings; a ValueError if encoder and decoder differ."""
+        given = self.settings
+        for part in ("attention_heads", "ffn_dim"):
+            if given[f"encoder_{part}"] != given[f"decoder_{part}"]:
+                raise ValueError(f"encoder and decoder with another {part}")
+        return {
+            "embedding": given["d_model"],
+            "hidden": given["encoder_ffn_dim"],
+            "encoder_layers": given["encoder_layers"],
+            "decoder_layers": given["decoder_layers"],
+            "heads": given["encoder_attention_heads"],
+        }
+
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Return weights by the name that they have in this program."""
         found = self.imported
         if name == "output.bias":
-            bias = self.theirs(BIAS) if self.has(BIAS) else torch.zeros(max(found.target.rows) + 1)
-            return self._forbidden(silenced(bias, found.target))
+            return self._forbidden(silenced(self.optional("final_logits_bias"), found.target))
         places = {
             "encoder.embedding.weight": ("model.encoder.embed_tokens.weight", found.source),
             "decoder.embedding.weight": ("model.decoder.embed_tokens.weight", found.target),
@@ -93,13 +105,11 @@ class Bart(Importer):
 
     def _forbidden(self, bias: Tensor) -> Tensor:
         """Return the bias (Y,) with SILENT for tokens that generation_config.json forbids."""
-        refused = forbidden(self)
+        single = (ids for ids in self.generation.get("bad_words_ids") or () if len(ids) == 1)
+        refused = {*(ids[0] for ids in single), *(self.generation.get("suppress_tokens") or ())}
         rows = self.imported.target.rows[4:]  # search never outputs the first ones
         bias[[n for n, row in enumerate(rows, 4) if row in refused]] = SILENT
         return bias
-
-
-SHARED, BIAS = "model.shared.weight", "final_logits_bias"
 
 
 class Marian(Bart):
@@ -108,11 +118,7 @@ class Marian(Bart):
     Source: Junczys-Dowmunt et al. 2018; OPUS-MT: Tiedemann, Thottingal 2020.
     """
 
-    @classmethod
-    def reads(cls, folder: Path) -> bool:
-        """Return True for a folder of the hub with a Marian model."""
-        path = folder / "config.json"
-        return path.is_file() and read_json(path).get("model_type") == "marian"
+    model_type = "marian"
 
     @cached_property
     def imported(self) -> Imported:
@@ -128,16 +134,8 @@ class Marian(Bart):
             scale_embedding=(True, False),
         )
         with reading(self.folder):
-            if given["encoder_attention_heads"] != given["decoder_attention_heads"]:
-                raise ValueError("encoder and decoder with other numbers of heads")
-            if given["encoder_ffn_dim"] != given["decoder_ffn_dim"]:
-                raise ValueError("encoder and decoder with other feed-forward sizes")
             config = ModelConfig(
-                embedding=given["d_model"],
-                hidden=given["encoder_ffn_dim"],
-                encoder_layers=given["encoder_layers"],
-                decoder_layers=given["decoder_layers"],
-                heads=given["encoder_attention_heads"],
+                **self.sizes(),
                 position="sinusoidal_2017",
                 norm="post",
                 activation=ACTIVATIONS[given["activation_function"]],
@@ -160,26 +158,20 @@ def text_model(
 ) -> Imported:
     """Return a model with a SentencePiece model per side, given the tokens of both vocabularies."""
     folder, separate = importer.folder, tokens[0] is not tokens[1]
-    sides, found = (folder / "source.spm", folder / "target.spm"), []
+    found = []
     with intact(folder, "source.spm and target.spm"):
-        models = [path.read_bytes() for path in sides]
+        models = [(folder / f"{side}.spm").read_bytes() for side in ("source", "target")]
     languages = {token: match[1] for token in tokens[0] if (match := LANGUAGE.fullmatch(token))}
     for side in tokens:
         own = special._replace(unknown=side.index("<unk>") if "<unk>" in side else -1)
         found.append(arranged(with_languages(side, languages), own))
-    pieces = [known_pieces(model) for model in models]
-    if separate:
-        wider = [one.extended(own) for one, own in zip(found, pieces, strict=True)]
-    else:
-        wider = [found[0].extended([*pieces[0], *pieces[1]])] * 2
+    wider = extended_sides(found, models, joint=not separate)
     controls = [f"<2{code}>" for code in languages.values()]
     files = [
         rearranged(model, one.pieces, controls) for model, one in zip(models, wider, strict=True)
     ]
-    listed, path = tuple(languages.values()), folder / "tokenizer_config.json"
-    given = read_json(path) if path.exists() else {}
+    listed, given = tuple(languages.values()), read_json(folder / "tokenizer_config.json", {})
     both = tuple(str(given[key]) for key in ("source_lang", "target_lang") if given.get(key))
-    about = facts(folder, "Marian, imported", listed or both)
     return Imported(
         config,
         Tokenizer(*files),
@@ -187,7 +179,7 @@ def text_model(
         search_settings(importer),
         wider[0] if separate else None,
         wider[1],
-        about,
+        facts(folder, "Marian, imported", listed or both),
     )
 
 
@@ -199,25 +191,23 @@ def ordered(vocabulary: Any) -> list[str]:
     return [by_id[number] for number in range(len(by_id))]
 
 
-PLAIN = {  # names of a layer in Marian's own files; matrices are stored transposed
-    "encoder.layers.N.attention.input": "encoder_lN_self_{q,k,v}",
-    "encoder.layers.N.attention.output": "encoder_lN_self_o",
-    "encoder.layers.N.feed_forward.inner": "encoder_lN_ffn_1",
-    "encoder.layers.N.feed_forward.outer": "encoder_lN_ffn_2",
-    "decoder.layers.N.self_attention.input": "decoder_lN_self_{q,k,v}",
-    "decoder.layers.N.self_attention.output": "decoder_lN_self_o",
-    "decoder.layers.N.cross_attention.query": "decoder_lN_context_q",
-    "decoder.layers.N.cross_attention.input": "decoder_lN_context_{k,v}",
-    "decoder.layers.N.cross_attention.output": "decoder_lN_context_o",
-    "decoder.layers.N.feed_forward.inner": "decoder_lN_ffn_1",
-    "decoder.layers.N.feed_forward.outer": "decoder_lN_ffn_2",
-}
-NORMS = {
-    "encoder.layers.N.attention_norm": "encoder_lN_self_Wo",
-    "encoder.layers.N.forward_norm": "encoder_lN_ffn_ffn",
-    "decoder.layers.N.self_norm": "decoder_lN_self_Wo",
-    "decoder.layers.N.cross_norm": "decoder_lN_context_Wo",
-    "decoder.layers.N.forward_norm": "decoder_lN_ffn_ffn",
+FILES = {  # names in Marian's own files; W becomes b for a bias; matrices are stored transposed
+    "encoder.layers.N.attention.input": "T encoder_lN_self_W{q,k,v}",
+    "encoder.layers.N.attention.output": "T encoder_lN_self_Wo",
+    "encoder.layers.N.attention_norm": "encoder_lN_self_Wo_ln",
+    "encoder.layers.N.feed_forward.inner": "T encoder_lN_ffn_W1",
+    "encoder.layers.N.feed_forward.outer": "T encoder_lN_ffn_W2",
+    "encoder.layers.N.forward_norm": "encoder_lN_ffn_ffn_ln",
+    "decoder.layers.N.self_attention.input": "T decoder_lN_self_W{q,k,v}",
+    "decoder.layers.N.self_attention.output": "T decoder_lN_self_Wo",
+    "decoder.layers.N.self_norm": "decoder_lN_self_Wo_ln",
+    "decoder.layers.N.cross_attention.query": "T decoder_lN_context_Wq",
+    "decoder.layers.N.cross_attention.input": "T decoder_lN_context_W{k,v}",
+    "decoder.layers.N.cross_attention.output": "T decoder_lN_context_Wo",
+    "decoder.layers.N.cross_norm": "decoder_lN_context_Wo_ln",
+    "decoder.layers.N.feed_forward.inner": "T decoder_lN_ffn_W1",
+    "decoder.layers.N.feed_forward.outer": "T decoder_lN_ffn_W2",
+    "decoder.layers.N.forward_norm": "decoder_lN_ffn_ffn_ln",
 }
 
 
@@ -227,6 +217,7 @@ class MarianFiles(Importer):
     Source: Junczys-Dowmunt et al. 2018; OPUS-MT: Tiedemann, Thottingal 2020.
     """
 
+    table = FILES
     unused = r"^special:|^decoder_c?ell|^Wpos$"
 
     @classmethod
@@ -287,38 +278,28 @@ class MarianFiles(Importer):
             target = read_yaml_vocabulary(self.folder / Path(paths[-1]).name)
         return text_model(self, config, (source, target), Special(-1, -2, -1, 0))
 
+    def named(self, place: str, number: str, kind: str) -> str:
+        """Return the published name of weights; layers count from 1."""
+        place = place.replace("lN", f"l{int(number) + 1}")
+        if place.endswith("_ln"):
+            return f"{place}_{'scale' if kind == 'weight' else 'bias'}"
+        return place if kind == "weight" else place.replace("_W", "_b")
+
+    def theirs(self, name: str) -> Tensor:
+        """Return published weights by their own name; vectors are stored as one row."""
+        found = super().theirs(name)
+        return found.flatten() if len(found) == 1 else found
+
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Return weights by the name that they have in this program."""
-        found, (place, _, kind) = self.imported, name.rpartition(".")
-        number = (re.search(r"\.(\d+)\.", place) or [""])[0].strip(".")
-        rule = re.sub(r"\.\d+\.", ".N.", place)
-        layer = str(int(number) + 1) if number else ""
-        if rule in NORMS:
-            part = "scale" if kind == "weight" else "bias"
-            return self.theirs(f"{NORMS[rule].replace('N', layer)}_ln_{part}").flatten()
-        if rule in PLAIN:
-            names = self._names(PLAIN[rule].replace("N", layer), kind)
-            parts = [self.theirs(each) for each in names]
-            return torch.cat([p.flatten() if kind == "bias" else p.T for p in parts])
-        vocabulary = found.target
+        found, side = self.imported, name.partition(".")[0]
         if name == "output.bias":
-            return silenced(self.theirs("decoder_ff_logit_out_b"), vocabulary)
-        side = "encoder" if name.startswith("encoder") else "decoder"
-        if side == "encoder" and found.source:
-            vocabulary = found.source
+            return silenced(self.theirs("decoder_ff_logit_out_b"), found.target)
+        if name != f"{side}.embedding.weight":
+            return super().tensor(name, shape)
+        vocabulary = found.source if side == "encoder" and found.source else found.target
         own = f"{side}_Wemb"
         return rows_of(self.theirs(own if self.has(own) else "Wemb"), vocabulary)
-
-    @staticmethod
-    def _names(rule: str, kind: str) -> list[str]:
-        before, _, rest = rule.partition("{")
-        parts = rest.strip("}").split(",") if rest else [""]
-        before = before if rest else before[:-1]
-        parts = parts if rest else [rule[-1]]
-        return [
-            f"{before}_{'W' if kind == 'weight' else 'b'}{part}".replace("__", "_")
-            for part in parts
-        ]
 
 
 def vocabulary_files(text: str) -> list[str]:

@@ -182,8 +182,13 @@ def _text(file: BinaryIO) -> str:
     return file.read(_number(file, "H"))[:-1].decode()
 
 
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file of limited size; raise DamagedError if it is damaged."""
+def read_json(path: Path, default: Any = None) -> Any:
+    """Return the content of a JSON file of limited size; the default, if given, for no file.
+
+    Raises DamagedError if it is damaged.
+    """
+    if default is not None and not path.is_file():
+        return default
     with intact(path, "a JSON file"), path.open("rb") as file:
         content = file.read(MOST_CONFIG + 1)
         if len(content) > MOST_CONFIG:

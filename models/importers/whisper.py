@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,13 +18,12 @@ from torch import Tensor
 from models.base.errors import ConfigurationError
 from models.config import AudioConfig, ModelConfig
 from models.importers.base import Imported, checked, facts, reading
-from models.importers.captioners import read_tokenizer
+from models.importers.captioners import json_vocabulary, read_tokenizer
 from models.importers.marian import BART, Bart
 from models.importers.weights import read_json
 from models.layers import positions
 from models.text.languages import target_token
-from models.text.tokenizer import Tokenizer
-from models.text.vocabulary import Special, arranged, rearranged_json
+from models.text.vocabulary import Special
 from models.use_config import SearchConfig, TokenizerConfig
 
 CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
@@ -36,14 +34,9 @@ NO_SPEECH = ("<|nospeech|>", "<|nocaptions|>")  # older models have the second n
 class Whisper(Bart):
     """Whisper in a folder of the Hugging Face hub."""
 
+    model_type = "whisper"
     table = {re.sub("^encoder", "encoder.encoder", ours): each for ours, each in BART.items()}
     unused = r"^proj_out\.weight$"
-
-    @classmethod
-    def reads(cls, folder: Path) -> bool:
-        """Return True for a folder of the hub with a Whisper model."""
-        path = folder / "config.json"
-        return path.is_file() and read_json(path).get("model_type") == "whisper"
 
     @cached_property
     def imported(self) -> Imported:
@@ -51,16 +44,9 @@ class Whisper(Bart):
         given = self.settings
         checked(given, activation_function=("gelu",), scale_embedding=(False,))
         with reading(self.folder):
-            for part in ("attention_heads", "ffn_dim"):
-                if given[f"encoder_{part}"] != given[f"decoder_{part}"]:
-                    raise ValueError(f"encoder and decoder with another {part}")
             config = ModelConfig(
+                **self.sizes(),
                 family="speech_transformer",
-                embedding=given["d_model"],
-                hidden=given["encoder_ffn_dim"],
-                encoder_layers=given["encoder_layers"],
-                decoder_layers=given["decoder_layers"],
-                heads=given["encoder_attention_heads"],
                 position="learned",
                 embedding_scale=False,
                 activation="gelu",
@@ -72,12 +58,10 @@ class Whisper(Bart):
             count = int(given["vocab_size"])
         content = read_tokenizer(self.folder)
         languages = self._name_languages(content)
-        texts = {row: text for text, row in content["model"]["vocab"].items()}
-        texts |= {token["id"]: token["content"] for token in content.get("added_tokens", ())}
-        vocabulary = arranged([texts.get(row, f"<row {row}>") for row in range(count)], special)
+        vocabulary, tokenizer = json_vocabulary(content, special, count)
         return Imported(
             config,
-            Tokenizer(rearranged_json(content, vocabulary)),
+            tokenizer,
             TokenizerConfig(kind="bpe", languages=languages),
             SearchConfig(length_penalty_form="power"),
             None,
