@@ -1,4 +1,9 @@
-"""Losses of training."""
+"""Training losses: cross-entropy from features, and loss terms on the attention.
+
+The logits (N, Y) of a batch are the largest tensor in training a small model. Here they are
+computed in slices of a few hundred rows, with loss and gradients of a slice while it is in cache.
+Memory therefore holds one slice, and each logit is read once instead of four times.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +21,6 @@ from models.config import AttentionLossConfig
 from models.decoders.base import DecoderOutput, PoolingDecoder, mixture_loss
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.numerics import linear
-
-# Training losses: cross-entropy from features, and loss terms on the attention.
-#
-# The logits (N, Y) of a batch are the largest tensor in training a small model. Here they are
-# computed in slices of a few hundred rows, with loss and gradients of a slice while it is in cache.
-# Memory therefore holds one slice, and each logit is read once instead of four times.
-#
-#     loss = -(1 - eps) log p(y) - eps/Y sum_k log p(k)      Szegedy et al. 2016, section 7
-#
-# Hard attention learns by REINFORCE, and a coverage penalty applies to any attention; the equations
-# are in the docstrings of the functions.
-
 
 BASELINE_DECAY = 0.9  # of the REINFORCE baseline, a moving average (Xu et al. 2015, section 4.1)
 SMALLEST = 1e-9  # lower bound of a weight before the logarithm
@@ -74,7 +67,10 @@ class BatchLoss(NamedTuple):
 
 
 class SlicedCrossEntropy(torch.autograd.Function):
-    """Fused linear layer, log-softmax and smoothed cross-entropy, slice by slice."""
+    """Fused linear layer, log-softmax and smoothed cross-entropy, slice by slice.
+
+    loss = -(1 - eps) log p(y) - eps/Y sum_k log p(k)      Szegedy et al. 2016, section 7
+    """
 
     @staticmethod
     def forward(
@@ -270,17 +266,16 @@ def coverage_penalty(
     return ((1 - real.sum(1)) * source_mask).square().sum()
 
 
-# R-Drop: two forward passes with different dropout should give the same distribution.
-#
-#     L = 1/2 (-log p_1(y) - log p_2(y)) + alpha/2 (KL(p_1 || p_2) + KL(p_2 || p_1)) / 2
-#                                                                     Wu et al. 2021, eq. 3, halved
-#
-# Halved, so that the loss is comparable with that of one pass. The logits (n, Y) of a slice of
-# tokens are computed again in the backward pass instead of being stored.
-
-
 def divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Return (KL(p_1 || p_2) + KL(p_2 || p_1)) / 2, summed over N tokens, in nats.
+    """Return (KL(p_1 || p_2) + KL(p_2 || p_1)) / 2, summed over N tokens, in nats, for R-Drop.
+
+    Two passes with different dropout should give the same distribution:
+
+        L = 1/2 (-log p_1(y) - log p_2(y)) + alpha/2 (KL(p_1 || p_2) + KL(p_2 || p_1)) / 2
+                                                              Wu et al. 2021, eq. 3, halved
+
+    Halved, so that the loss is comparable with that of one pass. The logits (n, Y) of a slice of
+    tokens are computed again in the backward pass instead of being stored.
 
     first, second (N, D): features of two passes; output weight (Y, D) and bias (Y,).
     """

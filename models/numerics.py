@@ -12,21 +12,20 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-# Dropout with cheap random numbers.
-#
-# On a CPU, PyTorch samples one Bernoulli variable per element on one thread; in a small Transformer
-# this costs as much as the matrix products. Here one 64-bit random number serves eight elements: an
-# element is kept if its random byte is below a threshold, so the rate is a multiple of 1/256.
-#
-#     y = x * keep / (1 - p)                   Srivastava et al. 2014
-
-
 WITHOUT_DOUBLE = {"mps"}  # types of devices that do not compute float64
 SMALLEST = 1 / 512  # the lowest rate that random bytes can approximate
 
 
 class Dropout(nn.Module):
-    """Dropout: random zeros in training, the identity in evaluation mode."""
+    """Dropout with cheap random numbers in training; the identity in evaluation mode.
+
+    y = x * keep / (1 - p)                   Srivastava et al. 2014
+
+    On a CPU, PyTorch samples one Bernoulli variable per element on one thread; in a small
+    Transformer this costs as much as the matrix products. Here one 64-bit random number serves
+    eight elements: an element is kept if its random byte is below a threshold, so the rate is a
+    multiple of 1/256.
+    """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -64,14 +63,6 @@ class ByteDropout(torch.autograd.Function):
         return (grads[0] * keep).mul_(ctx.scale), None
 
 
-# Linear maps y = x W^T + b; in inference computed by oneDNN where MKL is slower.
-#
-# torch computes fp32 products with MKL, whose kernels for AMD processors do not use AVX-512.
-# oneDNN, which torch contains for convolutions, takes less than half the time there. Both compute
-# in fp32 and differ by rounding. torch's own product is used with gradients, under autocast and on
-# other devices.
-
-
 FEWEST = 1 << 20  # multiplications from which on oneDNN is faster; measured with 1 to 320 rows
 CPUINFO = Path("/proc/cpuinfo")
 
@@ -85,7 +76,13 @@ class Linear(nn.Linear):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return x W^T + b: (..., O) of x (..., I), W (O, I) and b (O,)."""
+    """Return x W^T + b: (..., O) of x (..., I), W (O, I) and b (O,).
+
+    torch computes fp32 products with MKL, whose kernels for AMD processors do not use AVX-512.
+    oneDNN, which torch contains for convolutions, takes less than half the time there. Both compute
+    in fp32 and differ by rounding. torch's own product is used with gradients, under autocast and
+    on other devices.
+    """
     if (
         torch.is_grad_enabled()
         or x.dtype != torch.float32
@@ -101,26 +98,13 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 @functools.cache
 def prefers_onednn() -> bool:
     """Return True on an AMD processor if torch contains oneDNN's linear map."""
-    onednn = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    return onednn and "AuthenticAMD" in _processor()
-
-
-def _processor() -> str:
-    """Return a description of the processor that contains its vendor."""
     try:
         with CPUINFO.open("r", encoding="utf-8", errors="replace") as file:
-            return file.read(1000)
+            processor = file.read(1000)
     except OSError:
-        return platform.processor()
-
-
-# Energies of all pairs of query and slot, a few queries at a time.
-#
-#     additive:      v^T tanh(q + k + M f)
-#     feed-forward:  v^T tanh(W tanh(q + k) + b)
-#
-# A hidden layer has B * T * S * A elements. It is computed again in the backward pass instead of
-# being stored, in fp32 or wider.
+        processor = platform.processor()
+    onednn = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return onednn and "AuthenticAMD" in processor
 
 
 CHUNK_ELEMENTS = 2**18  # hidden units computed at a time: 1 MB in fp32
@@ -134,7 +118,7 @@ def additive_energy(
     features: Tensor | None = None,
     matrix: Tensor | None = None,
 ) -> Tensor:
-    """Return scores (B, T, S) of query (B, T, A) and keys (B, S, A); energy v (A,).
+    """Return v^T tanh(q + k + M f) of query (B, T, A) and keys (B, S, A): (B, T, S); v (A,).
 
     features f (B, T, S, F), if given, enter through matrix M (A, F).
     """
@@ -146,7 +130,7 @@ def additive_energy(
 def feed_forward_energy(
     query: Tensor, keys: Tensor, energy: Tensor, weight: Tensor, bias: Tensor
 ) -> Tensor:
-    """Return scores (B, T, S) of query (B, T, A) and keys (B, S, A).
+    """Return v^T tanh(W tanh(q + k) + b) of query (B, T, A) and keys (B, S, A): (B, T, S).
 
     energy v (A,); weight W (A, A) and bias b (A,) of the second layer.
     """
@@ -181,7 +165,11 @@ def _weighted_tanh(doubled: Tensor, energy: Tensor) -> Tensor:
 
 
 def _in_chunks(compute: Compute, of_queries: list[Tensor], others: list[Tensor]) -> Tensor:
-    """Return the scores (B, T, S) of inputs (B, T, ..); others: keys (B, S, A) and parameters."""
+    """Return the scores (B, T, S) of inputs (B, T, ..), a few queries at a time.
+
+    others: keys (B, S, A) and parameters. A hidden layer has B * T * S * A elements. It is computed
+    again in the backward pass instead of being stored, in fp32 or wider.
+    """
     if torch.compiler.is_compiling():  # the number of elements is unknown
         return _widely(compute, [*of_queries, *others])
     size = max(1, CHUNK_ELEMENTS // max(1, others[0].numel()))  # queries of a chunk

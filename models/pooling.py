@@ -14,10 +14,6 @@ from models.base.types import AttentionOutput, Memory, select
 from models.config import ModelConfig
 from models.numerics import Linear
 
-# The interface of poolings, and the final state of a memory.
-#
-# pooled = Pooling(h_1 .. h_S)
-
 
 class Pooling(nn.Module):
     """A memory (B, S, V) to one vector (B, 1, P), with the weight of each slot (B, 1, S)."""
@@ -51,11 +47,6 @@ def final_state(memory: Memory) -> Tensor:
     return memory.values[rows, memory.mask.sum(1) - 1]
 
 
-# Attention with the encoder's final state as the query: the classic Bi-LSTM with attention.
-#
-# c = Attention([->h_S; <-h_1], h)
-
-
 class FinalState(Pooling):
     """Final state as the query: the summary of a text selects the words that matter.
 
@@ -77,11 +68,6 @@ class FinalState(Pooling):
         """Return the pooled vector as the context (B, 1, V)."""
         query = final_state(memory).unsqueeze(1)  # (B, 1, V)
         return self.attention(query, self.attention.prepare(memory))._replace(history=None)
-
-
-# Attention with a learned query.
-#
-# c = Attention(q, h),  q a parameter of the model
 
 
 class LearnedQuery(Pooling):
@@ -107,9 +93,6 @@ class LearnedQuery(Pooling):
         return self.attention(query, self.attention.prepare(memory))._replace(history=None)
 
 
-# Largest value of each feature over all slots.
-
-
 class Maximum(Pooling):
     """Maximum: each feature is taken from the slot where it is largest.
 
@@ -131,9 +114,6 @@ class Maximum(Pooling):
         return AttentionOutput(largest.unsqueeze(1), weights.unsqueeze(1))
 
 
-# Mean of all slots.
-
-
 class Mean(Pooling):
     """Mean: every slot has the same weight.
 
@@ -151,14 +131,6 @@ class Mean(Pooling):
         return AttentionOutput(weights.to(memory.values.dtype) @ memory.values, weights)
 
 
-# Several learned queries; each reads whole slots, and the contexts are concatenated.
-#
-#     A = softmax(W_2 tanh(W_1 H^T)),  M = A H                 Lin et al. 2017, eq. 6 and 7
-#
-# The rows of W_2 are the queries. With score dot this is the equation; other scores compare the
-# queries with the keys tanh(W_1 h) in their own way.
-
-
 class SelfAttentive(Pooling):
     """Self-attentive: several learned queries over a hidden layer of each slot.
 
@@ -173,6 +145,7 @@ class SelfAttentive(Pooling):
         super().__init__(value_size, config)
         count, size = config.attention.heads, config.attention.size or value_size
         self.pooled_size = count * value_size
+        # A = softmax(W_2 tanh(W_1 H^T)),  M = A H: eq. 6 and 7 of the paper, whose score is dot
         self.key = Linear(value_size, size, bias=False)  # W_1
         self.queries = nn.Parameter(torch.randn(1, count, size) * size**-0.5)  # W_2
         self.attention = Attention(size, size, dataclasses.replace(config.attention, heads=1))

@@ -78,9 +78,6 @@ def check_source(family: str, wanted: str, name: str = "") -> None:
         )
 
 
-# Text as input.
-
-
 class TextSource(Source):
     """Text: a sequence of token ids, one slot per token.
 
@@ -92,9 +89,6 @@ class TextSource(Source):
     runner = "models.inference.translator:Translator"
     ensemble = "models.inference.translator:EnsembleTranslator"
     unused_settings = ("search.max_caption",)
-
-
-# Images as input.
 
 
 class ImageSource(Source):
@@ -117,9 +111,6 @@ class ImageSource(Source):
         return VocabularySizes(0, sizes.target, False)
 
 
-# Sound as input.
-
-
 class AudioSource(Source):
     """Audio: frames of a spectrum, one slot per few frames; there is no source vocabulary.
 
@@ -137,9 +128,6 @@ class AudioSource(Source):
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the target's vocabulary size alone; the source's is 0."""
         return VocabularySizes(0, sizes.target, False)
-
-
-# Labelled text as input and output of a classifier.
 
 
 class LabelledTextSource(Source):
@@ -161,8 +149,6 @@ class LabelledTextSource(Source):
         return VocabularySizes(sizes.source, sizes.target, False)
 
 
-# Rows of several inputs: texts, and at most one image.
-#
 # A row is a line whose columns are separated by tabs, in the order of `model.inputs`; the column of
 # an image is the path of its file.
 

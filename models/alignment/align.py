@@ -293,13 +293,6 @@ def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Ali
     return Alignment(source.texts, target.texts, weights, NO_LINKS, 0.0, null, note)
 
 
-# Choice of the attention head that aligns best, without gold links.
-#
-# A weight is mutual if it is the largest of both its row and its column. A head that aligns gives
-# most words a large mutual weight; a head that attends to one slot, or to all slots alike, does
-# not. A head is scored by (mutual weight) / (words of the longer side).
-
-
 THRESHOLD = 0.45  # of transport, for the chosen head
 NEAR = 0.9  # share of the best head's score at which the mean of its layer is preferred
 
@@ -313,6 +306,11 @@ class ScoredHead(NamedTuple):
 
 def choose_head(translator: Translator, pairs: Iterable[tuple[str, str]]) -> AlignConfig:
     """Return the model's alignment settings with the layer, head and shift that align best.
+
+    No gold links are needed. A weight is mutual if it is the largest of both its row and its
+    column. A head that aligns gives most words a large mutual weight; a head that attends to one
+    slot, or to all slots alike, does not. A head is scored by (mutual weight) / (words of the
+    longer side).
 
     Several aligning heads align better together. The mean of a layer's heads is therefore preferred
     to its best head if its score is at least NEAR times that of the best head.

@@ -1,4 +1,10 @@
-"""Hidden Markov models of word alignment."""
+"""Hidden Markov models of word alignment, whose states are the source words of a target word.
+
+    p(a_1..J | f) ~ prod_j p(a_j | a_{j-1}) p(f_j | a_j)                  Vogel et al. 1996, eq. 6
+
+A target word without a source word has the null state, which keeps the position of the state before
+(Och and Ney 2003, section 2.2.1).
+"""
 
 from __future__ import annotations
 
@@ -19,17 +25,6 @@ from models.alignment.links import (
 )
 from models.alignment.weights import UnitWeights
 from models.storage.statistical import MAX_WORDS, HmmTables, StatisticalTables
-
-# Forward-backward algorithm over the words of a target, whose states are source words.
-#
-#     p(a_1..J | f) ~ prod_j p(a_j | a_{j-1}) p(f_j | a_j)                  Vogel et al. 1996, eq. 6
-#
-# A target word without a source word has the null state, which keeps the position of the state
-# before (Och and Ney 2003, section 2.2.1).
-#
-# Attention weights w_ji need no lexicon: with p(f_j | i) ~ w_ji, the algorithm prefers links whose
-# neighbours are linked with neighbours:  p(i | i') ~ exp(-jump |i - i' - 1|).
-
 
 NULL = 0.1  # probability of a target word without source word
 UNIFORM = 0.1  # share of every jump that is uniform
@@ -98,6 +93,9 @@ def widths(words: int) -> Tensor:
 
 def smoothed(found: UnitWeights, jump: float) -> UnitWeights:
     """Return the posterior of attention weights (.., J, I) under a preference for small jumps.
+
+    They need no lexicon: with p(f_j | i) ~ w_ji, links are preferred whose neighbours are linked
+    with neighbours, p(i | i') ~ exp(-jump |i - i' - 1|).
 
     jump: its strength; 0 returns the weights unchanged.
     """
@@ -272,14 +270,6 @@ def as_links(table: Tensor) -> Links:
     return frozenset((i, j) for i, j in table.nonzero().tolist())
 
 
-# Statistical aligner: link probabilities of new sentence pairs from trained hidden Markov models.
-#
-#     p(link j-i | f, e) = (p(a_j = i | f, e) + p(b_i = j | f, e)) / 2
-#
-# a and b are the alignments of the two directions; see `hmm`. The lexicon holds the pairs of words
-# that are likely in either direction. A word that was never seen is aligned by its neighbours.
-
-
 def turned(tables: StatisticalTables) -> StatisticalTables:
     """Return the aligner from target to source."""
     order = torch.argsort(tables.pairs[1] * len(tables.source) + tables.pairs[0])
@@ -295,6 +285,10 @@ def link_probabilities(
 ) -> list[Tensor | None]:
     """Return the link probabilities (J, I) of sentence pairs, each given as two lists of words.
 
+        p(link j-i | f, e) = (p(a_j = i | f, e) + p(b_i = j | f, e)) / 2
+
+    a and b are the alignments of the two directions. The lexicon holds the pairs of words that are
+    likely in either direction. A word that was never seen is aligned by its neighbours.
     None for a pair with an empty side or with more than MAX_WORDS words on a side.
     """
     found: list[Tensor | None] = [None] * len(pairs)

@@ -92,24 +92,21 @@ def best_threshold(tables: Iterable[Tensor]) -> BestThreshold:
     return BestThreshold(max(float(scores[best]) / 2, LEAST), float(scores[best]))
 
 
-# Symmetrisation: one set of links from the links of two directions.
-#
-# intersection, union
-# grow-diag             the intersection; then links of the union that are adjacent to an accepted
-#                       one, diagonals included, if one of their two words has no link yet
-# -final                then the remaining links of one direction, and of the other, if one of their
-#                       two words has no link
-# -final-and            the same, if neither word has a link
-# Och and Ney 2003, section 4.2; Koehn, Axelrod et al. 2005
-#
-# Links are added in the order of Moses (symal.cpp): target by target.
-
-
 BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
 def symmetrise(forward: Set[Link], reverse: Set[Link], method: str = "grow-diag") -> Links:
-    """Combine the links of a model and of a reverse model, both as (source, target)."""
+    """Combine the links of a model and of a reverse model, both as (source, target).
+
+    intersection, union
+    grow-diag             the intersection; then links of the union that are adjacent to an accepted
+                          one, diagonals included, if one of their two words has no link yet
+    -final                then the remaining links of one direction, and of the other, if one of
+                          their two words has no link
+    -final-and            the same, if neither word has a link
+    Och and Ney 2003, section 4.2; Koehn, Axelrod et al. 2005. Links are added in the order of Moses
+    (symal.cpp): target by target.
+    """
     if method not in SYMMETRISE:
         raise unknown_name("symmetrise", method, SYMMETRISE)
     if method == "union":
@@ -168,19 +165,16 @@ def by_target(link: Link) -> tuple[int, int]:
     return link[1], link[0]
 
 
-# Pairs of words that occur together in sentence pairs, as tensors for statistical alignment.
-#
-# Sentence pairs of equal lengths form a group, so that all of them are computed at once. Every
-# source word of a sentence pair meets every target word in a cell; a cell holds the number of its
-# pair of words in the table of all different ones.
-
-
 MARKS = re.compile(r"^\W+|\W+$")
 CELLS = 2**20  # of one group
 
 
 class Group(NamedTuple):
-    """Sentence pairs with the same numbers of words: N pairs, I source and J target words."""
+    """Sentence pairs with the same numbers of words: N pairs, I source and J target words.
+
+    Every source word of a sentence pair meets every target word in a cell, which holds the number
+    of its pair of words in the table of all different ones.
+    """
 
     numbers: tuple[int, ...]  # of the sentence pairs
     cells: Tensor  # (N, J, I) number of each pair of words

@@ -119,9 +119,6 @@ def means(target: Units) -> Tensor:
     return target.shares / target.shares.sum(0).clamp_min(1e-9)
 
 
-# Sentence pairs as token ids, their batches and their units.
-
-
 ALL_HEADS = 4  # divisor of the batch size where the weights of all layers and heads are stored
 
 

@@ -16,16 +16,14 @@ from models.base.types import AttentionOutput, Memory
 from models.config import AttentionConfig
 from models.numerics import Linear
 
-# Attention to several memories: the interface of a combination, and what it refuses.
-#
-# The memories are one `Memory` whose slots are numbered through all of them; its `part` (B, S) is
-# the number of the memory that each slot belongs to. So the weights (B, T, S) of a combination are
-# those of one attention, and search, alignment and explanation need not know that there are
-# several.
-
 
 class Combination(nn.Module):
-    """Attention to K memories, whose values have one size."""
+    """Attention to K memories, whose values have one size.
+
+    The memories are one `Memory` whose slots are numbered through all of them; its `part` (B, S) is
+    the number of the memory of each slot. The weights (B, T, S) of a combination are therefore
+    those of one attention, and search, alignment and explanation do not distinguish the memories.
+    """
 
     def __init__(
         self, query_size: int, value_size: int, config: AttentionConfig, count: int
@@ -90,9 +88,6 @@ def check_combined(config: AttentionConfig) -> None:
             )
 
 
-# One softmax over the slots of all memories.
-
-
 class Flat(Combination):
     """Flat: one distribution over the slots of all memories.
 
@@ -128,9 +123,6 @@ class Flat(Combination):
     ) -> AttentionOutput:
         """Read the slots of all memories with queries (B, T, Q)."""
         return self.attention(query, prepared, history)
-
-
-# An attention to each memory, and a second attention to their contexts.
 
 
 class PreparedMemories(NamedTuple):

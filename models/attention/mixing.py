@@ -68,12 +68,6 @@ def mixing(config: ModelConfig, *, decodes: bool) -> nn.Module:
     return kind(config)
 
 
-# Linear attention: a feature map in place of the softmax, so that sums replace a cache of slots.
-#
-#     v'_t = phi(q_t)^T sum_i phi(k_i) v_i^T / (phi(q_t)^T sum_i phi(k_i)),  phi(x) = elu(x) + 1
-# Katharopoulos, Vyas, Pappas, Fleuret 2020, eq. 5, 9 to 12 and 16 to 20
-
-
 SMALLEST = 1e-6  # added to the denominator, as in the authors' program
 
 
@@ -135,13 +129,6 @@ class LinearAttention(nn.Module):
 def mapped(x: Tensor) -> Tensor:
     """Return the features phi(x) = elu(x) + 1 in float32; all are positive."""
     return elu(x.float()) + 1
-
-
-# Average attention network: a decoder's token reads the mean of the prefix, through a gate.
-#
-#     g_t = FFN(1/t sum_{k <= t} y_k)
-#     i_t, f_t = sigmoid(W [y_t; g_t]),  h_t = i_t * y_t + f_t * g_t
-# Zhang, Xiong, Su 2018, eq. 1 to 4
 
 
 class AverageAttention(nn.Module):

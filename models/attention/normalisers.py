@@ -12,8 +12,6 @@ from models.attention.base import MonotonicNormaliser
 from models.attention.softmax import masked_softmax
 from models.config import AttentionConfig
 
-# Normalisers: scores to weights.
-
 
 class Softmax(nn.Module):
     """Softmax: exp of the scores over their sum.
@@ -25,14 +23,6 @@ class Softmax(nn.Module):
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Compute weights (B, T, S); exactly zero for slots outside the window."""
         return masked_softmax(scores, in_window)
-
-
-# Sparsemax: the Euclidean projection of the scores onto the simplex.
-#
-# weights_i = max(0, z_i - tau),  tau such that they sum to 1     Martins and Astudillo 2016
-#
-# Exact, by sorting: the support is the longest prefix of the sorted scores with
-# 1 + k z_(k) > sum_{j<=k} z_(j).
 
 
 OUTSIDE = -2.0  # a score this far below the largest one is never in the support
@@ -51,7 +41,11 @@ class Sparsemax(nn.Module):
 
 
 class SparsemaxFunction(torch.autograd.Function):
-    """Sparsemax over the last axis; its Jacobian is that of a mean over the support."""
+    """Sparsemax over the last axis; its Jacobian is that of a mean over the support.
+
+    Exact, by sorting: the support is the longest prefix of the sorted scores with
+    1 + k z_(k) > sum_{j<=k} z_(j).
+    """
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor) -> Tensor:
@@ -81,14 +75,6 @@ def shifted(scores: Tensor, in_window: Tensor) -> Tensor:
     return (full - full.detach().amax(-1, keepdim=True)).clamp_min(OUTSIDE)
 
 
-# 1.5-entmax: a normaliser between softmax and sparsemax.
-#
-# weights_i = max(0, z_i / 2 - tau)^2,  tau such that they sum to 1      Peters et al. 2019
-#
-# Exact, by sorting: of the k largest z / 2, with mean M and mean square Q,
-# tau(k) = M - sqrt(1 / k - (Q - M^2)); the support is the longest prefix with tau(k) <= z_(k) / 2.
-
-
 class Entmax15(nn.Module):
     """1.5-entmax: between softmax and sparsemax; low scores have weight zero.
 
@@ -102,7 +88,12 @@ class Entmax15(nn.Module):
 
 
 class Entmax15Function(torch.autograd.Function):
-    """1.5-entmax over the last axis, of halved scores."""
+    """1.5-entmax over the last axis, of halved scores.
+
+    Exact, by sorting: of the k largest z / 2, with mean M and mean square Q,
+    tau(k) = M - sqrt(1 / k - (Q - M^2)); the support is the longest prefix with
+    tau(k) <= z_(k) / 2.
+    """
 
     @staticmethod
     def forward(ctx: Any, halves: Tensor) -> Tensor:
@@ -123,14 +114,6 @@ class Entmax15Function(torch.autograd.Function):
         (roots,) = ctx.saved_tensors
         mean = (grads[0] * roots).sum(-1, keepdim=True) / roots.sum(-1, keepdim=True)
         return 2 * roots * (grads[0] - mean)
-
-
-# Hard monotonic attention: a step stops at one slot, which is never before that of the last step.
-#
-# Decoding: the first slot i from the last one on with p_ti > 1/2;  p_ti = sigmoid(score_ti + r)
-# Training: the expectation over stops that are sampled with p,
-#     a_ti = p_ti sum_{k <= i} a_(t-1)k prod_{k <= l < i} (1 - p_tl)
-# Raffel, Luong, Liu, Weiss, Eck 2017, eq. 8 and 9, algorithm 1
 
 
 FIRST_OFFSET = -1.0  # r: a step of an untrained model stops at each slot with probability 1/4
@@ -171,6 +154,8 @@ class Monotonic(MonotonicNormaliser):
 def expected_stops(scores: Tensor, slots: Tensor, position: Tensor) -> Tensor:
     """Return the probability (B, T, S) that a step stops at each slot.
 
+    a_ti = p_ti sum_{k <= i} a_(t-1)k prod_{k <= l < i} (1 - p_tl)
+
     scores (B, T, S): logarithms of the odds. position (B, T, S): the same of the last step.
     """
     passed = logsigmoid(-scores).masked_fill(~slots, 0.0)  # log (1 - p)
@@ -180,12 +165,6 @@ def expected_stops(scores: Tensor, slots: Tensor, position: Tensor) -> Tensor:
     walked = between.masked_fill(~later, -torch.inf).exp()  # product of (1 - p) from k to i - 1
     arrived = (position.unsqueeze(-2) @ walked).squeeze(-2)  # (B, T, S)
     return scores.sigmoid() * slots * arrived
-
-
-# Monotonic chunkwise attention: soft attention to a chunk of slots that ends at a monotonic stop.
-#
-#     b_ti = sum_{k = i}^{i + w - 1} a_tk exp(u_ti) / sum_{l = k - w + 1}^{k} exp(u_tl)
-# Chiu, Raffel 2018, eq. 13; a are the stops of models/attention/normalisers.py
 
 
 class MoChA(Monotonic):
@@ -215,7 +194,10 @@ class MoChA(Monotonic):
 
 
 def summed(shares: Tensor) -> Tensor:
-    """Return weights (B, T, S) of shares (B, T, S, w): those of the w slots that end at a slot."""
+    """Return weights (B, T, S) of shares (B, T, S, w): those of the w slots that end at a slot.
+
+    b_ti = sum_{k = i}^{i + w - 1} a_tk exp(u_ti) / sum_{l = k - w + 1}^{k} exp(u_tl)
+    """
     size, width = shares.shape[-2:]
     total = shares.new_zeros(*shares.shape[:-2], size + width - 1)
     for place in range(width):

@@ -10,8 +10,6 @@ from models.base.registry import find
 from models.config import ModelConfig
 from models.layers import positions
 
-# The interface of positions in a Transformer, and a Transformer without them.
-
 
 class Position(nn.Module):
     """None: no positions. A decoder still sees the order, because each step sees one slot more.
@@ -43,9 +41,6 @@ def position(config: ModelConfig, *, in_attention: bool) -> Position:
     """Build the configured position for a place; one without effect if it belongs elsewhere."""
     kind: type[Position] = find("position", config.position)
     return kind(config) if kind.in_attention is in_attention else Position(config)
-
-
-# Sines and cosines of the position, added to the embeddings.
 
 
 class Sinusoidal(Position):
@@ -80,9 +75,6 @@ class Sinusoidal2017(Sinusoidal):
     as_printed = True
 
 
-# A learned vector for each position, added to the embedding.
-
-
 class Learned(Position):
     """Learned: a vector for each position, added to the embedding.
 
@@ -100,9 +92,6 @@ class Learned(Position):
         """Return embeddings (R, T, D) of positions from `start`, with their positions."""
         places = torch.arange(start, start + x.shape[1], device=x.device)
         return x + self.embedding[places.clamp_max(len(self.embedding) - 1)]
-
-
-# Learned vectors of the distance between query and key, as a part of the score.
 
 
 REACH = 16  # k of the paper: farther distances share a vector
@@ -131,9 +120,6 @@ class Relative(Position):
         rows = distance.clamp(-REACH, REACH) + REACH
         each = query @ self.embedding.T * query.shape[-1] ** -0.5  # (B, H, T, 2 * REACH + 1)
         return each.gather(-1, rows.expand(*query.shape[:2], *rows.shape))
-
-
-# Rotation of queries and keys by angles that grow with the position.
 
 
 BASE = 10_000.0
@@ -167,9 +153,6 @@ class Rotary(Position):
         first, second = x.chunk(2, -1)
         parts = (first * cosines - second * sines, second * cosines + first * sines)
         return torch.cat(parts, -1)
-
-
-# A penalty on the score that grows with the distance.
 
 
 class Alibi(Position):

@@ -13,8 +13,6 @@ from models.base.settings import check_limits, limits_of, within
 from models.base.types import AttentionOutput
 from models.config import AttentionConfig
 
-# Reads: combination of the values by the weights.
-
 
 class Soft(Read):
     """Soft: the expectation of the values under the weights.
@@ -28,11 +26,7 @@ class Soft(Read):
         return AttentionOutput(weights.to(values.dtype) @ values, weights)
 
 
-# Hard attention: a query reads one sampled slot.
-#
-# context = value_s,  s ~ Categorical(weights)        Xu et al. 2015, section 4.1
-#
-# Sampling has no gradient. The score learns by REINFORCE (models.losses) from the
+# Hard attention: sampling has no gradient. The score learns by REINFORCE (models.losses) from the
 # log-probability of the sampled slot, or by the gradient that the expectation would have
 # (straight-through, Bengio et al. 2013).
 

@@ -14,10 +14,6 @@ from models.base.errors import InputError
 from models.config import AttentionConfig
 from models.numerics import Linear, additive_energy, feed_forward_energy
 
-# The dot product of query and key.
-#
-# score(s, h) = s^T h                      Luong, Pham and Manning 2015, section 3.1
-
 
 class Dot(Score):
     """Dot: the plain product of query and key.
@@ -35,11 +31,6 @@ class Dot(Score):
         return query @ keys.mT
 
 
-# The dot product, divided by the root of the key's size.
-#
-# score(s, h) = s^T h / sqrt(n)            Vaswani et al. 2017, eq. 1
-
-
 class ScaledDot(Dot):
     """Scaled dot: the product over the root of the key's size n.
 
@@ -50,11 +41,6 @@ class ScaledDot(Dot):
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""
         return super().forward(query * keys.shape[-1] ** -0.5, keys)
-
-
-# A learned bilinear form of query and key.
-#
-# score(s, h) = s^T W h                    Luong, Pham and Manning 2015, section 3.1
 
 
 class General(Score):
@@ -76,11 +62,6 @@ class General(Score):
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""
         return query @ keys.mT
-
-
-# Cosine of the angle between query and key, times a learned sharpness.
-#
-# score(s, h) = beta cos(k, h),  beta = softplus(b^T s + c)      Graves et al. 2014, eq. 5 and 6
 
 
 FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8
@@ -115,11 +96,6 @@ class Cosine(Score):
         return angles * softplus(self.sharpness(query))
 
 
-# The product of query and key, each of length 1, times one learned number.
-#
-# score(s, h) = g (s / |s|)^T (h / |h|)    Henry, Dachapally, Pawar, Chen 2020, eq. 3
-
-
 TYPICAL_LENGTH = 40  # L of the paper: the length that 97.5 % of the sentences do not exceed
 FIRST_SCALE = math.log2(TYPICAL_LENGTH**2 - TYPICAL_LENGTH)  # g_0, eq. 4
 
@@ -146,13 +122,6 @@ class QkNorm(Dot):
         return super().forward(self.scale * normalize(query, dim=-1), keys.to(query.dtype))
 
 
-# Additive attention: one hidden layer over query and key together.
-#
-# score(s, h) = v^T tanh(W s + U h)        Bahdanau, Cho and Bengio 2015, A.1.2
-#               v^T tanh(W s + U h + C c)  with coverage c, the sum of the slot's weights so far:
-#                                          Tu et al. 2016, section 3, with a fertility of 1
-
-
 class Additive(Score):
     """Additive (Bahdanau): a hidden layer over query and key.
 
@@ -172,6 +141,8 @@ class Additive(Score):
         self.energy = _uniform(size)  # v
         self.needs_history = config.coverage
         self.sequential = self.sequential or config.coverage
+        # v^T tanh(W s + U h + C c) with coverage c, the sum of the slot's weights so far: Tu et al.
+        # 2016, section 3, with a fertility of 1
         self.coverage = _uniform(size, 1) if config.coverage else None  # C
 
     def prepare(self, values: Tensor) -> Tensor:
@@ -191,11 +162,6 @@ def _uniform(*shape: int) -> nn.Parameter:
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
 
 
-# Luong's concat score: additive attention, with W split over query and key.
-#
-# score(s, h) = v^T tanh(W [s; h])         Luong, Pham and Manning 2015, section 3.1
-
-
 class Concat(Additive):
     """Concat (Luong): a hidden layer over query and key, side by side.
 
@@ -208,11 +174,6 @@ class Concat(Additive):
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
         self.key = Linear(key_size, self.key.out_features, bias=False)
-
-
-# The general form: a feed-forward network over query and key, one slot at a time.
-#
-# score(s, h) = v^T tanh(W_2 tanh(W_1 [s; h] + b_1) + b_2)
 
 
 class FeedForwardScore(Score):
@@ -242,11 +203,6 @@ class FeedForwardScore(Score):
         weight, bias = self.layers.parameters()
         energy = self.energy.weight.squeeze(0)
         return feed_forward_energy(self.query(query), keys, energy, weight, bias)
-
-
-# Location score: one logit per source position, from the query alone.
-#
-# score(s, h_i) = (W s)_i                  Luong, Pham and Manning 2015, eq. 8
 
 
 POSITIONS = 512  # longest source in slots
@@ -281,12 +237,6 @@ class Location(Score):
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""
         return nn.functional.linear(query, self.logits.weight[: keys.shape[1]])
-
-
-# Additive attention with the previous weights as a feature.
-#
-# score(s, h_i) = v^T tanh(W s + U h_i + M f_i),  f = F * previous weights
-#                                          Chorowski et al. 2015
 
 
 FILTERS = 10  # of the convolution

@@ -12,11 +12,7 @@ from torch.nn.functional import pad
 from models.base.types import AttentionOutput
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
-
-
 SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors
-
-
 FEWEST_ELEMENTS = 2**14  # of all rows, from which on padding pays
 
 
@@ -66,17 +62,15 @@ def row_maxima(scores: Tensor) -> Tensor:
     return scores.amax(-1, keepdim=True)
 
 
-# A slot of value 0 that every query can see: attention to nothing.
-#
-# weights_i = exp(score_i) / (exp(b) + sum_j exp(score_j))       with softmax
-#                                       Xiao, Tian, Chen, Han and Lewis 2024, eq. 2, where b = 0
-#
-# The slot is added after the scores and removed after the read, so scores and windows count the
-# real slots only. Without it, a step that needs nothing must put its weight on some slot.
-
-
 class NullSlot(nn.Module):
-    """Slot 0, with a learned score b that is 0 at first, and a value of 0."""
+    """Slot 0, with a learned score b that is 0 at first, and a value of 0: attention to nothing.
+
+    weights_i = exp(score_i) / (exp(b) + sum_j exp(score_j))       with softmax
+                                          Xiao, Tian, Chen, Han and Lewis 2024, eq. 2, where b = 0
+
+    The slot is added after the scores and removed after the read, so scores and windows count the
+    real slots only. Without it, a step that needs nothing must put its weight on some slot.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,11 +99,11 @@ class NullSlot(nn.Module):
         return attended._replace(weights=attended.weights[..., 1:])
 
 
-# Earlier steps of an attention, which the decoder keeps in its state.
-
-
 class History(NamedTuple):
-    """Earlier steps of one attention: one row per hypothesis, or (B, T) rows inside `forward`."""
+    """Earlier steps of one attention, in the decoder's state.
+
+    It has one row per hypothesis, or (B, T) rows inside `forward`.
+    """
 
     step: Tensor  # (R,) number of earlier queries
     previous: Tensor  # (R, S) the last weights; uniform before the first query

@@ -1,12 +1,4 @@
-"""Windows: the slots that a query can attend to.
-
-global     all of them
-local_m    |i - p_t| <= D,  p_t = t
-local_p    |i - p_t| <= D,  p_t = S sigmoid(v^T tanh(W s)), and the weights are multiplied by
-           exp(-(i - p_t)^2 / (2 sigma^2)),  sigma = D / 2
-median     |i - p_t| <= D,  p_t: the median of the last weights
-Luong, Pham and Manning 2015, section 3; median: Chorowski et al. 2015, section 2.3
-"""
+"""Windows: the slots that a query can attend to."""
 
 from __future__ import annotations
 

@@ -124,9 +124,6 @@ def unknown_name(
     return UnknownNameError(f"unknown {kind} '{name}'", expected, hint)
 
 
-# Optional packages: the command that installs those of an extra, in any kind of installation.
-
-
 def install_command(extra: str) -> str:
     """Return `pip install` with the packages of an extra of attn, such as serve.
 

@@ -28,13 +28,6 @@ AUDIO_SECONDS = 24 * 3600
 AUDIO_STREAM_BYTES = 4 * GIB
 
 
-# This process: its processors, the memory that it keeps, its threads.
-#
-# Python handles a signal in the main thread, between two of its own instructions. A wait for
-# another thread ends when a signal arrives; a call into C++ does not. Long calls into C++ therefore
-# run in threads of their own.
-
-
 T = TypeVar("T")
 
 
@@ -65,7 +58,11 @@ def retain_freed_memory() -> None:
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """Run a function in another thread, so that Ctrl-C works during a long call into C++."""
+    """Run a function in another thread, so that Ctrl-C works during a long call into C++.
+
+    Python handles a signal in the main thread, between two of its own instructions. A wait for
+    another thread ends when a signal arrives; a call into C++ does not.
+    """
     return at_once([work])[0]
 
 

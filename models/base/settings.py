@@ -272,9 +272,6 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-# Parsing of untrusted JSON and TOML: too deep nesting is a ValueError, like any other damage.
-
-
 try:
     import tomllib
 except ImportError:  # Python 3.10

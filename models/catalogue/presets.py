@@ -370,10 +370,3 @@ def usual_preset(family: str) -> str:
 def model_config(name: str) -> ModelConfig:
     """Return the model configuration of a preset."""
     return from_dict(ModelConfig, preset(name).model, where="model")
-
-
-# Settings without effect on a model, so that a description can leave them out. Imports no torch.
-#
-# A family states in its class body which fields of ModelConfig it reads (`settings = (...)`); a
-# part of the attention states its options in its docstring; a kind of input states what it never
-# reads.

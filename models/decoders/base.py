@@ -14,22 +14,18 @@ from models.config import ModelConfig
 from models.numerics import Dropout
 from models.pooling import Pooling
 
-# Distribution of the next token that mixes the vocabulary with tokens of a memory.
-#
-# p(y) = (1 - g) p_vocabulary(y) + g sum_{s: token_s = y} a_s        See et al. 2017, eq. 8 and 9
-#
-# a is attention to slots that are tokens, g a gate between 0 and 1.
-
-
 NEVER = 1e-30  # lower bound of a probability before the logarithm
 LOW = -1e9  # score of a slot that has no weight
 
 
 class Copying(NamedTuple):
-    """Gate and attention of a pointer to token slots."""
+    """Gate and attention of a pointer to token slots, whose tokens mix with the vocabulary.
 
-    gate: Tensor  # (R, T) between 0 and 1
-    weights: Tensor  # (R, T, S)
+    p(y) = (1 - g) p_vocabulary(y) + g sum_{s: token_s = y} a_s        See et al. 2017, eq. 8 and 9
+    """
+
+    gate: Tensor  # g (R, T) between 0 and 1
+    weights: Tensor  # a (R, T, S)
     ids: Tensor  # (R, S) tokens of the slots
 
     def given(self, logits: Tensor, real: Tensor | None = None) -> Copying:
@@ -167,13 +163,8 @@ def shifted(weights: Tensor, shift: int) -> Tensor:
     return torch.cat([weights[..., 1:, :], weights[..., :1, :] * 0], -2) if shift else weights
 
 
-# A decoder of one step: it pools the memory and predicts one token, the label of a text.
-#
-# p(label) = softmax(W Pooling(h_1 .. h_S) + b)
-
-
 class PoolingDecoder(Decoder[AttentionOutput, Tensor]):
-    """Memory to the features of one label. Target tokens are not read.
+    """Memory to the features of one label, by one step. Target tokens are not read.
 
     The state (R,) is the sentence of each row, because the label depends on nothing else.
     """

@@ -21,16 +21,16 @@ from models.decoders.recurrent import (
 from models.layers import Embedding
 from models.numerics import Linear
 
-# The decoder of Show, Attend and Tell: an LSTM that reads the image before each step.
-#
-# h_0, c_0 = f_init,h(mean a), f_init,c(mean a) z_t = beta_t Attention(h_{t-1}, a),  beta_t =
-# sigmoid(f_beta(h_{t-1}))     beta_t is one number h_t = LSTM(E y_{t-1}, h_{t-1}, z_t) p(y_t) =
-# softmax(L_o (E y_{t-1} + L_h h_t + L_z z_t)) Source: Xu et al. 2015, sections 3.1.2, 4.2.1; f_init
-# are tanh(W a), as in the paper's own program.
-
 
 class ShowAttendTellDecoder(RecurrentDecoder):
-    """Attention before the recurrence, a gate on the context, and a deep output."""
+    """Attention before the recurrence, a gate on the context, and a deep output.
+
+    h_0, c_0 = f_init,h(mean a), f_init,c(mean a)
+    z_t = beta_t Attention(h_{t-1}, a),  beta_t = sigmoid(f_beta(h_{t-1}))     beta_t is one number
+    h_t = LSTM(E y_{t-1}, h_{t-1}, z_t)
+    p(y_t) = softmax(L_o (E y_{t-1} + L_h h_t + L_z z_t))
+    Xu et al. 2015, sections 3.1.2, 4.2.1; f_init are tanh(W a), as in the paper's own program.
+    """
 
     def __init__(self, embedding: Embedding, config: ModelConfig, *, value_size: int) -> None:
         if config.readout not in (0, config.embedding):
@@ -69,19 +69,17 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         )
 
 
-# Top-down decoder of captions: one recurrent layer attends, the next one writes the words.
-#
-# h1_t = LSTM_1([h2_{t-1}; mean a; E y_{t-1}], h1_{t-1})
-# z_t  = Attention(h1_t, a)
-# h2_t = LSTM_2([z_t; h1_t], h2_{t-1});  p(y_t) = softmax(W h2_t + b)
-# Anderson, He, Buehler, Teney, Johnson, Gould and Zhang 2018, section 3.2, eq. 1 to 7
-
-
 LAYERS = 2  # one that attends, one that writes
 
 
 class TopDownDecoder(RecurrentDecoder):
-    """Attention between two recurrent layers; the first reads the last state of the second."""
+    """Attention between two recurrent layers; the first reads the last state of the second.
+
+    h1_t = LSTM_1([h2_{t-1}; mean a; E y_{t-1}], h1_{t-1})
+    z_t  = Attention(h1_t, a)
+    h2_t = LSTM_2([z_t; h1_t], h2_{t-1});  p(y_t) = softmax(W h2_t + b)
+    Anderson, He, Buehler, Teney, Johnson, Gould and Zhang 2018, section 3.2, eq. 1 to 7
+    """
 
     def __init__(self, embedding: Embedding, config: ModelConfig, *, value_size: int) -> None:
         if config.decoder_layers != LAYERS:
@@ -124,17 +122,15 @@ class TopDownDecoder(RecurrentDecoder):
         return self.dropout(torch.stack([step.hidden for step in steps], 1))
 
 
-# Adaptive decoder of captions: a step attends to cells of the image, or to a sentinel, its memory.
-#
-# h_t, m_t = LSTM([E y_{t-1}; g], h_{t-1}, m_{t-1});  v_i = ReLU(W_a a_i),  g = ReLU(W_b mean a)
-# s_t = sigmoid(W_x [E y_{t-1}; g] + W_h h_{t-1}) * tanh(m_t)               the visual sentinel
-# weights, beta = softmax([F(h_t, v_1), .., F(h_t, v_S), F(h_t, W_s s_t)])
-# p(y_t) = softmax(W (sum_i weights_i v_i + beta s_t + h_t))
-# Lu, Xiong, Parikh and Socher 2017, eq. 6 to 13
-
-
 class AdaptiveDecoder(RecurrentDecoder):
-    """Attention after the recurrence, to cells and to the visual sentinel."""
+    """Attention after the recurrence, to cells and to the visual sentinel: the LSTM's memory.
+
+    h_t, m_t = LSTM([E y_{t-1}; g], h_{t-1}, m_{t-1});  v_i = ReLU(W_a a_i),  g = ReLU(W_b mean a)
+    s_t = sigmoid(W_x [E y_{t-1}; g] + W_h h_{t-1}) * tanh(m_t)               the visual sentinel
+    weights, beta = softmax([F(h_t, v_1), .., F(h_t, v_S), F(h_t, W_s s_t)])
+    p(y_t) = softmax(W (sum_i weights_i v_i + beta s_t + h_t))
+    Lu, Xiong, Parikh and Socher 2017, eq. 6 to 13
+    """
 
     def __init__(self, embedding: Embedding, config: ModelConfig, *, value_size: int) -> None:
         check_sentinel(config)

@@ -133,17 +133,6 @@ class TokenReader(CopyReader):
         return features + self.value(context), copying, written[:, -1]
 
 
-# Copying of source tokens: pointer and CopyNet.
-
-
-# CopyNet: one softmax over the tokens of the vocabulary and the positions of the source.
-#
-# p(y) = (exp psi_g(y) + sum_{j: x_j = y} exp psi_c(x_j)) / Z            Gu et al. 2016, eq. 4 to 6
-# Z = sum_v exp psi_g(v) + sum_j exp psi_c(x_j)
-# psi_g(v) = v^T W_o s_t,   psi_c(x_j) = tanh(h_j^T W_c) s_t             eq. 7 and 8
-# Without the selective read of the paper (eq. 9).
-
-
 class CopyNet(CopyReader):
     """CopyNet: generating a token and copying one of the source share a softmax.
 
@@ -156,7 +145,7 @@ class CopyNet(CopyReader):
 
     def __init__(self, feature_size: int, value_size: int) -> None:
         super().__init__()
-        self.key = Linear(value_size, feature_size, bias=False)  # W_c
+        self.key = Linear(value_size, feature_size, bias=False)  # W_c; no selective read (eq. 9)
 
     def prepare(self, memory: Memory, embedding: Tensor) -> SourceTokens:
         """Compute the keys tanh(h_j^T W_c) of the source tokens. embedding (Y, D): unused."""
@@ -183,14 +172,6 @@ class CopyNet(CopyReader):
         return features, JointCopying(scores, prepared.ids.index_select(0, rows)), None
 
 
-# Pointer-generator: the decoder's attention to the source copies source tokens into the output.
-#
-# p(y) = p_gen p_vocabulary(y) + (1 - p_gen) sum_{i: x_i = y} a_ti
-# p_gen = sigmoid(w_c . c_t + w_s . s_t + w_x . x_t + b)      See, Liu and Manning 2017, eq. 8 and 9
-#
-# With coverage: model.attention.coverage (eq. 11) and train.attention.coverage=see (eq. 12).
-
-
 SMALLEST = 1e-9  # lower bound of a sum of weights before the division
 
 
@@ -210,6 +191,7 @@ class Pointer(CopyReader):
 
     def __init__(self, feature_size: int, value_size: int) -> None:
         super().__init__()
+        # p_gen = sigmoid(w_c . c_t + w_s . s_t + w_x . x_t + b); model.attention.coverage is eq. 11
         self.gate = Linear(value_size + 2 * feature_size, 1)  # w_c; w_s; w_x
         nn.init.zeros_(self.gate.weight)
         nn.init.zeros_(self.gate.bias)

@@ -182,9 +182,6 @@ def with_reads(
     )
 
 
-# Recurrent decoders of texts.
-
-
 class RnnDecoder(RecurrentDecoder):
     """Attention before the recurrence, and a deep output."""
 
@@ -264,16 +261,14 @@ class FixedContextDecoder(RnnDecoder):
         return self.moved(gates + self.context_gates(context), state, context, None)
 
 
-# Luong's decoder: the recurrence comes first, then attention with the new state.
-#
-# s_t = f(s_{t-1}, [y_{t-1}; a_{t-1}])     input feeding: a is the attentional vector
-# c_t = Attention(s_t, memory)
-# a_t = tanh(W_c [c_t; s_t])               the output layer's input
-# Luong, Pham and Manning 2015, eq. 5 and section 3.3
-
-
 class LuongDecoder(RecurrentDecoder):
-    """Attention after the recurrence, with input feeding."""
+    """Attention after the recurrence, with input feeding.
+
+    s_t = f(s_{t-1}, [y_{t-1}; a_{t-1}])     input feeding: a is the attentional vector
+    c_t = Attention(s_t, memory)
+    a_t = tanh(W_c [c_t; s_t])               the output layer's input
+    Luong, Pham and Manning 2015, eq. 5 and section 3.3
+    """
 
     def __init__(
         self, embedding: Embedding, config: ModelConfig, *, value_size: int, final_size: int

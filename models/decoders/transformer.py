@@ -20,18 +20,17 @@ from models.decoders.base import Decoder, DecoderOutput, default_layer
 from models.layers import Embedding, FeedForward, NormedLayer, normalisation
 from models.numerics import Dropout, Linear
 
-# Attention that only aligns: it reads the decoder and the memory, and changes no output.
-#
-#     a_t = mean over heads of softmax(Q LN([x_t; h_t]) (K LN(m))^T / sqrt(d))
-#
-# x_t is the embedding of the token that step t reads, h_t the state after the first layer, m the
-# memory. Because step t has read its token, the weights align this token instead of a guess of the
-# next one (shift 1). The layer is trained by links while the rest of the model is frozen, so that
-# the translations do not change. Chen et al. 2020, section 3.2 (Shift-AET).
-
 
 class AlignmentLayer(nn.Module):
-    """Scaled dot attention without values."""
+    """Attention that only aligns: it reads the decoder and the memory, and changes no output.
+
+    a_t = mean over heads of softmax(Q LN([x_t; h_t]) (K LN(m))^T / sqrt(d))
+
+    x_t is the embedding of the token that step t reads, h_t the state after the first layer, m the
+    memory. Because step t has read its token, the weights align this token instead of a guess of
+    the next one (shift 1). The layer is trained by links while the rest of the model is frozen, so
+    that the translations do not change. Chen et al. 2020, section 3.2 (Shift-AET).
+    """
 
     def __init__(self, size: int, heads: int) -> None:
         super().__init__()

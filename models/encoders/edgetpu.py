@@ -21,11 +21,6 @@ from models.storage.digests import check_digests
 from models.storage.settings import WEIGHTS
 from models.storage.weights import read_tensors
 
-# Weights of MobileNet-EdgeTPU: in the shipped captioner, or in an npz file with 8 bits.
-#
-# weight = (q - zero) scale
-
-
 PREFIX = ImageSource.shared_weights  # of the names of an image network's weights in a bundle
 
 
@@ -57,6 +52,8 @@ def read_classifier(path: Path) -> tuple[Tensor, Tensor]:
 
 def read_layers(path: Path, names: Iterable[str]) -> dict[str, Tensor]:
     """Return NAME.weight and NAME.bias of each named layer. path: the file, or its folder.
+
+    weight = (q - zero) scale, q of 8 bits
 
     Raises DamagedError if the file cannot be read or has no such layer.
     """

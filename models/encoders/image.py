@@ -26,9 +26,6 @@ from models.encoders.recurrent import Cnn, copy_weights
 from models.images.labels import ImageLabels
 from models.numerics import Dropout
 
-# Image networks of torchvision, by their torchvision names, up to the stage that is the grid.
-
-
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")
 OPERATORS = {
     "nms": "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -283,9 +280,6 @@ def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
     return digest.hexdigest()[:16]
 
 
-# Small image network that is trained together with the captioner: for synthetic scenes, tests.
-
-
 CHANNELS = (32, 48, 64)
 
 
@@ -331,9 +325,6 @@ class SmallCnn(Cnn):
             f"weights '{weights}' for small-cnn, which is trained from scratch",
             "image.weights=none",
         )
-
-
-# Patches of pixels as cells, without a network: the simplest image input for attention.
 
 
 SIZE = 8  # default side of a patch in pixels

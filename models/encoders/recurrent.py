@@ -15,13 +15,12 @@ from models.config import ImageConfig, ModelConfig
 from models.layers import Embedding
 from models.numerics import Dropout
 
-# Recurrent encoder: a GRU or LSTM over the source, in one direction or both.
-#
-# h_i = [->h_i; <-h_i]                     Bahdanau, Cho and Bengio 2015, section 3.2
-
 
 class RnnEncoder(nn.Module):
-    """Token ids to a memory with one slot per token, and the final states."""
+    """Token ids to a memory with one slot per token, and the final states.
+
+    h_i = [->h_i; <-h_i]                     Bahdanau, Cho and Bengio 2015, section 3.2
+    """
 
     def __init__(self, embedding: Embedding, config: ModelConfig, hidden: int) -> None:
         super().__init__()
@@ -133,9 +132,6 @@ class PaddedLstm(PaddedRnn, nn.LSTM):  # type: ignore[misc]
 
 
 CELLS = {"gru": PaddedGru, "lstm": PaddedLstm}
-
-
-# Base class of image networks: normalised pixels to a grid of features.
 
 
 class Cnn(nn.Module):

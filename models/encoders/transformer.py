@@ -94,12 +94,6 @@ class EncoderLayer(NormedLayer):
         return self.left(self.forward_norm, x, block)
 
 
-# Vision Transformer: patches of an image as tokens of a Transformer's encoder.
-#
-# x_0 = [c; W a_1 + b; ..; W a_N + b] + P;  x <- x + SelfAttention(LayerNorm(x));  x <- x + FFN(..)
-# Dosovitskiy et al. 2021, section 3.1
-
-
 SIZE = 16  # default side of a patch in pixels
 
 

@@ -29,20 +29,6 @@ from models.text.tokenizer import Tokenizer
 from models.text.units import Units, units
 from models.use_config import AlignConfig
 
-# Measures of relevances: rank correlation, and the probability that erasure takes or leaves.
-#
-#     comprehensiveness = p(y | x) - p(y | x without the top share of units)
-#     sufficiency       = p(y | x) - p(y | the top share of units alone)
-#
-# DeYoung et al. 2020, eq. 1 and 2; the mean over the shares (their eq. 3). A faithful order has a
-# high comprehensiveness and a low sufficiency.
-#
-# The deletion curve is p(y) after the units were erased in their order; the insertion curve is p(y)
-# after they were added to an input without units. Petsiuk, Das and Saenko 2018, section 3.3. A
-# faithful order has a small area below its deletion curve and a large one below its insertion
-# curve.
-
-
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the units, at least one unit (DeYoung et al. 2020)
 POINTS = 11  # of a curve: 0, 10, .. 100 % of the units
 Probabilities = Callable[[Tensor], Tensor]  # kept units (N, I) to the words' probabilities (N, J)
@@ -75,7 +61,14 @@ def ranks(values: Tensor) -> Tensor:
 def faithfulness(
     orders: Sequence[Tensor], probabilities: Probabilities
 ) -> list[tuple[Measure, ...]]:
-    """Return comprehensiveness and sufficiency of each of several relevances (J, I)."""
+    """Return comprehensiveness and sufficiency of each of several relevances (J, I).
+
+    comprehensiveness = p(y | x) - p(y | x without the top share of units)
+    sufficiency       = p(y | x) - p(y | the top share of units alone)
+
+    DeYoung et al. 2020, eq. 1 and 2; the mean over the shares (their eq. 3). A faithful order has a
+    high comprehensiveness and a low sufficiency.
+    """
     units = orders[0].shape[1]
     counts = [max(1, round(share * units)) for share in SHARES]
     full, removed, kept = _erased(orders, counts, probabilities)
@@ -89,7 +82,12 @@ def faithfulness(
 
 
 def curves(orders: Sequence[Tensor], probabilities: Probabilities) -> list[tuple[Measure, ...]]:
-    """Return the deletion and the insertion curve of each of several relevances (J, I)."""
+    """Return the deletion and the insertion curve of each of several relevances (J, I).
+
+    They are p(y) after the units were erased in their order, and after they were added to an input
+    without units. Petsiuk, Das and Saenko 2018, section 3.3. A faithful order has a small area
+    below its deletion curve and a large one below its insertion curve.
+    """
     units = orders[0].shape[1]
     counts = [round(units * point / (POINTS - 1)) for point in range(POINTS)]
     _, removed, kept = _erased(orders, counts, probabilities)

@@ -18,8 +18,6 @@ from models.explain.subject import MOST_SLOTS, Subject, UnsupportedMethodError
 from models.inference.translator import Translator
 from models.use_config import AlignConfig
 
-# Self-attention weights of a Transformer's encoder and decoder, between words.
-
 
 class SelfWeights(NamedTuple):
     """Self-attention of every layer and head for one pair; None where a model has none."""
@@ -82,12 +80,6 @@ def stacked(layers: Sequence[Tensor], row: int) -> Tensor | None:
     return torch.stack([each[row] for each in layers]).cpu()
 
 
-# Attention weights of the step that predicts a token, and the values that they multiply.
-#
-# attention: the mean of the heads of one layer. values: the length of what each slot adds to the
-# context, |sum over heads of a^h_ts f^h(x_s)|,  f^h(x) = (x W_V^h + b_V^h) W_O^h
-
-
 @torch.inference_mode()
 def attention(subject: Subject) -> Tensor:
     """Return the attention weights (J, I) of the layer that is shown, averaged over its heads.
@@ -112,6 +104,7 @@ def head_weights(subject: Subject) -> Tensor:
 def weighted_values(subject: Subject) -> Tensor:
     """Return the norms (J, I) of the weighted values of the layer that is shown; a row sums to 1.
 
+    |sum over heads of a^h_ts f^h(x_s)|,  f^h(x) = (x W_V^h + b_V^h) W_O^h
     Source: Kobayashi, Kuribayashi, Yokoi and Inui 2020, eq. 4 and 6. Slots of no unit have a share,
     but no column. Raises UnsupportedMethodError without attention.
     """
@@ -124,19 +117,16 @@ def weighted_values(subject: Subject) -> Tensor:
     return subject.by_word(norms / norms.sum(1, keepdim=True).clamp_min(1e-12))
 
 
-# Attention rollout: attention multiplied through the layers, residual connections included.
-#
-#     A~_l = 0.5 A_l + 0.5 I,   rollout = A~_L .. A~_1                 Abnar and Zuidema 2020, eq. 1
-#
-# A decoder position reads earlier positions and the memory. Its rollout over the source is R, its
-# rollout over target positions is C, and C = I, R = 0 before the first layer. Each layer does
-#
-#     C <- A~_self C,  R <- A~_self R;   C <- 0.5 C,  R <- 0.5 R + 0.5 A_cross R_encoder
-
-
 @torch.inference_mode()
 def rollout(subject: Subject) -> Tensor:
     """Return the attention rollout (J, I); the rest of a row is that of target positions.
+
+    A~_l = 0.5 A_l + 0.5 I,   rollout = A~_L .. A~_1                 eq. 1
+
+    A decoder position reads earlier positions and the memory. Its rollout over the source is R, its
+    rollout over target positions is C, and C = I, R = 0 before the first layer. Each layer does
+
+        C <- A~_self C,  R <- A~_self R;   C <- 0.5 C,  R <- 0.5 R + 0.5 A_cross R_encoder
 
     Source: Abnar and Zuidema 2020. Raises UnsupportedMethodError without self-attention.
     """
@@ -173,32 +163,14 @@ def with_residual(weights: Tensor) -> Tensor:
     return mixed / mixed.sum(1, keepdim=True)
 
 
-# Erasure: the log-probability that a word loses if one unit of the input is erased.
-#
-#     r_ji = f_j(x) - f_j(x without unit i)  Li, Monroe and Jurafsky 2016
-#
-# A word is removed from a text; a cell of an image is blurred.
-
-
 def erasure(subject: Subject) -> Tensor:
-    """Return what each word loses without each unit, (J, I), in nats. Source: Li et al. 2016."""
+    """Return what each word loses if a word is removed, or a cell blurred, (J, I), in nats.
+
+    r_ji = f_j(x) - f_j(x without unit i)                Li, Monroe and Jurafsky 2016
+    """
     every = torch.ones(1, subject.units, dtype=torch.bool)
     found = subject.kept_log_probs(torch.cat([every, ~torch.eye(subject.units).bool()]))
     return (found[:1] - found[1:]).T
-
-
-# Gradients of a word's log-probability by the vectors of the input's slots.
-#
-# gradient times input: the first-order effect of each slot,
-#
-#     r_js = x_s . df_j/dx_s  Shrikumar et al. 2017, section 3.1
-#
-# integrated gradients: the gradient along the line from a baseline to the input,
-#
-#     r_js = (x_s - b_s) . integral over a from 0 to 1 of df_j/dx_s at b + a (x - b)
-#
-# whose sum over all slots is f(x) - f(b) (completeness). Gauss-Legendre quadrature computes the
-# integral. Sundararajan, Taly and Yan 2017, eq. 1 and proposition 1
 
 
 STEPS, MOST_STEPS = 32, 2048  # points of the quadrature
@@ -208,16 +180,21 @@ LEAST_GAP = 1e-3  # nats; smaller gaps are rounding
 
 
 def gradient_times_input(subject: Subject) -> Tensor:
-    """Return the products (J, I) of gradient and input vectors, in nats.
+    """Return the products (J, I) of gradient and input vectors, in nats: first-order effects.
 
-    Source: Shrikumar et al. 2017.
+    r_js = x_s . df_j/dx_s                               Shrikumar et al. 2017, section 3.1
     """
     found = directional_gradients(subject, subject.vectors[None], subject.vectors)
     return subject.by_unit(found[0])
 
 
 def integrated_gradients(subject: Subject, steps: int = 0) -> Tensor:
-    """Return the integrated gradients (J, I), in nats. Source: Sundararajan et al. 2017.
+    """Return the integrated gradients (J, I), in nats, along the line from a baseline to the input.
+
+    r_js = (x_s - b_s) . integral over a from 0 to 1 of df_j/dx_s at b + a (x - b)
+
+    Its sum over all slots is f(x) - f(b) (completeness). Gauss-Legendre quadrature computes the
+    integral. Sundararajan, Taly and Yan 2017, eq. 1 and proposition 1
 
     steps: points of the quadrature; 0: STEPS for each word, doubled up to MOST_STEPS until the
     sum of the word differs from f(x) - f(b) by at most a share of TOLERANCE. MOST_WORK bounds it.

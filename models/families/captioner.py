@@ -38,9 +38,6 @@ class ShowAttendTell(RecurrentCaptioner):
     feature_size = "embedding"
 
 
-# Captions by adaptive attention with a visual sentinel.
-
-
 class CaptionerAdaptive(RecurrentCaptioner):
     """Captions by adaptive attention to image cells, or to a sentinel of the decoder.
 
@@ -52,9 +49,6 @@ class CaptionerAdaptive(RecurrentCaptioner):
     source = "image"
     settings = ("cell", "attention", "image")
     decoder_class = AdaptiveDecoder
-
-
-# Captions by top-down attention between two recurrent layers.
 
 
 class CaptionerTopDown(RecurrentCaptioner):
@@ -69,9 +63,6 @@ class CaptionerTopDown(RecurrentCaptioner):
     source = "image"
     settings = ("cell", "attention", "image")
     decoder_class = TopDownDecoder
-
-
-# Captions by a Transformer over the cells of an image.
 
 
 class CaptionerTransformer(EncoderDecoder):
@@ -102,9 +93,6 @@ class CaptionerTransformer(EncoderDecoder):
             transformer_output(config, sizes, target),
         )
         initialise(self)
-
-
-# Families that transcribe sound.
 
 
 class ListenAttendSpell(EncoderDecoder):

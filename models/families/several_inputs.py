@@ -90,9 +90,6 @@ def text_numbers(source: Tensor, mask: Tensor, count: int) -> Tensor:
     return (ends.cumsum(1) - ends.long()).clamp(max=count - 1)
 
 
-# Recurrent decoder that attends to several inputs: texts, or texts and an image.
-
-
 class MultiSource(EncoderDecoder):
     """Several inputs: the decoder of RNNsearch attends to texts, or to texts and an image.
 
@@ -119,9 +116,6 @@ class MultiSource(EncoderDecoder):
         readout = config.readout or config.embedding
         output = Output(sizes.target, readout, target if config.tied else None)
         super().__init__(config, encoder, decoder, output)
-
-
-# Transformer that attends to several inputs: texts, or texts and an image.
 
 
 class MultiSourceTransformer(EncoderDecoder):

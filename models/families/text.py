@@ -22,8 +22,6 @@ from models.families.base import (
 )
 from models.families.encoder_decoder import EncoderDecoder, Output
 
-# Sequence to sequence without attention: the baseline for attention models.
-
 
 class Seq2Seq(EncoderDecoder):
     """Sequence to sequence: no attention, one fixed context for every step.
@@ -41,9 +39,6 @@ class Seq2Seq(EncoderDecoder):
         readout = config.readout or config.embedding
         output = Output(sizes.target, readout, target if config.tied else None)
         super().__init__(config, encoder, decoder, output)
-
-
-# RNNsearch: the first attention model.
 
 
 class RnnSearch(EncoderDecoder):
@@ -70,9 +65,6 @@ class RnnSearch(EncoderDecoder):
         super().__init__(config, encoder, decoder, output)
 
 
-# Luong's model: attention after the recurrence, with input feeding.
-
-
 class Luong(EncoderDecoder):
     """Luong: attention after the recurrence, input feeding.
 
@@ -90,9 +82,6 @@ class Luong(EncoderDecoder):
         )
         output = Output(sizes.target, decoder.size, target if config.tied else None)
         super().__init__(config, encoder, decoder, output)
-
-
-# The Transformer: attention in place of recurrence.
 
 
 class Transformer(EncoderDecoder):
@@ -126,9 +115,6 @@ def initialise(model: EncoderDecoder) -> None:
             nn.init.xavier_uniform_(parameter)
         elif name.endswith(".bias"):
             nn.init.zeros_(parameter)
-
-
-# Classifiers: an encoder of texts, and a pooling from which one label is predicted.
 
 
 class RecurrentClassifier(EncoderDecoder):

@@ -82,13 +82,6 @@ def nouns() -> Iterator[LabelNoun]:
         yield LabelNoun(text, tuple(n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)))
 
 
-# Training examples whose image has another label: they teach a captioner to copy labels.
-#
-# A noun of a caption that is among the probable labels of its image is replaced, in the caption and
-# in the labels, by another noun. The features of the image stay, so a captioner predicts the new
-# noun only if it copies the label. It learns so to copy nouns that are rare in captions, too.
-
-
 LEAST = 0.1  # probability of a label that may be replaced
 VOWELS = tuple("aeiou")
 
@@ -97,6 +90,11 @@ def with_swaps(
     model: nn.Module, batch: Batch, memory: Memory, share: float
 ) -> tuple[Batch, Memory]:
     """Return a batch and its memory, one row per caption, with other nouns in a share of them.
+
+    They teach a captioner to copy labels. A noun of a caption that is among the probable labels of
+    its image is replaced, in the caption and in the labels, by another noun. The features of the
+    image stay, so a captioner predicts the new noun only if it copies the label. It learns so to
+    copy nouns that are rare in captions, too.
 
     Both stay if the share is 0 or if the model's encoder has no labels.
     """

@@ -70,23 +70,17 @@ def _check(members: list[zipfile.ZipInfo], path: Path) -> None:
         raise ValueError("its files are larger than the archive")
 
 
-# Facts about a model, for lists: stored in the section "about" of config.json.
-#
-# "about": {"summary": "...", "languages": ["de", "en"], "licence": "CC BY 2.0 FR",
-#           "score": "BLEU 34.1 en-de (Tatoeba test)"}
-
-
 FREE = re.compile(r"(CC0|CC BY|Apache|MIT|BSD|ISC|MPL|[AL]?GPL|public domain)\b", re.I)
 LIMITED = re.compile(r"research|\bNC\b|non-?commercial", re.I)
 
 
 class About(NamedTuple):
-    """Facts that the author of a model gives."""
+    """Facts that the author of a model gives: the section "about" of config.json."""
 
     summary: str = ""  # one line
     languages: tuple[str, ...] = ()
     licence: str = ""
-    score: str = ""
+    score: str = ""  # such as BLEU 34.1 en-de (Tatoeba test)
 
     @property
     def use(self) -> str:

@@ -17,23 +17,21 @@ from models.storage.digests import check_digests
 from models.storage.settings import WEIGHTS, Shared, WeightPrecision, read_settings, shared_of
 from models.text.vocabulary import SILENT
 
-# Weights in fewer bits: int8 with one scale per row.
-#
-#     w_ij ~ s_i q_ij,    q_ij = round(w_ij / s_i) in -127 .. 127,    s_i = max_j |w_ij| / 127
-#
-# s_i is stored as bfloat16, which has 8 significant bits: the largest q of a row is then 127, and
-# 127 s_i is exact in float32. Quantising restored weights therefore gives the same q and s again.
-# Vectors, and matrices of short rows, are stored in fp32: they are small, and a scale saves
-# nothing.
-
-
 SCALE = ".scale"  # NAME is int8, NAME.scale its scale
 LARGEST = 127
 SHORTEST_ROW = 8  # numbers
 
 
 def stored_as(precision: WeightPrecision, weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors that store some weights in a precision; see `restored`."""
+    """Return the tensors that store some weights in a precision: int8 has one scale per row.
+
+        w_ij ~ s_i q_ij,    q_ij = round(w_ij / s_i) in -127 .. 127,    s_i = max_j |w_ij| / 127
+
+    s_i is stored as bfloat16, which has 8 significant bits: the largest q of a row is then 127, and
+    127 s_i is exact in float32. Quantising restored weights therefore gives the same q and s again.
+    Vectors, and matrices of short rows, are stored in fp32: they are small, and a scale saves
+    nothing.
+    """
     if precision == "fp32":
         return weights
     found: dict[str, Tensor] = {}

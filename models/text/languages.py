@@ -135,9 +135,6 @@ def pivot(config: TokenizerConfig, source: str, to: str) -> str:
     return next((language for language, pair in found if pair <= {*config.directions}), "")
 
 
-# A glossary: how terms of the source are to be translated.
-
-
 class Term(NamedTuple):
     """A source term and its translation."""
 

@@ -131,13 +131,6 @@ def sentence_case(text: str) -> str:
     return text[: first + 1] + text[first + 1 :].lower()
 
 
-# Preparation of a text as the model's training sources were written: spaces and apostrophes.
-#
-# A text is changed only where the training sources were not written so. Training decides it from
-# them (`preparation_for`) and stores it with the model, so that every use of the model reads a text
-# in the same way.
-
-
 SIGNS = f"'{APOSTROPHE_SIGNS}"
 KNOWN = 0.02  # share of the training sources from which on the model knows a way of writing
 SPACE_MARK = "\u2581"  # of a token of SentencePiece
@@ -166,7 +159,11 @@ def _replacements(known: str) -> dict[int, str]:
 
 
 def preparation_for(sources: Sequence[str], targets: Sequence[str]) -> PrepareConfig:
-    """Return the preparation for a model that is trained on sources with their translations."""
+    """Return the preparation for a model that is trained on sources with their translations.
+
+    A text is changed only where the training sources were not written so. The model stores this
+    preparation, so that every use of it reads a text in the same way.
+    """
     texts = [source for source in sources if source.strip()]
 
     def has_symbols(text: str) -> bool:

@@ -145,22 +145,19 @@ def without_marks(table: Tensor, tokens: Sequence[str]) -> Tensor:
     return table * (is_word[:, None] | ~has_word)
 
 
-# Subword sampling: another segmentation of the same text in every epoch, as regularisation.
-#
-# unigram   P(x) ~ prod_i p(x_i)^alpha over the segmentations of a word      Kudo 2018, section 3.2
-# bpe       every merge is skipped with probability p = alpha                Provilkov et al. 2020
-#
-# Tokens do not cross spaces, so words are sampled one by one, and the probability of a sentence is
-# the product over its words. SentencePiece can sample too, but its random numbers cannot be seeded
-# per example. Here the caller passes `rng`, so a resumed training run repeats the segmentations.
-
-
 SEGMENTATIONS = 32  # most probable segmentations of a word that are sampled from
 CACHED_WORDS = 200_000
 
 
 class SubwordSampler:
-    """Random segmentations of one SentencePiece model.
+    """Random segmentations of one SentencePiece model: others in every epoch, as regularisation.
+
+    unigram   P(x) ~ prod_i p(x_i)^alpha over the segmentations of a word      Kudo 2018, 3.2
+    bpe       every merge is skipped with probability p = alpha                Provilkov et al. 2020
+
+    Tokens do not cross spaces, so words are sampled one by one, and the probability of a sentence
+    is the product over its words. SentencePiece can sample too, but its random numbers cannot be
+    seeded per example. Here the caller passes `rng`, so a resumed training run repeats them.
 
     kind: unigram or bpe. alpha: exponent of the probabilities (unigram; small values are more
     random), or probability of skipping a merge (bpe; large values are more random).

@@ -1,4 +1,14 @@
-"""Conversion of a model for CTranslate2."""
+"""Conversion of a model for CTranslate2, without torch: ctranslate2.specs would import it.
+
+The weights of a bundle (models/storage/weights.py) become model.bin, version 6 of its format:
+
+    version u32, name, revision u32
+    count u32, then for each variable: name, rank u8, sizes u32, type u8, bytes u32, data
+    count u32, then for each alias: name, name of the variable
+
+A name is its length with the final zero byte, u16, and its bytes. Little-endian.
+Source: ModelSpec._serialize in ctranslate2/specs/model_spec.py.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +27,6 @@ from models.base.errors import DamagedError, intact
 from models.base.types import VocabularySizes
 from models.config import HOP, ModelConfig
 from models.text.tokenizer import END, START, UNKNOWN
-
-# Files of weights without torch: those of a bundle are read, model.bin of CTranslate2 is written.
-#
-# See models/storage/weights.py for the former. The latter has version 6 of its format:
-#
-#     version u32, name, revision u32
-#     count u32, then for each variable: name, rank u8, sizes u32, type u8, bytes u32, data
-#     count u32, then for each alias: name, name of the variable
-#
-# A name is its length with the final zero byte, u16, and its bytes. Little-endian.
-# ctranslate2.specs writes the same file, but imports torch.
-# Source: ModelSpec._serialize in ctranslate2/specs/model_spec.py.
-
 
 Array = NDArray[numpy.generic]
 Weights = dict[str, NDArray[numpy.float32]]

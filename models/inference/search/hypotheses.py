@@ -67,9 +67,6 @@ def led_by(first: list[Finished], others: list[Finished]) -> list[Finished]:
     return [*first, *(one for one in others if one.ids not in known)]
 
 
-# Finished hypotheses of a batch as tensors, and their conversion to lists at the end.
-
-
 class FinishedBatch(NamedTuple):
     """Finished hypotheses of B sentences, K each; an empty place has the length 0."""
 
@@ -134,13 +131,6 @@ def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finish
     return [found[number] for number in range(len(found))]
 
 
-# Interface between search and a model.
-#
-# `EncoderDecoder` (models/families/encoder_decoder.py) is the usual backend. Any object with these
-# two methods can be searched: `EnsembleBackend` (models/inference/translator.py) averages the
-# probabilities of several.
-
-
 class Step(Protocol):
     """Result of a decoding step."""
 
@@ -154,7 +144,10 @@ class Step(Protocol):
 
 
 class Backend(Protocol):
-    """Model as search uses it: start once with a memory, then one step per output token."""
+    """Model as search uses it: start once with a memory, then one step per output token.
+
+    `EncoderDecoder` is the usual backend, `EnsembleBackend` averages the probabilities of several.
+    """
 
     def start(self, memory: Any) -> tuple[Any, Any]:
         """Return the prepared memory of B sentences, and the state of B rows before any token.

@@ -41,11 +41,6 @@ def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
     return scores.log_softmax(1)
 
 
-# Detection of repetition loops in outputs, a common fault of neural decoders.
-#
-# repetition("the dog and the dog and the dog and the dog and") == ("the dog and", 4)
-
-
 LONGEST = 20  # units of a repeated phrase, at most
 TIMES = 4  # repetitions, at least
 UNITS = 6  # units of the whole loop, at least
@@ -60,7 +55,9 @@ class Repetition(NamedTuple):
 
 
 def repetition(text: str, *others: str, times: int = TIMES) -> Repetition | None:
-    """Return the longest loop of a text, None if there is none.
+    """Return the longest loop of a text, a common fault of neural decoders; None without one.
+
+    repetition("the dog and the dog and the dog and the dog and") == ("the dog and", 4)
 
     others: the source, and references if they are known. A loop does not count if one of them
     repeats a phrase as often. Units are words, or characters in a text without spaces. times:
@@ -91,17 +88,6 @@ def _longest_run(units: Sequence[str], times: int) -> tuple[int, int, int]:
     return best
 
 
-# n-best lists of different texts.
-#
-# A text can be written in several sequences of tokens. Such outputs are merged: the text keeps the
-# tokens of its most probable sequence, and its probability is the sum over the sequences found.
-#
-#     log p(text) = log sum over the sequences y of the text of  p(y)
-#
-# A list that is then too short is searched again with a wider beam. Its first output stays that of
-# the given beam, so that asking for more outputs never changes the first.
-
-
 WIDER = (1, 2, 4)  # beams that are tried in turn, in widths of the usual one
 WIDEST = 10_000
 
@@ -112,6 +98,11 @@ def different_texts(
     search: Search, count: int, config: SearchConfig, *, depends_on_nbest: bool = False
 ) -> list[tuple[Hypothesis, ...]]:
     """Return `config.nbest` outputs for each of `count` inputs, no two with the same text.
+
+    A text can be written in several sequences of tokens. Such outputs are merged: the text keeps
+    the tokens of its most probable sequence, and its probability is the sum over the sequences
+    found. A list that is then too short is searched again with a wider beam. Its first output stays
+    that of the given beam, so that asking for more outputs never changes the first.
 
     A list is shorter only if the widest beam does not find enough texts. Samples are independent of
     each other, and may repeat a text. search: returns the outputs of some inputs, given their
