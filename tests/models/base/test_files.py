@@ -173,7 +173,8 @@ def test_a_write_that_fails_names_the_file_and_leaves_the_old_one(
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         f"out, data = Path(sys.argv[1]), b'x' * {size}\n{written}"
     )
-    ended = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True)
+    command = [sys.executable, "-B", "-c", code, str(target)]  # -B: no compiled module is cut
+    ended = subprocess.run(command, capture_output=True, text=True)
     last = ended.stderr.splitlines()[-1]
     assert last.startswith("models.base.errors.") and f"cannot write {target}: " in last
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
