@@ -21,12 +21,9 @@ from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
 from attncli.serve.requests import FALSE, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.tasks.caption.writers import CaptionedImage
-from attncli.tasks.classify.languages import judged, known_phrase
+from attncli.tasks.classify.languages import judged
 from attncli.tasks.classify.lines import UNKNOWN
 from models.base.errors import ModelError
-
-# POST /caption, /classify and /detect.
-
 
 # POST /caption: the caption of an image, other captions, and the attention map of each word.
 
@@ -124,7 +121,7 @@ async def classify(request: Request) -> Response:
 
 
 async def detect(request: Request) -> Response:
-    """Return the languages of a text by the shipped identifier, most probable first."""
+    """Return the languages of a text by the shipped identifier, the judged one first."""
     call = await call_of(request)
     found = await detected(call, call.texts(), ())
     return call.answer([[one.record() for one in languages] for languages in found])
@@ -133,45 +130,37 @@ async def detect(request: Request) -> Response:
 async def detected(
     call: Call, texts: Sequence[str], candidates: Collection[str]
 ) -> list[list[Detected]]:
-    """Return the languages of each text, most probable first, at least one.
+    """Return the languages of each text, at least one: the judged one, then by probability.
 
-    candidates: languages that come into question; none: all. Raises RequestError without a model.
+    Short texts are judged with the others. candidates: languages that come into question; none:
+    all. Raises RequestError without a model.
     """
     models = call.service.catalogue.models()
     if IDENTIFIER not in models or models[IDENTIFIER].facts.task != CLASSIFY:
         raise RequestError(400, f"{AUTO} is not supported: no model recognises languages here")
+    texts = [MARKUP.sub(" ", text) for text in texts]
     shown = [" ".join(text[:READ].split()) for text in texts]
-    found = await call.run(IDENTIFIER, ClassifyJob(nbest=MOST_LABELS), shown)
-    return [_languages(outcome, candidates) for outcome in found]
+    outcomes = await call.run(IDENTIFIER, ClassifyJob(nbest=MOST_LABELS), shown)
+    ranked = judged(texts, [_shares(outcome, candidates) for outcome in outcomes])
+    found = [[Detected(a, round(100 * b, 1)) for a, b in shares.items()] for shares in ranked]
+    return [
+        [one for n, one in enumerate(each) if not n or one.confidence >= LEAST] for each in found
+    ]
 
 
 async def recognised(
     call: Call, texts: Sequence[str], candidates: Collection[str]
 ) -> list[Detected]:
-    """Return the language of each text; short ones are judged with the others."""
-    texts = [MARKUP.sub(" ", text) for text in texts]
-    found = await detected(call, texts, candidates)
-    shares = [
-        known_phrase(text, {one.language: one.confidence / 100 for one in each})
-        for text, each in zip(texts, found, strict=True)
-    ]
-    sizes = [sum(map(str.isalpha, text)) for text in texts]
-    best = zip(found, judged(shares, sizes), strict=True)
-    return [
-        next((one for one in each if one.language == language), Detected(language, 0.0))
-        for each, language in best
-    ]
+    """Return the language of each text; see `detected`."""
+    return [languages[0] for languages in await detected(call, texts, candidates)]
 
 
-def _languages(outcome: Any, candidates: Collection[str]) -> list[Detected]:
-    labels = outcome.result.labels if outcome.result else ()
-    labels = [one for one in labels if one.label != UNKNOWN]
-    known = [one for one in labels if not candidates or one.label in candidates]
-    if not known:
-        default = "en" if not candidates or "en" in candidates else min(candidates)
-        return [Detected(default, 0.0)]
-    languages = [Detected(one.label, round(100 * one.probability, 1)) for one in known]
-    return [one for one in languages if one.confidence >= LEAST] or languages[:1]
+def _shares(outcome: Any, candidates: Collection[str]) -> dict[str, float]:
+    labels = dict(outcome.result.labels) if outcome.result else {}
+    known = {
+        a: b for a, b in labels.items() if a != UNKNOWN and (not candidates or a in candidates)
+    }
+    return known or {"en" if not candidates or "en" in candidates else min(candidates): 0.0}
 
 
 def _record(outcome: ClassifiedLine) -> dict[str, Any]:

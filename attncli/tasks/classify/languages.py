@@ -34,8 +34,18 @@ ROUNDS = 12
 LEAST = 0.005  # probability of a language; a classifier is never so sure
 
 
-def judged(found: Sequence[Mapping[str, float]], sizes: Sequence[int]) -> list[str]:
-    """Return the language of each text from its probabilities and its number of letters."""
+def judged(texts: Sequence[str], found: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
+    """Return the languages of each text with their probabilities, the judged one first.
+
+    found: the probabilities of a classifier. A set phrase has only the languages in which it is
+    written.
+    """
+    known = [phrase_languages(text) for text in texts]
+    found = [
+        {language: float(language in own) for language in shares} if own else shares
+        for own, shares in zip(known, found, strict=True)
+    ]
+    sizes = [sum(map(str.isalpha, text)) for text in texts]
     languages = sorted({language for each in found for language in each})
     expected = {language: MORE if language == USUAL else 1.0 for language in languages}
     scale = sum(expected.values())
@@ -55,13 +65,11 @@ def judged(found: Sequence[Mapping[str, float]], sizes: Sequence[int]) -> list[s
                 totals[language] += size * score / whole
             best[number] = max(scores, key=scores.__getitem__)
         share = {language: total / sum(totals.values()) for language, total in totals.items()}
-    return best
-
-
-def known_phrase(text: str, shares: Mapping[str, float]) -> dict[str, float]:
-    """Return the probabilities of languages, only of those in which a set phrase is written."""
-    known = phrase_languages(text)
-    return {one: 1.0 if one in known else 0.0 for one in shares} if known else dict(shares)
+    ranked = [sorted(each.items(), key=lambda one: -one[1]) for each in found]
+    return [
+        {language: each.get(language, 0.0)} | dict(rest)
+        for language, each, rest in zip(best, found, ranked, strict=True)
+    ]
 
 
 class LineLanguages:
@@ -93,10 +101,8 @@ class LineLanguages:
         [outcomes] = runner.run([lines])
         found = {one.line.number: dict(one.result.labels) for one in outcomes if one.result}
         found = {n: shares for n, shares in found.items() if shares and UNKNOWN not in shares}
-        for n, shares in found.items():
-            found[n] = known_phrase(texts[n].text, shares)
-        sizes = [sum(map(str.isalpha, texts[n].text)) for n in found]
-        best = dict(zip(found, judged([*found.values()], sizes), strict=True))
+        ranked = judged([texts[n].text for n in found], [*found.values()])
+        best = {n: next(iter(shares)) for n, shares in zip(found, ranked, strict=True)}
         languages = [best.get(n, "") for n in range(len(chunk))]
         if sum(len(text.text.split()) for text in texts) <= FEW:  # a guess; copying does no harm
             languages = [one if one == self.to else "" for one in languages]

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from attncli.serve.http.app import ENDPOINTS, PAGE
+from tests.attncli.command_line import Attn
 from tests.attncli.serve.conftest import Start
 
 httpx = pytest.importorskip("httpx")
@@ -68,6 +69,20 @@ def test_auto_names_the_language_of_each_text(url: str) -> None:
     assert languages == ["en", "de", "fr"]
     assert answer["translatedText"][1] == texts[1]  # in the target language already
     assert all(0 <= one["confidence"] <= 100 for one in answer["detectedLanguage"])
+
+
+def test_requests_and_the_command_agree_on_a_language(url: str, attn: Attn) -> None:
+    texts = ["Kind regards", "Where is it?", "Mit freundlichen Grüßen", "Où est-il ?"]
+    answers = post(url, q=texts, source="auto", target="fr").json()
+    detected = post(url, "/detect", q=texts).json()
+    languages = [one["language"] for one in answers["detectedLanguage"]]
+    assert languages == [one[0]["language"] for one in detected] == ["en", "en", "de", "fr"]
+    assert detected[0] == [{"language": "en", "confidence": 100.0}]
+    given = "".join(f"{text}\n" for text in texts)
+    out = attn("translate", "--to", "fr", "--from", "auto", given=given).out
+    assert out.splitlines() == answers["translatedText"]
+    [alone] = post(url, "/detect", q=texts[:1]).json()
+    assert alone == detected[0]
 
 
 def test_a_glossary_is_a_text_a_list_or_an_object(url: str) -> None:

@@ -7,13 +7,25 @@ from attncli.tasks.classify.languages import judged
 
 def test_a_short_text_is_judged_with_the_others_and_a_long_one_alone() -> None:
     sure, unsure = {"en": 0.97, "de": 0.02}, {"de": 0.8, "en": 0.15}
-    assert judged([sure, unsure], [90, 5]) == ["en", "en"]
-    assert judged([sure, unsure, unsure], [90, 5, 90]) == ["en", "de", "de"]
+    assert best([sure, unsure], [90, 5]) == ["en", "en"]
+    assert best([sure, unsure, unsure], [90, 5, 90]) == ["en", "de", "de"]
 
 
 def test_an_order_of_texts_changes_nothing_and_none_is_no_text() -> None:
     found = [{"en": 0.9, "de": 0.1}, {"de": 0.9, "en": 0.1}, {"fr": 0.7, "de": 0.2}]
     sizes = [20, 14, 11]
-    assert judged(found, sizes) == ["en", "de", "fr"]
-    assert judged(found[::-1], sizes[::-1]) == ["fr", "de", "en"]
-    assert judged([], []) == []
+    assert best(found, sizes) == ["en", "de", "fr"]
+    assert best(found[::-1], sizes[::-1]) == ["fr", "de", "en"]
+    assert best([], []) == []
+
+
+def test_the_judged_language_is_first_and_a_set_phrase_has_only_its_own() -> None:
+    [found] = judged(["x"], [{"de": 0.5, "fr": 0.1, "en": 0.4}])
+    assert [*found.items()] == [("en", 0.4), ("de", 0.5), ("fr", 0.1)]
+    [found] = judged(["Kind regards"], [{"de": 0.9, "en": 0.1}])
+    assert found == {"en": 1.0, "de": 0.0}
+
+
+def best(found: list[dict[str, float]], sizes: list[int]) -> list[str]:
+    """Return the language of texts of so many letters."""
+    return [next(iter(one)) for one in judged(["x" * size for size in sizes], found)]
