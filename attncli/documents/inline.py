@@ -186,8 +186,7 @@ def fold(pieces: Sequence[Piece]) -> list[Piece]:
     found: list[Piece] = []
     at = 0
     while at < len(pieces):
-        piece = pieces[at]
-        end = _opaque_end(pieces, at)
+        piece, end = pieces[at], _opaque_end(pieces, at)
         if end:
             raw = "".join(one.raw for one in pieces[at:end])
             piece = Piece("placeholder", piece.start, pieces[end - 1].end, raw)

@@ -13,7 +13,14 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from attncli.documents import html_page
-from attncli.documents.document import DocumentOptions, DocumentPart, Kept, filled, has_letters
+from attncli.documents.document import (
+    DocumentOptions,
+    DocumentPart,
+    Kept,
+    Texts,
+    filled,
+    has_letters,
+)
 from attncli.documents.inline import (
     LineLayout,
     Piece,
@@ -24,7 +31,7 @@ from attncli.documents.inline import (
 )
 from attncli.documents.markdown_blocks import as_common_mark
 from attncli.documents.subtitles import TextLine, lines_of
-from attncli.documents.values import yaml_values
+from attncli.documents.values import read_yaml
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -231,7 +238,7 @@ def read(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
     if found := FRONT_MATTER.match(content):
         start = found.end()
         if options.fields and found["mark"] == "---":
-            yield from yaml_values(found["fields"], options, found.start("fields"))
+            yield from read_yaml(found["fields"], options, start=found.start("fields"))
         else:
             yield Kept(0, KEPT["front"])
     body, titles = as_common_mark(content[start:])
@@ -281,36 +288,34 @@ class _Reader:
         except Unmatched:
             yield Kept(lines[0].start, "paragraphs that could not be read")
             return
-        encode = partial(_encoded, known=_known(pieces))
+        texts = [piece for piece in pieces if piece.kind == "text"]
+        escaped = {piece.text for piece in texts if piece.text != piece.raw}
+        plain = {sign for piece in texts if piece.text == piece.raw for sign in piece.text}
+        encode = partial(_encoded, known=plain.intersection("[]$~|") - escaped)
         body = 1 + next((n for n, piece in enumerate(pieces) if piece.name == TITLE), -1)
         parts, first = token.content.split("\n"), int(body > 0)
         behind = sum(len(part) + 1 for part in parts[:first])
         layout = self._layout(parts[first:], lines[first:], at[behind:])
         for some, form in ((pieces[:body], on_one_line), (pieces[body:], layout)):
             for segment in inline_segments(some, encode=encode, layout=form):
-                yield segment._replace(write=_safe(segment.write))
+                yield segment._replace(write=partial(_safe, write=segment.write))
 
     def _positions(self, text: str, lines: list[TextLine]) -> list[int]:
         """Return the position in the content of each character of a paragraph, and its end."""
         found: list[int] = []
-        for number, (part, line) in enumerate(zip(text.split("\n"), lines, strict=False)):
-            if number:
-                found.append(lines[number - 1].end)
-            found += self._positions_in_line(part, line)
-        if len(found) != len(text):
+        for part, line in zip(text.split("\n"), lines, strict=False):
+            raw = self.content[line.start : line.end]
+            if self.cell > line.start or (self.cell == line.start and "|" in raw):
+                start = self.content.find(part, self.cell, line.end)
+                self.cell = max(self.cell, start + len(part))
+            else:
+                start = self.content.rfind(part, line.start, line.end)
+            if start < 0:
+                raise Unmatched
+            found += (*range(start, start + len(part)), line.end)
+        if len(found) != len(text) + 1:
             raise Unmatched
-        return [*found, found[-1] + 1]
-
-    def _positions_in_line(self, part: str, line: TextLine) -> range:
-        raw = self.content[line.start : line.end]
-        if self.cell > line.start or (self.cell == line.start and "|" in raw):
-            start = self.content.find(part, self.cell, line.end)
-            self.cell = max(self.cell, start + len(part))
-        else:
-            start = self.content.rfind(part, line.start, line.end)
-        if start < 0:
-            raise Unmatched
-        return range(start, start + len(part))
+        return [*found[:-1], found[-2] + 1]
 
     def _layout(
         self, parts: Sequence[str], lines: Sequence[TextLine], at: Sequence[int]
@@ -325,27 +330,14 @@ class _Reader:
         return lambda line, width: joint.join(filled(line, most, width, never_first=FIRST))
 
 
-def _encoded(text: str, *, known: str) -> str:
+def _encoded(text: str, *, known: set[str]) -> str:
     """Return a text with a backslash before what would be read as markup.
 
-    known: special characters that the source has as plain text, which are not changed.
+    known: special characters that the source has as plain text, and nowhere as an escape.
     """
     return SPECIAL.sub(lambda found: found[0] if found[0] in known else f"\\{found[0]}", text)
 
 
-def _known(pieces: list[Piece]) -> str:
-    """Return the special characters that the source has as plain text and nowhere as an escape."""
-    texts = [piece for piece in pieces if piece.kind == "text"]
-    escaped = {piece.text for piece in texts if piece.text != piece.raw}
-    plain = "".join(piece.text for piece in texts if piece.text == piece.raw)
-    return "".join(sign for sign in "[]$~|" if sign in plain and sign not in escaped)
-
-
-def _safe(write: Callable[[tuple[str, ...]], str]) -> Callable[[tuple[str, ...]], str]:
-    """Return a function that also protects a translation from being read as a list or a heading."""
-
-    def written(translated: tuple[str, ...]) -> str:
-        text = write(translated)
-        return re.sub(r"^(\d*)([-+#>=.)])(?=\s|$|#)", r"\1\\\2", text)
-
-    return written
+def _safe(translated: Texts, *, write: Callable[[Texts], str]) -> str:
+    """Return what is written, such that it is not read as a list or a heading."""
+    return re.sub(r"^(\d*)([-+#>=.)])(?=\s|$|#)", r"\1\\\2", write(translated))

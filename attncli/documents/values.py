@@ -188,17 +188,13 @@ MARKS = re.compile(r"(?:[&!]\S*\s+)+")  # an anchor and a tag
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w+)?")
 
 
-def read_yaml(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
-    """Yield the texts of a file."""
-    text = content.removeprefix("\ufeff")
-    yield from yaml_values(text, options, len(content) - len(text))
-
-
-def yaml_values(text: str, options: DocumentOptions, start: int) -> Iterator[DocumentPart]:
+def read_yaml(content: str, options: DocumentOptions, *, start: int = 0) -> Iterator[DocumentPart]:
     """Yield the chosen texts of YAML. start: its position in the document.
 
     Raises InputError for other text.
     """
+    text = content.removeprefix("\ufeff")
+    start += len(content) - len(text)
     try:
         roots = list(yaml.compose_all(text, yaml.SafeLoader))
     except (yaml.YAMLError, RecursionError, ValueError) as error:

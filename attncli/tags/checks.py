@@ -149,11 +149,11 @@ def changed_digits(source: str, output: str) -> str:
 
 def lost_currency(source: str, output: str) -> str:
     """Return which currency sign beside a number an output lacks, also as a word; "" if none."""
-    if source.isascii() and "$" not in source:
-        return ""
-    signs = {sign for found in PRICE.findall(source) for sign in found if sign}
-    lost = (s for s in signs if not re.search(f"\\{s}|{CURRENCIES[s]}", output, re.IGNORECASE))
-    return "".join(f"{sign} is missing" for sign in [*lost][:1])
+    for found in PRICE.finditer(source) if "$" in source or not source.isascii() else ():
+        sign = found[1] or found[2]
+        if not re.search(f"\\{sign}|{CURRENCIES[sign]}", output, re.IGNORECASE):
+            return f"{sign} is missing"
+    return ""
 
 
 def _in_order(marks: list[str], parts: tuple[Part, ...]) -> list[str]:

@@ -48,8 +48,12 @@ class _Placing:
             if item.closing:
                 self._place_element(number, item, item.closing)
         for number, item in enumerate(self.items):
-            if not item.closing:
-                self.spans[number] = self._apart(number, *[self._position(item)] * 2)
+            if not item.closing:  # a tag without words
+                tag = item.opening
+                before = bisect_left(self.words, tag.at, key=lambda word: word[0])
+                word = self.seen.cut(before, self.own[item.parent], self.covered[item.parent])
+                at = self._gap(word, item.parent, next_to_it=tag.before and not tag.after)
+                self.spans[number] = self._apart(number, at, at)
         return [
             item._replace(start=self.spans[number][0], end=self.spans[number][1])
             for number, item in enumerate(self.items)
@@ -103,13 +107,6 @@ class _Placing:
                 start, end = min(start, first), first
         return start, end
 
-    def _position(self, item: PlacedTag) -> int:
-        """Return the position of a tag without words."""
-        tag = item.opening
-        before = bisect_left(self.words, tag.at, key=lambda word: word[0])
-        word = self.seen.cut(before, self.own[item.parent], self.covered[item.parent])
-        return self._gap(word, item.parent, next_to_it=tag.before and not tag.after)
-
     def _gap(self, word: int, parent: int, *, next_to_it: bool = False) -> int:
         """Return the position before a target word and after the previous word's punctuation."""
         first, last = self.covered[parent]
@@ -155,11 +152,9 @@ def _items(tags: tuple[Segment, ...]) -> list[PlacedTag]:
 
 
 # Insertion of the tags of a line into its translation.
-#
 # Spaces follow the source: none between a word and a tag that touched it, one space otherwise.
 # Entities are used if the source used them. The output has exactly the tags of the source. If the
 # model writes text that would be read as a tag, the signs of this text become spaces.
-
 
 SIGNS = re.compile(r"[&<>]")  # characters that tags consist of
 

@@ -149,12 +149,10 @@ def protect(
     have marks in the text. lazy: True also takes out what a model usually copies by itself: short
     numbers and short codes. escaped: True writes the characters of a part as entities.
     """
-    strange = (
-        set(filter(_is_strange, unknown(text)))
-        if not text.isascii() or QUICK.search(text)
-        else set()
-    )
-    if (not strange and not QUICK.search(text)) or (MARK.search(text) and not more):
+    has_signs, strange = bool(QUICK.search(text)), set[str]()
+    if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
+        strange = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
+    if not (strange or has_signs) or (MARK.search(text) and not more):
         return Protected(text, tuple(more))  # the text's own characters of the private area stay
     found = [*_found(text, strange, languages, lazy=lazy)]
     parts, marked, at = list(more), "", 0
@@ -180,12 +178,11 @@ def _sides(text: str, start: int, end: int) -> tuple[bool, bool, bool]:
     """Return True for a word before a part, one after it, and digits on one of its sides."""
     by_digits = re.search(r"\d[.,:/]?$", text[max(0, start - 2) : start])
     by_digits = by_digits or re.match(r"[.,:/]?\d", text[end : end + 2])
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return _is_word(before), _is_word(after), bool(by_digits)
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    before, after = (
+        character.isalnum() or character == "_"
+        for character in (text[start - 1 : start], text[end : end + 1])
+    )
+    return before, after, bool(by_digits)
 
 
 def restore(text: str, parts: Sequence[Part], *, source: bool = False, first: int = 0) -> str:
@@ -220,7 +217,10 @@ def _found(
     text: str, strange: set[str], languages: Languages, *, lazy: bool
 ) -> Iterator[tuple[int, int, str]]:
     """Yield the start, end and kind of each protected part, in any order."""
-    dollars = {found.start() for found in _dollars(text)}
+    # the placeholders $1, $2, ... of a text: all from 1 on. Others are prices
+    dollars = {found.start(): int(found[0][1:]) for found in re.finditer(DOLLAR, text)}
+    if {*dollars.values()} != {*range(1, len({*dollars.values()}) + 1)}:
+        dollars = {}
     quantities = f"|{pattern(languages.source, lazy=lazy)}" if lazy or languages.quantities else ""
     for found in _compiled(f"{PROTECTED}{quantities}|{SHORT}").finditer(text):
         kind, raw = str(found.lastgroup), found[0]
@@ -229,7 +229,11 @@ def _found(
         elif kind == "number" and found.start() in dollars:
             yield (*found.span(), "code")
         elif kind in ("number", "id"):
-            eager = _is_long_number(raw, strange) if kind == "number" else _is_code(raw)
+            if kind == "number":  # a long one, or with groups, or with a strange sign
+                grouped = re.search(r"\d[.,'’\u00a0\u202f]\d{3}(?!\d)", raw)
+                eager = sum(map(str.isdigit, raw)) > 4 or grouped or not strange.isdisjoint(raw)
+            else:
+                eager = _is_code(raw)
             eager = eager or (languages.quantities and not raw[0].isalnum())  # a price: $99
             if lazy and re.fullmatch(WORDED, raw):  # of "20th" and "20-year-old" the number
                 digits = len(raw) - len(raw.lstrip("0123456789"))
@@ -246,24 +250,6 @@ def _found(
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Return a pattern, compiled when it is needed, because most lines need none."""
     return re.compile(pattern)
-
-
-def _is_strange(character: str) -> bool:
-    """Return False for letters such as ë and ō, which a model may know, spelled in bytes."""
-    return not character.isalpha() or ord(character) > LATIN
-
-
-def _dollars(text: str) -> list[re.Match[str]]:
-    """Return the placeholders $1, $2, ... of a text: all from 1 on. Others are prices."""
-    found = [*re.finditer(DOLLAR, text)]
-    numbers = {int(one[0][1:]) for one in found}
-    return found if numbers == set(range(1, len(numbers) + 1)) else []
-
-
-def _is_long_number(raw: str, strange: set[str]) -> bool:
-    digits = sum(map(str.isdigit, raw))
-    grouped = re.search(r"\d[.,'’\u00a0\u202f]\d{3}(?!\d)", raw)
-    return digits > 4 or bool(grouped) or not strange.isdisjoint(raw)
 
 
 def _is_code(raw: str) -> bool:

@@ -314,6 +314,5 @@ def _has_unit(raw: str, output: str, found: list[tuple[str, tuple[int, int]]]) -
 
 
 def _has_time(raw: str, output: str) -> bool:
-    if re.search(DAY_PART, output, re.IGNORECASE):
-        return True
-    return all(re.search(rf"(?<!\d){hour}(?!\d)", output) for hour, _ in _times(raw))
+    hours = (re.search(rf"(?<!\d){hour}(?!\d)", output) for hour, _ in _times(raw))
+    return bool(re.search(DAY_PART, output, re.IGNORECASE)) or all(hours)

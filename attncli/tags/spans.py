@@ -10,11 +10,8 @@ from typing import NamedTuple
 
 from models.base.types import Span
 
-# Words of a text as spans of characters: the units that tags are projected to.
-#
 # A word is a run of letters, digits and the accents on them; where a script writes no spaces, each
 # letter is a word. Punctuation is not a word; it moves with the word that it touches.
-
 
 UNSPACED = re.compile(  # Thai to Khmer, kana, Han, marks
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\ue000-\ufaff"
@@ -86,7 +83,11 @@ class WeightIndex:
         if within[0] == within[1]:
             return within
         most = max(shares, default=0.0)
-        word = first + shares.index(most) if most >= LEAST else relative(own, total, within)
+        if most >= LEAST:
+            word = first + shares.index(most)
+        else:  # at the relative position of the middle of the source words
+            middle = (own[0] + own[1]) / (2 * max(1, total))
+            word = min(within[1] - 1, within[0] + int(middle * (within[1] - within[0])))
         near = bisect_right(taken, word, key=lambda one: one[0]) - 1
         if near >= 0 and word < taken[near][1]:
             return taken[near][1], taken[near][1]
@@ -126,13 +127,6 @@ class WeightIndex:
     def _share(self, word: int, first: int, last: int) -> float:
         """Return the share of a target word's attention on a span of source words."""
         return sum(part for one, part in self.shares[word].items() if first <= one < last)
-
-
-def relative(own: Span, total: int, within: Span) -> int:
-    """Return the target word at the relative position of the middle of some source words."""
-    first, last = within
-    middle = (own[0] + own[1]) / (2 * max(1, total))
-    return min(last - 1, first + int(middle * (last - first)))
 
 
 def _free(within: Span, taken: Sequence[Span]) -> Iterator[Span]:
