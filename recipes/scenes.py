@@ -22,7 +22,7 @@ from flickr8k import attn
 
 from attncli.embedded import scenes
 from attncli.embedded.scenes import SIDE, Box, SceneCaption
-from attncli.tasks.caption.training.source import write_scenes
+from attncli.tasks.caption.training.source import ImageData, ImageTraining
 
 SCENES, SEED = 6000, 1
 TESTED, TEST_SEED = 500, 2024  # the scene of `make demo` is neither trained on nor tested
@@ -83,7 +83,7 @@ def train(work: Path, threads: int) -> None:
 
 def draw(work: Path) -> None:
     """Write images, captions and links. A scene of one thing has its caption four times."""
-    write_scenes(SCENES, SEED, work)
+    ImageTraining().demonstration(ImageData(demo_size=SCENES), SEED, work)
     rows: list[str] = []
     regions: list[str] = []
     for number, scene in enumerate(scenes.split(SCENES, 0, 0, seed=SEED).train):

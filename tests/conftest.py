@@ -12,6 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from attncli.tasks.caption.training.source import ImageTraining
+from attncli.tasks.classify.training.source import LabelTraining
+from attncli.tasks.translate.training.source import TextTraining
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the programs that tests start, too
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of them would compile all modules: 0.1 s
 
@@ -27,9 +31,6 @@ from attncli.jobs.train import train as train_model
 from attncli.render.comparison import draw_comparison
 from attncli.render.plots import curves
 from attncli.shell import app
-from attncli.tasks.caption.training import source as captions
-from attncli.tasks.classify.training import source as labels
-from attncli.tasks.translate.training import data as translations
 from attncli.training.run import saving
 from attncli.training.run.command_line import settings
 from models import load_translator
@@ -79,7 +80,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def few_held_out() -> None:
     """Hold 40 embedded examples out for dev and test instead of 500, which tiny runs score."""
-    translations.DEV_PAIRS = labels.DEV_SENTENCES = captions.DEV_SCENES = 40
+    for source in (TextTraining, LabelTraining, ImageTraining):
+        source.demo_sizes = (source.demo_sizes[0], 40, 40)
 
 
 @pytest.fixture(autouse=True)

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from models.config import ModelConfig
 
 
+Sizes = tuple[int, int, int]  # examples of train, dev and test
+
+
 class Comparison(NamedTuple):
     """Comparison of the models of one kind of input, by `attn models compare`."""
 
@@ -71,6 +74,8 @@ class TrainingSource:
     unit: ClassVar[str]  # plural name of the examples: "sentence pairs"
     length_limits: ClassVar[str]  # settings that exclude long examples
     demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
+    demo_sizes: ClassVar[Sizes] = (0, 0, 0)  # of the embedded data
+    demo_files: ClassVar[Mapping[str, str]] = {}  # settings of [data] that name embedded data
     embedded: ClassVar[str]  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
     example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`; {}: a text
@@ -125,8 +130,32 @@ class TrainingSource:
         return search
 
     def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
-        """Write the embedded data to a folder: train, dev and test.tsv; return their settings."""
-        raise ModelError(f"no {self.unit}", "files to train on, with --train")
+        """Write the embedded data to a folder; return settings that name the files.
+
+        They are train.tsv, dev.tsv and test.tsv, and files that these need.
+        """
+        if not self.demo_files:
+            raise ModelError(f"no {self.unit}", "files to train on, with --train")
+        if not (folder / "data").exists():  # data/ is written after these files
+            usual, dev, test = self.demo_sizes
+            sizes = (data.demo_size or usual, dev, test)
+            for name, content in self.demo_contents(sizes, seed):
+                write_bytes(folder / name, content)
+        values: dict[str, Any] = {}
+        for setting, name in self.demo_files.items():
+            path = str(folder / name)
+            values[setting] = (path,) if isinstance(getattr(data, setting), tuple) else path
+        return replace(data, **values)
+
+    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+        """Yield name and content of each file of the embedded data."""
+        raise NotImplementedError
+
+    def with_data(self, config: RunConfig, folder: Path) -> RunConfig:
+        """Return the settings of a run; those without files name embedded data in its folder."""
+        if config.data.files or not self.demo_files:
+            return config
+        return replace(config, data=self.demonstration(config.data, config.train.seed, folder))
 
     def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the files of a test set; raise ModelError for one that cannot be used."""

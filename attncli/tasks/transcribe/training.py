@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import math
-import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +27,7 @@ from attncli.data.recordings import (
 )
 from attncli.data.text.corpus import described, held_out
 from attncli.data.text.tokens import Dropped
-from attncli.embedded import tones
+from attncli.embedded import as_table, as_tar, tones
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, DevSet, Prepared, Progress
 from attncli.training.settings.config import DataConfig, RunConfig
@@ -37,6 +35,7 @@ from attncli.training.sources import (
     MARGIN,
     SHARE,
     Comparison,
+    Sizes,
     TrainingSource,
     learn_side,
     preparation,
@@ -46,7 +45,7 @@ from attncli.training.sources import (
     write_vocabulary,
 )
 from models.base.errors import ModelError, NotFoundError
-from models.base.files import write_bytes, write_text
+from models.base.files import write_text
 from models.base.settings import option
 from models.text.tokenizer import Tokenizer
 from models.use_config import SavedSearchConfig, TokenizerConfig
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
 
 TOKENS = 10  # any vocabulary: the frames of a slot do not depend on it
 FEW = 5000  # recordings, from which the default preset learns more than a smaller one
-DEMO = (1000, 100, 100)  # embedded recordings for training, dev and test
 
 
 @dataclass(frozen=True)
@@ -85,6 +83,10 @@ class AudioTraining(TrainingSource):
     unit = "recordings"
     length_limits = "data.max_length"
     demo_name = "tones"
+    demo_sizes = (1000, 100, 100)
+    demo_files = MappingProxyType(
+        {"audio": "audio.tar", "transcripts": "train.tsv", "dev_transcripts": "dev.tsv"}
+    )
     embedded = "embedded tones"
     default_preset = "listen-attend-spell-small"
     example_input = "attn transcribe FILE"
@@ -135,9 +137,15 @@ class AudioTraining(TrainingSource):
         ratio = float(np.quantile(tokens / np.maximum(slots, 1), SHARE)) * MARGIN
         return replace(search, max_ratio=math.ceil(100 * ratio) / 100, max_extra=5)
 
-    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
-        """Write embedded tones and their words; return their settings."""
-        return demonstration(data, seed, folder)
+    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+        """Yield tables of tones and their words, and the TAR file of the tones."""
+        files: list[tuple[str, bytes]] = []
+        for part, found in tones.split(*sizes, seed=seed)._asdict().items():
+            names = [f"{part}-{number:05}.wav" for number in range(len(found))]
+            rows = zip(names, (one.text for one in found), strict=True)
+            files += [(name, one.wav) for name, one in zip(names, found, strict=True)]
+            yield f"{part}.tsv", as_table(rows)
+        yield "audio.tar", as_tar(files)
 
     def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the table of a test set; raise ModelError for a missing recording."""
@@ -164,16 +172,13 @@ class AudioTraining(TrainingSource):
         """Return recordings with their texts, and the dev set."""
         from attncli.tasks.transcribe.dev import DevTranscripts
 
-        data, seed = config.data, config.train.seed
-        if not data.transcripts:
-            data = demonstration(data, seed, folder)
-        place, remarks = folder / "data", list[str]()
-        prepare_folder(place, lambda part: prepare(replace(config, data=data), part, progress))
+        config, place, remarks = self.with_data(config, folder), folder / "data", list[str]()
+        prepare_folder(place, lambda part: prepare(config, part, progress))
         with reading(f"the prepared recordings in {place} are"):
             made, tokenizer = read_made(place), Tokenizer.read(place)
             train = examples_of(config, place, "train", made, tokenizer)
             dev = examples_of(config, place, "dev", made, tokenizer)
-        if made["dev"] and not data.dev_transcripts:
+        if made["dev"] and not config.data.dev_transcripts:
             remarks.append(described(len(made["dev"]), "recordings"))
         prepared = Prepared(
             tokenizer,
@@ -316,28 +321,3 @@ def first_of(faults: list[str]) -> str:
     """Return the first two faults, and the number of the others."""
     more = f" and {len(faults) - 2:,} more" if len(faults) > 2 else ""
     return "; ".join(faults[:2]) + more
-
-
-def demonstration(data: AudioData, seed: int, folder: Path) -> AudioData:
-    """Write tones and their words to the run folder; return settings that name the files."""
-    sizes = (data.demo_size or DEMO[0], *DEMO[1:])
-    if not (folder / "data").exists():  # data/ is written after these files
-        parts = tones.split(*sizes, seed=seed)
-        stream = io.BytesIO()
-        with tarfile.open(fileobj=stream, mode="w") as archive:
-            for part, found in zip(parts._fields, parts, strict=True):
-                rows = []
-                for number, melody in enumerate(found):
-                    member = tarfile.TarInfo(f"{part}-{number:05}.wav")
-                    content = melody.wav
-                    member.size = len(content)
-                    archive.addfile(member, io.BytesIO(content))
-                    rows.append(f"{member.name}\t{melody.text}\n")
-                write_text(folder / f"{part}.tsv", "".join(rows))
-        write_bytes(folder / "audio.tar", stream.getvalue())
-    return replace(
-        data,
-        audio=str(folder / "audio.tar"),
-        transcripts=str(folder / "train.tsv"),
-        dev_transcripts=str(folder / "dev.tsv"),
-    )

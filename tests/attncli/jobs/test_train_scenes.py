@@ -9,8 +9,7 @@ from torch import Tensor
 
 from attncli.embedded import scenes
 from attncli.embedded.scenes import COLOURS, SHAPES, SIDE, Box
-from attncli.tasks.caption.training import source
-from attncli.tasks.caption.training.source import DEV_SCENES
+from attncli.tasks.caption.training.source import ImageTraining
 from attncli.training.interfaces import Started
 from attncli.training.run.command_line import settings
 from models.images.opening import open_image
@@ -18,7 +17,7 @@ from models.inference.captioner import Captioner
 from tests.attncli.training.small import run
 from tests.attncli.training.small_captions import SMALL
 
-SCENES = 1500
+SCENES, DEV_SCENES = 1500, 200
 QUICK = (
     *("train.steps=2000", "train.batch_tokens=512", "train.metric=loss", "train.patience=0"),
     *("train.evaluate_every=500", f"data.demo_size={SCENES}", "train.precision=fp32"),
@@ -38,7 +37,7 @@ def share(weights: Tensor, box: Box) -> float:
 def test_scenes_are_drawn_where_there_are_no_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "DEV_SCENES", 6)
+    monkeypatch.setattr(ImageTraining, "demo_sizes", (0, 6, 6))
     changes = [s for s in SMALL if "image.size" not in s]
     where = f"data.features={tmp_path / 'features'}"
     config = settings([], [], "show-attend-tell-soft-nano", [*changes, where, "data.demo_size=20"])
@@ -54,7 +53,7 @@ def test_scenes_are_drawn_where_there_are_no_images(
 def test_attention_falls_on_the_thing_while_it_is_named(
     read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "DEV_SCENES", DEV_SCENES)
+    monkeypatch.setattr(ImageTraining, "demo_sizes", (0, DEV_SCENES, DEV_SCENES))
     where = f"data.features={tmp_path / 'features'}"
     more = HARD if read == "hard" else ()
     config = settings([], [], f"show-attend-tell-{read}-nano", [*QUICK, *more, where])

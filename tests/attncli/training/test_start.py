@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from attncli.data.text.alignments import token_links
+from attncli.embedded import as_table
 from attncli.embedded.grammar import generate
 from attncli.tasks.caption.training import features as image_features
-from attncli.tasks.translate.training.data import as_links, as_tsv
+from attncli.tasks.translate.training.source import as_links
 from attncli.training.interfaces import Interrupted, UpdateBatch
 from attncli.training.run.command_line import settings
 from attncli.training.run.run import fresh_state, open_run
@@ -209,8 +210,8 @@ def test_word_vectors_are_the_first_embeddings(tmp_path: Path) -> None:
 def test_attention_learns_given_links(tmp_path: Path) -> None:
     """Guided alignment: the loss falls on the links, also with held-out pairs and long ones."""
     pairs = list(generate(60))
-    (tmp_path / "train.tsv").write_text(as_tsv(pairs))
-    (tmp_path / "links").write_text(as_links(pairs))
+    (tmp_path / "train.tsv").write_bytes(as_table((pair.source, pair.target) for pair in pairs))
+    (tmp_path / "links").write_text("".join(map(as_links, pairs)))
     for preset in ("transformer-nano", "rnnsearch-nano"):
         texts = Texts(tmp_path / "train.tsv", tmp_path / "train.tsv")
         changes = [f"data.links={tmp_path / 'links'}", "data.dev=", "data.dev_share=0.2"]

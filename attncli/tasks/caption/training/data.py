@@ -22,7 +22,6 @@ from attncli.data.images.captions import (
 from attncli.data.images.named import ImageIndex, content_hash, open_images
 from attncli.data.text.corpus import described, held_out
 from attncli.data.text.tokens import Dropped
-from attncli.tasks.caption.training import source as image_demo
 from attncli.tasks.caption.training.dev import DevCaptions, SelfCritical
 from attncli.tasks.caption.training.features import (
     Broken,
@@ -66,9 +65,6 @@ class Captions(NamedTuple):
 
 def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
-    if not config.data.captions:
-        data = image_demo.demonstration(config.data, config.train.seed, folder)
-        config = replace(config, data=data)
     stores = feature_stores(config.model, config.data.features, config.train, config.start_from)
     captions, prepared_folder = read_parts(config.data), folder / "data"
     if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
-import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,12 +17,12 @@ from attncli.data.images.captions import Captioned, parts_of, read_captions, sty
 from attncli.data.images.named import find_images, open_images
 from attncli.data.text.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.text.tokens import Dropped, Side, SideWriter, id_type, read_side
-from attncli.embedded import Splits, scenes
+from attncli.embedded import as_table, as_tar, scenes
 from attncli.training.run.configuration import names_shipped_network
 from attncli.training.settings.config import DataConfig
-from attncli.training.sources import Comparison, TrainingSource, read_made, reading
+from attncli.training.sources import Comparison, Sizes, TrainingSource, read_made, reading
 from models.base.errors import ModelError
-from models.base.files import write_bytes, write_errors, write_text
+from models.base.files import write_errors, write_text
 from models.base.settings import option
 from models.text.tokenizer import Tokenizer
 
@@ -79,6 +77,10 @@ class ImageTraining(TrainingSource):
     unit = "captions"
     length_limits = "data.max_length"
     demo_name = "scenes"
+    demo_sizes = (2000, 200, 200)
+    demo_files = MappingProxyType(
+        {"images": "images.tar", "captions": "train.tsv", "dev_captions": "dev.tsv"}
+    )
     embedded = "embedded scenes"
     default_preset = "show-attend-tell-soft-small"
     example_input = "attn caption IMAGE"
@@ -129,9 +131,15 @@ class ImageTraining(TrainingSource):
             return {}
         return {"image network": weights_hash(shipped_captioner())}
 
-    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
-        """Write drawn scenes and their captions; return their settings."""
-        return demonstration(data, seed, folder)
+    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+        """Yield tables of drawn scenes and their captions, and the TAR file of the images."""
+        files: list[tuple[str, bytes]] = []
+        for part, found in scenes.split(*sizes, seed=seed)._asdict().items():
+            names = [f"{part}-{number:05}.png" for number in range(len(found))]
+            files += [(name, scenes.png(one)) for name, one in zip(names, found, strict=True)]
+            rows = zip(names, (one.captions for one in found), strict=True)
+            yield f"{part}.tsv", as_table((name, *(c.text for c in texts)) for name, texts in rows)
+        yield "images.tar", as_tar(files)
 
     def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the file of captions to test on: that of the run, if it has a test part.
@@ -157,7 +165,7 @@ class ImageTraining(TrainingSource):
 
         if config.train.noun_swap and not config.model.image.labels:
             raise ModelError("train.noun_swap without model.image.labels", "both")
-        return image_data.load(config, folder, progress)
+        return image_data.load(self.with_data(config, folder), folder, progress)
 
 
 # Files of prepared captions in a run folder.
@@ -261,61 +269,3 @@ def read_prepared_captions(folder: Path) -> PreparedCaptions:
         links = read_side(folder, "links") if (folder / "links.ids").exists() else None
         images = np.load(folder / "pictures.npy", allow_pickle=False)
         return PreparedCaptions(read_side(folder, "target"), images, links)
-
-
-# Generated scenes for a captioner without images of its own.
-
-
-DEMO_SIZE = 2000  # scenes in train
-DEV_SCENES = 200  # in dev and in test
-
-
-def demonstration(data: ImageData, seed: int, folder: Path) -> ImageData:
-    """Write scenes and captions to the run folder; return settings that name the files."""
-    if not (folder / "data").exists():  # data/ is written after these files
-        write_scenes(data.demo_size or DEMO_SIZE, seed, folder)
-    return replace(
-        data,
-        images=str(folder / "images.tar"),
-        captions=str(folder / "train.tsv"),
-        dev_captions=str(folder / "dev.tsv"),
-    )
-
-
-def write_scenes(count: int, seed: int, folder: Path) -> None:
-    """Write scenes to images.tar, and their captions to train.tsv, dev.tsv and test.tsv."""
-    parts = demo_scenes(count, seed)
-    for name, text in tables(parts).items():
-        write_text(folder / f"{name}.tsv", text)
-    write_bytes(folder / "images.tar", images_tar(parts))
-
-
-def demo_scenes(count: int, seed: int) -> Splits:
-    """Return scenes for training, dev and test."""
-    return scenes.split(count, DEV_SCENES, DEV_SCENES, seed=seed)
-
-
-def tables(parts: Splits) -> dict[str, str]:
-    """Return the captions of each part as a table: image, tab, captions."""
-    rows: dict[str, list[str]] = {part: [] for part in parts._fields}
-    for part, name, scene in named(parts):
-        rows[part].append("\t".join([name, *(caption.text for caption in scene.captions)]) + "\n")
-    return {part: "".join(lines) for part, lines in rows.items()}
-
-
-def images_tar(parts: Splits) -> bytes:
-    """Return a TAR file of the images of all parts."""
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
-        for _, name, scene in named(parts):
-            content, member = scenes.png(scene), tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return stream.getvalue()
-
-
-def named(parts: Splits) -> Iterator[tuple[str, str, scenes.Scene]]:
-    """Yield every scene with its part and the name of its image."""
-    for part, found in zip(parts._fields, parts, strict=True):
-        for number, scene in enumerate(found):
-            yield part, f"{part}-{number:05}.png", scene

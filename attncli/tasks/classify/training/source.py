@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.text.corpus import SEED, described
 from attncli.data.text.tables import LabelledText, check_order, read_labelled
-from attncli.embedded import Splits
+from attncli.embedded import as_table
 from attncli.embedded.grammar import split_tenses
 from attncli.training.interfaces import Data, DevSet, Prepared, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
@@ -19,13 +19,13 @@ from attncli.training.settings.config import DataConfig
 from attncli.training.sources import (
     Comparison,
     Preparation,
+    Sizes,
     TrainingSource,
     learn_side,
     preparation,
     write_vocabulary,
 )
 from models.base.errors import ModelError
-from models.base.files import write_text
 from models.base.registry import TABLES
 from models.base.settings import option
 from models.text.normalise import nfc, normalise
@@ -58,6 +58,8 @@ class LabelTraining(TrainingSource):
     unit = "labelled texts"
     length_limits = "data.max_length or model.max_source"
     demo_name = "tenses"
+    demo_sizes = (8000, 500, 500)
+    demo_files = MappingProxyType({"labels": "train.tsv", "dev_labels": "dev.tsv"})
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
     example_input = "echo {} | attn classify"
@@ -85,9 +87,10 @@ class LabelTraining(TrainingSource):
         if data.dev_labels and not data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
 
-    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
-        """Write labelled sentences of the embedded grammar; return their settings."""
-        return demonstration(data, seed, folder)
+    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+        """Yield tables of sentences of the embedded grammar, labelled with their tense."""
+        for part, rows in split_tenses(*sizes[:2], seed=seed)._asdict().items():
+            yield f"{part}.tsv", as_table(rows)
 
     def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the table of a test set; raise ModelError for one that cannot be read."""
@@ -101,7 +104,7 @@ class LabelTraining(TrainingSource):
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return tokenised texts with their labels, and the dev set."""
-        return load(preparation(config), folder, progress)
+        return load(preparation(self.with_data(config, folder)), folder, progress)
 
     def describe_vocabulary(self, sizes: VocabularySizes) -> str:
         """Return the numbers of tokens and of labels."""
@@ -109,10 +112,6 @@ class LabelTraining(TrainingSource):
 
 
 # Training on labelled texts.
-
-
-DEMO_SIZE = 8000  # sentences of the embedded grammar, train
-DEV_SENTENCES = 500  # of the embedded grammar, dev and test each
 
 
 class LabelSplits(NamedTuple):
@@ -125,8 +124,6 @@ class LabelSplits(NamedTuple):
 def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
     data, place = settings.data, folder / "data"
-    if not data.labels:
-        data = demonstration(data, settings.seed, folder)
     rows = read_rows(data)
     labels = sorted({row.label for part in rows for row in part})
     if settings.start_from:
@@ -159,25 +156,6 @@ def check_known(labels: Sequence[str], tokenizer: Any, path: str) -> None:
             f"its labels: {', '.join(tokenizer.labels)}",
             "leave out --start-from to learn labels of your own",
         )
-
-
-def demonstration(data: LabelData, seed: int, folder: Path) -> LabelData:
-    """Write labelled sentences of the embedded grammar; return settings that name the files."""
-    if not (folder / "data").exists():  # data/ is written after these files
-        parts = demo_rows(data, seed)
-        for name, rows in zip(parts._fields, parts, strict=True):
-            write_text(folder / f"{name}.tsv", as_table(rows))
-    return replace(data, labels=str(folder / "train.tsv"), dev_labels=str(folder / "dev.tsv"))
-
-
-def demo_rows(data: LabelData, seed: int) -> Splits:
-    """Return labelled sentences of the embedded grammar."""
-    return split_tenses(data.demo_size or DEMO_SIZE, DEV_SENTENCES, seed=seed)
-
-
-def as_table(rows: Iterable[tuple[str, str]]) -> str:
-    """Return rows (label, text) as a table."""
-    return "".join(f"{label}\t{text}\n" for label, text in rows)
 
 
 def dev_labels(rows: Sequence[LabelledText]) -> DevSet:

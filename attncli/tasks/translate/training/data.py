@@ -18,7 +18,6 @@ from attncli.data.text.alignments import read_word_links, target_weights, token_
 from attncli.data.text.corpus import described, held_out
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.text.tokens import Side, SideWriter, TokenPairs, read_side
-from attncli.embedded import Splits, grammar
 from attncli.tasks.translate.training.dev import read_texts
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.interfaces import Data, Prepared, Progress
@@ -96,10 +95,6 @@ def with_links(pairs: TokenPairs, folder: Path) -> TokenPairs:
     return LinkedPairs(pairs.source, pairs.target, read_side(folder, NAME))
 
 
-DEMO_SIZE = 8000  # pairs of the embedded grammar, train
-DEV_PAIRS = 500  # of the embedded grammar, dev and test each
-
-
 def load(settings: Preparation, variation: Variation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time.
 
@@ -107,29 +102,15 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
     """
     data, held = settings.data, cast("Collection[str]", frozenset())
     remarks: tuple[str, ...] = ()
-    if not data.train:
-        data = demonstration(data, settings.seed, folder)
-    elif not data.dev:
+    if not data.dev:
         few = bool(settings.start_from)
         data, held = split_dev(data, folder, few=few)
     dev = read_texts(data.dev) if data.dev else None
     files = settings._replace(data=data)
     prepared = prepare(files, variation, folder / "data", progress, held)
-    if dev and not settings.data.dev and settings.data.train:
+    if dev and not settings.data.dev:
         remarks = (described(len(dev), "sources"),)
     return Data(prepared._replace(remarks=remarks), dev)
-
-
-def demonstration(data: TextData, seed: int, folder: Path) -> TextData:
-    """Write sentences of the embedded grammar; return settings that name the files.
-
-    The files are train.tsv, dev.tsv and test.tsv, and their links in *.links.
-    """
-    if not (folder / "data").exists():  # data/ is written after these files
-        for name, pairs in sample_grammar(data, seed)._asdict().items():
-            write_text(folder / f"{name}.tsv", as_tsv(pairs))
-            write_text(folder / f"{name}.links", as_links(pairs))
-    return replace(data, train=(str(folder / "train.tsv"),), dev=(str(folder / "dev.tsv"),))
 
 
 def split_dev(
@@ -159,21 +140,6 @@ def write_held(path: Path, held: Mapping[str, str], forms: PrepareConfig = VERBA
         if row[1].strip()
     )
     write_text(path, "".join(f"{source}\t{target}\n" for source, target in cells))
-
-
-def sample_grammar(data: TextData, seed: int) -> Splits:
-    """Sample a training set and two held-out sets from the embedded grammar."""
-    return grammar.split(data.demo_size or DEMO_SIZE, DEV_PAIRS, DEV_PAIRS, seed=seed)
-
-
-def as_tsv(pairs: Iterable[grammar.Pair]) -> str:
-    """Return sentence pairs as a table: source, tab, target."""
-    return "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
-
-
-def as_links(pairs: Iterable[grammar.Pair]) -> str:
-    """Return the true links of sentence pairs, one Pharaoh line each."""
-    return "".join(" ".join(f"{i}-{j}" for i, j in pair.links) + "\n" for pair in pairs)
 
 
 def prepare(

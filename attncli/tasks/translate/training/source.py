@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attncli.data.text.alignments import read_links
 from attncli.data.text.corpus import read_pairs
 from attncli.data.text.tables import row_pairs
+from attncli.embedded import as_table, grammar
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig, check_corpora, with_absolute_paths
-from attncli.training.sources import Comparison, TrainingSource, fit_limits, preparation
+from attncli.training.sources import Comparison, Sizes, TrainingSource, fit_limits, preparation
 from models.base.errors import ModelError
 from models.base.settings import option
 from models.sources import columns_of
@@ -130,6 +132,8 @@ class TextTraining(TrainingSource):
     unit = "sentence pairs"
     length_limits = "data.max_length or model.max_source"
     demo_name = "demo"
+    demo_sizes = (8000, 500, 500)
+    demo_files = MappingProxyType({"train": "train.tsv", "dev": "dev.tsv"})
     embedded = "the embedded grammar"
     default_preset = "transformer-tiny"
     example_input = "echo {} | attn translate"
@@ -182,17 +186,18 @@ class TextTraining(TrainingSource):
         from attncli.tasks.translate.training import data as text_data
         from attncli.tasks.translate.training.data import variation_of
 
+        config = self.with_data(config, folder)
         settings = preparation(config)
         variation = variation_of(settings, config.train.subword_sampling)
         if config.data.corpora:
             return text_corpora.load(settings, variation, folder, progress)
         return text_data.load(settings, variation, folder, progress)
 
-    def demonstration(self, data: Any, seed: int, folder: Path) -> Any:
-        """Write sentences of the embedded grammar, and their links; return their settings."""
-        from attncli.tasks.translate.training import data as text_data
-
-        return text_data.demonstration(data, seed, folder)
+    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+        """Yield tables of sentence pairs of the embedded grammar, and files of their links."""
+        for part, pairs in grammar.split(*sizes, seed=seed)._asdict().items():
+            yield f"{part}.tsv", as_table((pair.source, pair.target) for pair in pairs)
+            yield f"{part}.links", "".join(map(as_links, pairs)).encode()
 
     def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the files of a test set; raise ModelError for one that cannot be used."""
@@ -232,6 +237,11 @@ class TextTraining(TrainingSource):
         if sizes.joint:
             return f"{sizes.target:,} joint tokens"
         return f"{sizes.source:,} source and {sizes.target:,} target tokens"
+
+
+def as_links(pair: grammar.Pair) -> str:
+    """Return the true links of a sentence pair as a line in Pharaoh format."""
+    return " ".join(f"{i}-{j}" for i, j in pair.links) + "\n"
 
 
 def check_examples(data: TextData, train: TrainConfig, tokenizer: TokenizerConfig) -> None:
