@@ -83,11 +83,13 @@ class ClassifyRunner:
 
 def plan_line(line: Line, classifier: Classifier) -> Plan:
     """Return the parts of a line: itself, or several if it is too long for the model."""
+    is_unknown = classifier.tokenizer.is_unknown
     if line.fault:
         return Plan(line, [], f"line {line.number} is {line.fault}; not classified")
     if not line.text.strip():
         return Plan(line, [])
-    if all(map(CODE.fullmatch, classifier.labels)) and not _has_known_letter(line.text, classifier):
+    known = (letter for letter in filter(str.isalpha, line.text) if not is_unknown(letter))
+    if all(map(CODE.fullmatch, classifier.labels)) and not any(known):
         return Plan(line, [], unknown=True)
     length, most = classifier.source_length(line.text), classifier.max_source_length
     if length <= most:
@@ -95,11 +97,6 @@ def plan_line(line: Line, classifier: Classifier) -> Plan:
     parts = split(line.text, lambda text: classifier.source_length(text) <= most)
     note = f"line {line.number} has {length} tokens and the model takes {most}"
     return Plan(line, parts, f"{note}; classified in {len(parts)} parts")
-
-
-def _has_known_letter(text: str, classifier: Classifier) -> bool:
-    is_unknown = classifier.tokenizer.is_unknown
-    return any(letter.isalpha() and not is_unknown(letter) for letter in text)
 
 
 def _outcome(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,11 +9,12 @@ import typer
 
 from attncli.data.images.named import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.options.line_streams import Input, Output, check_shown, open_source
+from attncli.options.line_streams import Input, Output, check_drawing, check_shown, open_source
 from attncli.options.settings import SetOption
 from attncli.options.shared import MODEL, Device, From, Threads, To, check_texts
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.terminal import console
+from attncli.terminal.messages import Screen, current_screen
 from models.base.errors import unknown_name
 from models.catalogue.installed import default_model, find_model
 from models.explain import METHODS, ExplainOptions
@@ -105,7 +105,10 @@ def explain(
     """
     options = ExplainedOptions.of_command(locals(), messages=console)
     check_output(output, input)
-    methods, texts = known_methods(method), text or []
+    for each in method or ():
+        if each not in METHODS:
+            raise unknown_name("method", each, METHODS)
+    methods, texts = tuple(dict.fromkeys(method or METHODS)), text or []
     name, shipped = texts[0].lower() if texts else "", "translate"
     if name.endswith(SUFFIXES):
         shipped = "caption"
@@ -117,11 +120,15 @@ def explain(
     if task not in ("caption", "transcribe"):
         check_texts(texts, "explain")
     check_shown(show, format)
+    from attncli.render.image_attention import writer_of
     from attncli.tasks.explain import lines, writers  # import torch
 
-    layout = writers.layout_of(
-        format, show=show, picture=picture, lines=options.picture.lines, is_image=is_image
-    )
+    screen = current_screen() if show else Screen(current_screen().width)
+    if is_image and picture:
+        writer_of(picture)
+        check_output(picture)
+    drawing = check_drawing(None if is_image else picture, options.picture.lines, drawn=False)
+    layout = writers.Layout(format, screen, drawing, show, picture if is_image else None)
     with open_source(text, input) as stream:
         explain_line, read = lines.open_explainer(folder, options, ExplainOptions(methods, word))
         outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)
@@ -129,11 +136,3 @@ def explain(
             refused = writers.write_all(outcomes, write, layout, console)
     if refused:
         raise typer.Exit(1)
-
-
-def known_methods(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the methods with these names, or all of them; raise UnknownNameError for another."""
-    for name in names or ():
-        if name not in METHODS:
-            raise unknown_name("method", name, METHODS)
-    return tuple(dict.fromkeys(names or METHODS))

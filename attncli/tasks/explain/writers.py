@@ -12,7 +12,7 @@ negative relevances are 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,14 +20,14 @@ import torch
 from torch import Tensor
 
 from attncli.data.panels import AlignedPair, Panel
-from attncli.data.streams import Write, as_json_line, check_output, open_output
-from attncli.options.line_streams import Drawing, Picture, check_drawing
+from attncli.data.streams import Write, as_json_line, open_output
+from attncli.options.line_streams import Drawing, Picture
 from attncli.render.alignment.writers import heat_maps
 from attncli.render.image_attention import writer_of
 from attncli.render.maps_terminal import maps_as_text
 from attncli.render.rows import columns
 from attncli.tasks.explain.lines import ExplainedLine
-from attncli.terminal.messages import Messages, Screen, current_screen, printable
+from attncli.terminal.messages import Messages, Screen, printable
 from models.base.errors import ConfigurationError, ModelError
 from models.explain.explanation import Explanation, Measure
 from models.explain.methods import TOLERANCE
@@ -44,18 +44,6 @@ class Layout(NamedTuple):
     drawing: Drawing  # lines that are shown; its file has heat maps of texts
     show: bool = False  # True draws the maps of an image in the terminal
     picture: Path | None = None  # maps over an image
-
-
-def layout_of(
-    format: str, *, show: bool, picture: Path | None, lines: str, is_image: bool
-) -> Layout:
-    """Return where explanations go; raise an error before the model runs if that is impossible."""
-    screen = current_screen() if show else Screen(current_screen().width)
-    if is_image and picture:
-        writer_of(picture)
-        check_output(picture)
-    maps, heat_maps = (picture, None) if is_image else (None, picture)
-    return Layout(format, screen, check_drawing(heat_maps, lines, drawn=False), show, maps)
 
 
 def write_all(
@@ -79,19 +67,16 @@ def write_all(
         if outcome.remark:
             messages.say(outcome.remark)
         if found is not None:
-            for message in gap_messages(outcome.line.number, found):
-                messages.say(message)
+            for row in found.rows:  # whose relevances do not sum to what they must
+                for word, gap in zip(
+                    found.target, [] if row.gaps is None else row.gaps, strict=False
+                ):
+                    if gap > 1.5 * TOLERANCE:
+                        said = f"{word}: the sum of {row.method} is {gap:.1%} off"
+                        messages.say(f"line {outcome.line.number}, {said}")
             draw(outcome, picture, layout.picture)
     picture.draw()
     return refused
-
-
-def gap_messages(number: int, found: Explanation) -> Iterator[str]:
-    """Yield a message for each word whose relevances do not sum to what they must."""
-    for row in found.rows:
-        for word, gap in zip(found.target, [] if row.gaps is None else row.gaps, strict=False):
-            if gap > 1.5 * TOLERANCE:
-                yield f"line {number}, {word}: the sum of {row.method} is {gap:.1%} off"
 
 
 def draw(outcome: ExplainedLine, picture: Picture, path: Path | None) -> None:

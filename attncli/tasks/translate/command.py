@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -137,7 +137,10 @@ def translate(
         documents.refuse_given(
             shown, "cannot be combined with --keep-tags, whose output is not plain text"
         )
-    _check_alignment(aligned, options.of("align"))
+    if (given := options.of("align")) and not aligned:
+        raise ConfigurationError(
+            f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
+        )
     named = None if row_inputs(model) else input  # rows are read line by line
     choice = documents.document_choice(options.input, named, columns=column, fields=field, to=to)
     documents.check_format(output, choice)
@@ -208,13 +211,6 @@ def write_translations(
         messages.say(remark)
     writer.picture.draw()
     return complete
-
-
-def _check_alignment(aligned: bool, given: Mapping[str, object]) -> None:
-    if given and not aligned:
-        raise ConfigurationError(
-            f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
-        )
 
 
 class TranslateTask(BulkTask):

@@ -124,8 +124,14 @@ def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translato
 
     Raises ConfigurationError if CTranslate2 or int8 is chosen for what only torch can do.
     """
-    by_torch = options.compute.backend == "torch"
-    if reason := "compute.backend=torch" if by_torch else _reason(path, options):
+    if options.compute.backend == "torch":
+        reason = "compute.backend=torch"
+    elif options.attention.read_decode:
+        reason = "attention.read_decode"
+    else:
+        saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
+        reason = obstacle(path, changed_search(saved, options.of("search")), options.device)
+    if reason:
         _check_torch(options, reason)
         return None
     retain_freed_memory()
@@ -137,14 +143,6 @@ def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translato
         if options.compute.backend == "ctranslate2":
             raise
         return None
-
-
-def _reason(path: Path, options: Options) -> str:
-    """Return why CTranslate2 cannot do what the options ask for; "" if it can."""
-    if options.attention.read_decode:
-        return "attention.read_decode"
-    saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
-    return obstacle(path, changed_search(saved, options.of("search")), options.device)
 
 
 def _check_torch(options: TranslateOptions, reason: str) -> None:

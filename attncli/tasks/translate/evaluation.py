@@ -16,7 +16,6 @@ from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.score import System
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
-    Bucket,
     EvaluationSet,
     Scoring,
     buckets_of,
@@ -201,13 +200,9 @@ def _length_table(systems: Sequence[System]) -> str:
         name = f"{system.name} " if len(systems) > 1 else ""
         rows[0] += [f"{name}BLEU", f"{name}ratio"]
     for row in zip(*map(buckets_of, systems), strict=True):
-        cells = [_span(row[0]), f"{row[0].sentences:,}"]
+        ends = dict.fromkeys((row[0].shortest, row[0].longest))
+        cells = ["–".join(map(str, ends)), f"{row[0].sentences:,}"]
         for bucket in row:
             cells += [f"{bucket.bleu:.2f}", f"{bucket.ratio:.3f}"]
         rows.append(cells)
     return columns(rows)
-
-
-def _span(bucket: Bucket) -> str:
-    same = bucket.shortest == bucket.longest
-    return f"{bucket.shortest}" if same else f"{bucket.shortest}–{bucket.longest}"

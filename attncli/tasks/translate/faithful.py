@@ -174,7 +174,7 @@ def _retry(
         chosen = [n for n, one in enumerate(found) if _lacks_parts(one)]
         read = {n: stand_ins(lazy[n].text, lazy[n].parts, family) for n in chosen}
         new = {n: one for n, one in read.items() if one.text not in tried[n]}
-        new = {n: one for n, one in new.items() if _is_known(one, model)}
+        new = {n: r for n, r in new.items() if not model.unknown("".join(r.marks.values()))}
         for n, one in new.items():
             tried[n].add(one.text)
         _improve(found, [*new], _attempt([lazy[n] for n in new], [*new.values()], model))
@@ -246,10 +246,6 @@ def _lacks_parts(one: Faithful) -> bool:
     return any(check.name in ("parts", "digits", "characters") for check in one.checks)
 
 
-def _is_known(reading: Reading, model: Translating) -> bool:
-    return not model.unknown("".join(reading.marks.values()))
-
-
 def _with_all_parts(text: MarkedText, model: Translating) -> MarkedText:
     """Return a text with marks also for the parts that the model should copy by itself."""
     languages = Languages(text.language, model.to)
@@ -274,7 +270,8 @@ def _in_pieces(
     whole = []
     for text, (gaps, pieces) in zip(texts, divided, strict=True):
         inner = [next(results) for _ in pieces]
-        whole.append(_assembled(text, gaps, inner) if pieces else _unchanged(text))
+        unchanged = Faithful((text.text,), (), (), text.parts)
+        whole.append(_assembled(text, gaps, inner) if pieces else unchanged)
     return whole
 
 
@@ -339,7 +336,3 @@ def _assembled(text: MarkedText, gaps: Sequence[str], inner: Sequence[Faithful])
     output = joined(whole_gaps, [piece.outputs[0] for piece in pieces])
     checks = check_marked(text.text, output, text.parts)
     return Faithful(tuple(whole_gaps), tuple(pieces), checks, text.parts)
-
-
-def _unchanged(text: MarkedText) -> Faithful:
-    return Faithful((text.text,), (), (), text.parts)

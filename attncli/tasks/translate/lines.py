@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from attncli.data.lines import Line, TranslatedLine
@@ -55,8 +54,12 @@ def translate_lines(
             plan_line(line, translator, options, language=source, tags=bool(aligner))
             for line, source in zip(chunk, sources, strict=True)
         ]
-        texts = _texts(plans, sources if languages else [""] * len(chunk))
-        run = _run(translator, options.compute.batch_tokens, partial(_report, on_batch, len(texts)))
+        texts = [
+            MarkedText(part, plan.protected, source)
+            for plan, source in zip(plans, sources, strict=True)
+            for part in plan.parts
+        ]
+        run = _run(translator, options.compute.batch_tokens, on_batch, len(texts))
         unknown, to = translator.unknown_characters, translator.to
         model = Translating(run, translator.search, unknown, to, options.limited)
         again = not options.verbatim and translator.prepare.parts
@@ -66,24 +69,20 @@ def translate_lines(
             for plan in plans
         ]
         if aligner:
-            outcomes = _with_tags(plans, outcomes, aligner)
+            from attncli.tasks.translate.alignment import with_tags
+
+            outcomes = with_tags(outcomes, [plan.tagged for plan in plans], aligner)
         yield [_restored(*each) for each in zip(outcomes, plans, strict=True)]
 
 
-def _texts(plans: Sequence[LinePlan], languages: Sequence[str]) -> list[MarkedText]:
-    """Return the texts of the plans of a chunk, each with the language of its line."""
-    return [
-        MarkedText(part, plan.protected, language)
-        for plan, language in zip(plans, languages, strict=True)
-        for part in plan.parts
-    ]
-
-
 def _run(
-    translator: TextTranslator, max_batch_tokens: int, on_batch: Callable[[int], None]
+    translator: TextTranslator,
+    max_batch_tokens: int,
+    on_batch: Callable[[int, int], None],
+    total: int,
 ) -> TranslateTexts:
     """Return the function that translates texts; only its first call reports its batches."""
-    report = [on_batch]
+    report = [lambda done: on_batch(done, total)]
 
     def run(
         texts: list[str], starts: list[str], search: SearchConfig | None
@@ -98,10 +97,6 @@ def _run(
         )
 
     return run
-
-
-def _report(on_batch: Callable[[int, int], None], total: int, done: int) -> None:
-    on_batch(done, total)
 
 
 def _outcome(
@@ -169,14 +164,6 @@ def _in_form(plan: LinePlan, text: str) -> str:
     if plan.key:
         text = re.sub(r"(?=[^\W\d_])", plan.key, text, count=1)
     return text
-
-
-def _with_tags(
-    plans: list[LinePlan], outcomes: list[TranslatedLine], aligner: AlignTranslations
-) -> list[TranslatedLine]:
-    from attncli.tasks.translate.alignment import with_tags
-
-    return with_tags(outcomes, [plan.tagged for plan in plans], aligner)
 
 
 def _joined(

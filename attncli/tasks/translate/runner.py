@@ -76,7 +76,11 @@ class TranslateRunner:
         if options.glossary:
             terms = tuple(Term(*term) for term in options.glossary)
             translator = translator.with_glossary(Glossary(terms))
-        languages = line_languages(translator, opening) if recognises else None
+        languages = None
+        if recognises:
+            opening = replace(opening, attention=HardAttention())
+            classifier = loading.open_model("classify", None, opening)  # the shipped one
+            languages = LineLanguages(classifier, translator.to)
         titles = model_names(models or [default_model("translate")])
         names = titles if len(titles) > 1 else [""]
         return cls(translator, options, languages=languages, names=names, titles=titles)
@@ -154,9 +158,3 @@ class TranslateRunner:
         from attncli.tasks.translate.alignment import token_weights
 
         return token_weights(self.in_torch[0], translations)
-
-
-def line_languages(translator: TextTranslator, options: TranslateOptions) -> LineLanguages:
-    """Return the recogniser of the language of lines: the shipped language identifier."""
-    classifier = loading.open_model("classify", None, replace(options, attention=HardAttention()))
-    return LineLanguages(classifier, translator.to)
