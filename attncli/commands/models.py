@@ -69,7 +69,10 @@ def list_models(*, json: Json = False) -> None:
     """
     found, entries = list(listed()), zoo.catalogue()
     if json:
-        write_stdout(_list_as_json(found, entries))
+        record: dict[str, object] = {"models": [_record(*model) for model in found]}
+        for kind, name in zoo.KINDS.items():
+            record[name] = [_part_record(entry) for entry in entries if entry.kind == kind]
+        write_stdout(as_json(record))
     else:
         write_stdout(_for_terminal(_models(found) + _names(entries)))
 
@@ -124,19 +127,13 @@ def _facts(facts: Facts | None) -> list[str]:
 
 def _names(entries: list[Entry]) -> str:
     """Return a line with names of each kind of parts; of many names, some."""
-    kinds = {kind: name for name, kind in KINDS.items()}
-    rows = [
-        (f"  {kinds[kind]}", _some([entry.name for entry in group]))
-        for kind, group in groupby(entries, key=lambda entry: entry.kind)
-    ]
+    kinds, rows = {kind: name for name, kind in KINDS.items()}, []
+    for kind, group in groupby(entries, key=lambda entry: entry.kind):
+        names = [entry.name for entry in group]
+        shown = names if len(names) <= MOST_NAMES else names[: MOST_NAMES // 2]
+        more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+        rows.append((f"  {kinds[kind]}", ", ".join(shown) + more))
     return "Parts: attn models KIND, or attn models show NAME\n" + columns(rows, left=2)
-
-
-def _some(names: list[str]) -> str:
-    """Return a list of names, of which a long one ends with the number of the others."""
-    shown = names if len(names) <= MOST_NAMES else names[: MOST_NAMES // 2]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _summary(entry: Entry) -> str:
@@ -145,21 +142,18 @@ def _summary(entry: Entry) -> str:
     return entry.summary if named else f"{entry.summary.rstrip('.')} ({entry.source})"
 
 
-def _list_as_json(found: list[Listed], entries: list[Entry]) -> str:
-    record: dict[str, list[dict[str, object]]] = {"models": [_record(*model) for model in found]}
-    record |= {name: [] for name in zoo.KINDS.values()}
-    for entry in entries:
-        known = entry._asdict() | {"settings": [row._asdict() for row in entry.settings]}
-        record[zoo.KINDS[str(known.pop("kind"))]].append(known)
-    return as_json(record)
-
-
 def _record(model: Installed, facts: Facts | None) -> dict[str, object]:
     record: dict[str, object] = {"name": model.name, "where": model.place.name}
     record["folder"] = str(model.folder)
     if facts:
         record |= facts._asdict() | facts.about._asdict() | {"use": facts.about.use}
         del record["about"]
+    return record
+
+
+def _part_record(entry: Entry) -> dict[str, object]:
+    record = entry._asdict() | {"settings": [row._asdict() for row in entry.settings]}
+    del record["kind"]
     return record
 
 

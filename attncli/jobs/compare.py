@@ -17,11 +17,11 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from attncli.data.text.corpus import LEAST, fingerprint
-from attncli.jobs.train import StopRequested, fingerprints, train
+from attncli.jobs.train import StopRequested, fingerprints, stoppable, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.scoring.score import MetricScore
-from attncli.training.interfaces import DevSet, Interrupted, Progress, RunEvent, Started
+from attncli.training.interfaces import DevSet, Progress, RunEvent, Started
 from attncli.training.run.configuration import check_buildable
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import TestFiles, comparison_of, training_source
@@ -133,15 +133,16 @@ def compare(
         if row is None:
             yield Begun(run, number, total)
             shown = stoppable(progress, stop_requested)
-            how: dict[str, Any] = {
-                "device": device,
-                "progress": progress,
-                "stop_requested": stop_requested,
-            }
+            how: dict[str, Any] = {"progress": progress, "stop_requested": stop_requested}
             try:
-                for event in train(run.config, run.folder, **how):
+                for event in train(run.config, run.folder, device=device, **how):
                     if isinstance(event, Started) and not event.dev:
-                        raise _no_dev(run.config.data.dev_share, event)
+                        share = run.config.data.dev_share
+                        raise NoDevError(
+                            f"no dev set: data.dev_share = {share} of {event.pairs:,} {event.unit}",
+                            f"{LEAST} or more, which select the weights",
+                            "give --dev FILE, or raise data.dev_share",
+                        )
                     yield event
                 row = measure(run, tests, device=device, progress=shown)
             except NoDevError:
@@ -155,25 +156,6 @@ def compare(
 
 class NoDevError(ModelError):
     """There is no dev set, by which the weights are chosen."""
-
-
-def _no_dev(share: float, event: Started) -> NoDevError:
-    return NoDevError(
-        f"no dev set: data.dev_share = {share} of {event.pairs:,} {event.unit}",
-        f"{LEAST} or more, which select the weights",
-        "give --dev FILE, or raise data.dev_share",
-    )
-
-
-def stoppable(progress: Progress, stop_requested: StopRequested) -> Progress:
-    """Return a progress display that raises Interrupted on request."""
-
-    def show(label: str, done: float, total: float) -> None:
-        progress(label, done, total)
-        if stop_requested():
-            raise Interrupted
-
-    return show
 
 
 def missing(runs: Sequence[Planned], tests: Tests, best: int) -> list[Planned]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,15 +11,15 @@ from attncli.jobs.runs import is_run, summary
 from attncli.training.run.configuration import run_config
 from attncli.training.settings.toml import to_toml
 from models.base import registry
-from models.base.errors import UnknownNameError, intact, unknown_name
+from models.base.errors import UnknownNameError, unknown_name
 from models.base.settings import fields_of, from_dict, option
 from models.base.types import VocabularySizes
 from models.catalogue import presets as zoo
 from models.catalogue.installed import find_model, installed
 from models.config import AttentionConfig, ModelConfig
 from models.sources import unused_settings, vocabulary_sizes
-from models.storage.archive import Facts, read_about, read_card, read_facts
-from models.storage.settings import read_settings, task_of, write_alignment
+from models.storage.archive import Facts, read_card, read_facts
+from models.storage.settings import read_settings
 from models.use_config import SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
@@ -194,68 +192,3 @@ def _part(kind: str, name: str) -> Entry:
         if (field := known.get(each))
     )
     return Entry(kind, name, found.summary, found.detail, found.source, tuple(settings))
-
-
-# Pack, install, remove, verify and list models on disk.
-
-
-HEAD_PAIRS = 100  # translations by which the attention head of an imported model is chosen
-HEAD_IMAGES = 3  # and images
-
-
-def _with_head(folder: Path, sample: Path | None) -> str:
-    """Choose the attention head of an imported model, and return what was chosen.
-
-    Of a translator by aligning its own translations; one of several languages has no direction yet,
-    so that none is chosen. Of a captioner by erasure.
-    """
-    if task_of(folder) == "caption":
-        return _with_map_head(folder, sample)
-    from attncli.embedded import grammar
-    from models.alignment import choose_head
-    from models.inference.translator import Translator
-
-    settings = read_settings(folder)
-    languages = read_about(settings).languages
-    if task_of(folder) != "translate" or settings["tokenizer"].get("languages"):
-        return ""
-    if sample is None and languages[:1] not in (("en",), ("eng",)):
-        return ""
-    texts = [pair.source for pair in grammar.generate(HEAD_PAIRS, seed=1)]
-    if sample is not None:
-        with intact(sample, "source texts in UTF-8, one a line"):
-            lines = sample.read_text("utf-8").splitlines()
-        texts = [line for line in lines if line.strip()][:HEAD_PAIRS]
-    model = Translator.read(folder)
-    greedy = dataclasses.replace(model.search, beam=1)
-    fitting = [text for text in texts if model.source_length(text) <= model.max_source_length]
-    found = model.translate(fitting, search=greedy)
-    pairs = [(each.source, each.text) for each in found if each.text.strip()]
-    if not pairs:
-        return ""
-    chosen = choose_head(model, pairs)
-    write_alignment(folder, chosen)
-    return f"words are aligned by {chosen.place}, chosen by {len(pairs)} translations"
-
-
-def _with_map_head(folder: Path, sample: Path | None) -> str:
-    """Choose the layer and head of the maps of an imported captioner by blurring images.
-
-    sample: an image or a folder of images; the default is drawn scenes.
-    """
-    from attncli.embedded import scenes
-    from models.images.opening import open_image, to_square
-    from models.inference.captioner import Captioner
-    from models.inference.erasure import choose_map_head
-
-    drawn = islice(scenes.generate(1), HEAD_IMAGES)
-    files: Sequence[Path | bytes] = [scenes.png(scene) for scene in drawn]
-    if sample is not None:
-        inside = sorted(sample.iterdir()) if sample.is_dir() else [sample]
-        files = [path for path in inside if path.is_file()][:HEAD_IMAGES]
-    model = Captioner.read(folder)
-    squares = (to_square(open_image(file), model.config.image) for file in files)
-    chosen = choose_map_head(model, squares)
-    if chosen.place:
-        write_alignment(folder, chosen)
-    return chosen.place and f"maps are of {chosen.place}, chosen by erasure in {len(files)} images"

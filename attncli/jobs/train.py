@@ -144,7 +144,11 @@ def events(
     run: Run, progress: Progress, stop_requested: StopRequested, processes: Processes
 ) -> Iterator[RunEvent]:
     """Train to the end and select the final weights; save the state also when interrupted."""
-    report = reporter(progress, stop_requested)
+    show = stoppable(progress, stop_requested)
+
+    def report(share: float) -> None:
+        show("evaluating", share, 1)
+
     try:
         yield from updates(run, report, stop_requested, processes)
         yield finish(run, report)
@@ -225,12 +229,12 @@ def log_scores(run: Run, event: Evaluated) -> None:
     run.log.write("dev", {**record, "gained": event.gained, "seconds": seconds})
 
 
-def reporter(progress: Progress, stop_requested: StopRequested) -> Report:
-    """Return the callback of evaluations: it shows progress, and raises Interrupted on request."""
+def stoppable(progress: Progress, stop_requested: StopRequested) -> Progress:
+    """Return a progress display that raises Interrupted on request."""
 
-    def report(share: float) -> None:
-        progress("evaluating", share, 1)
+    def show(label: str, done: float, total: float) -> None:
+        progress(label, done, total)
         if stop_requested():
             raise Interrupted
 
-    return report
+    return show

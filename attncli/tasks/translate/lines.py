@@ -76,10 +76,7 @@ def translate_lines(
 
 
 def _run(
-    translator: TextTranslator,
-    max_batch_tokens: int,
-    on_batch: Callable[[int, int], None],
-    total: int,
+    translator: TextTranslator, batch_tokens: int, on_batch: Callable[[int, int], None], total: int
 ) -> TranslateTexts:
     """Return the function that translates texts; only its first call reports its batches."""
     report = [lambda done: on_batch(done, total)]
@@ -91,7 +88,7 @@ def _run(
             texts,
             source=starts if any(starts) else "",
             search=search,
-            max_batch_tokens=max_batch_tokens,
+            max_batch_tokens=batch_tokens,
             window=max(1, len(texts)),
             on_batch=report.pop() if report else lambda done: None,
         )
