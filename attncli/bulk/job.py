@@ -200,10 +200,7 @@ def read_job(words: Sequence[str]) -> BulkJob:
 
 
 def _parsed(name: str, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Parse words by the options of a command, which is not called.
-
-    Returns the values of all parameters, and the names of the options on the command line.
-    """
+    """Return the values of the parameters of a command, and the names of the given options."""
     values: dict[str, Any] = {}
 
     @wraps(resolve_name(TASKS[name].commands[name]))

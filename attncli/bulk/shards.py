@@ -160,10 +160,7 @@ def _groups(job: BulkJob, paths: Sequence[Path], size: int) -> Iterator[list[byt
 
 
 def _image_line(image: ImageFile) -> str:
-    """Return a line of JSON: name, file, offset, size, fault, and size and time of the file.
-
-    With size and time, a changed image has another digest.
-    """
+    """Return name, place, fault and state (size and time) of an image as JSON, for the digest."""
     source = image.source
     place = source if isinstance(source, FileRange) else FileRange(Path(image.path or ""))
     try:

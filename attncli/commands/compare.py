@@ -49,10 +49,7 @@ if TYPE_CHECKING:
 def show_remaining(
     runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
 ) -> None:
-    """Write the number of runs of each variant that are not measured yet, and their time.
-
-    If all runs are measured, name the file of the results instead.
-    """
+    """Write the runs of each variant that are left, and their time; if none, name the results."""
 
     from attncli.jobs import compare as job
     from attncli.jobs.train import dry_run

@@ -29,10 +29,7 @@ class RankedOutputs:
 
 
 def as_list(texts: str | Iterable[str], what: str = "text") -> list[str]:
-    """Return one text or many as a list; raise InputError for anything else.
-
-    what: a noun for one of them, for messages.
-    """
+    """Return one text (or what a noun names) or many as a list; raise InputError otherwise."""
     several = isinstance(texts, Iterable) and not isinstance(texts, (str, bytes))
     found: list[Any] = list(texts) if several else [texts]
     for text in found:

@@ -194,10 +194,7 @@ class Translator(TextModel):
     def align(
         self, source: str | Iterable[str], target: str | Iterable[str], *, to: str = ""
     ) -> AlignedText | list[AlignedText]:
-        """Align a text with its translation, or many with theirs.
-
-        to: language of the translations, of a multilingual model.
-        """
+        """Align a text with its translation, or many with theirs; to: language of these."""
         model = self.for_direction(to) if to else self
         sources, targets = as_list(source), as_list(target)
         if len(sources) != len(targets):

@@ -89,10 +89,7 @@ def _source(config: RunConfig) -> Any:
 
 
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
-    """Return the runs: every variant with the first seed, then with the next.
-
-    Raises ModelError if the folder holds a run itself.
-    """
+    """Return the runs, seed by seed; raise ModelError if the folder holds a run itself."""
     if RunFolder(out).has_begun:
         raise ModelError(f"{out} holds a run", "a folder of its own", "choose another -o")
     runs = []

@@ -69,10 +69,7 @@ class Listed(NamedTuple):
 
 
 def pack(model: Path, target: Path, packing: Packing) -> Packed:
-    """Write a model as one file (NAME.zip) or, for any other name, as a folder.
-
-    Raises ModelError if the target exists, or the model is damaged.
-    """
+    """Write a model as a file NAME.zip or a folder; raise ModelError if that exists."""
     source = find_model(model)
     if target.exists() or target.is_symlink():
         raise ModelError(f"{target} exists", "a new file or folder", "remove it first")
@@ -278,10 +275,7 @@ def _with_head(folder: Path, sample: Path | None) -> str:
 
 
 def _with_map_head(folder: Path, sample: Path | None) -> str:
-    """Choose the layer and head of the maps of an imported captioner by blurring images.
-
-    sample: an image or a folder of images; the default is drawn scenes.
-    """
+    """Choose layer and head of the maps of a captioner by blurring images, or drawn scenes."""
     from attncli.embedded import scenes
     from models.images.opening import open_image, to_square
     from models.inference.captioner import Captioner

@@ -64,10 +64,7 @@ def open_model(task: str, models: Path | Sequence[Path] | None, options: Options
 
 
 def say_licence(folder: Path, messages: Messages) -> None:
-    """Say at the first use of a model that its licence limits what it may be used for.
-
-    The user's cache remembers the models that were named.
-    """
+    """Say at the first use of a model, which the cache remembers, what its licence forbids."""
     about = read_about(read_settings(folder))
     if about.use != "research":
         return
@@ -103,10 +100,7 @@ def _open_ensemble(models: Sequence[Path], options: Options) -> Any:
 
 
 def configured(task: str, model: Any, options: Options) -> Any:
-    """Return a model with the direction, read mode and search settings of the options.
-
-    See `open_model`. The read mode of hard attention is reported.
-    """
+    """Return a model with the languages, read mode and search of the options; see `open_model`."""
     if task == "translate":
         model = _directed(model, options)
     elif task == "transcribe":

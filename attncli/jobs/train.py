@@ -199,10 +199,7 @@ def evaluator(
     processes: Processes,
     report: Report = lambda share: None,
 ) -> Evaluate | None:
-    """Return the function that scores the current weights; None without a dev set.
-
-    bundle: of the model in training.
-    """
+    """Return the function that scores the current weights of a bundle; None without a dev set."""
     if dev is None:
         return None
 

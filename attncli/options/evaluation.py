@@ -37,10 +37,7 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables
 def folders_of(
     models: list[Path] | None, hypotheses: list[Path] | None, task: str = "translate"
 ) -> list[Path]:
-    """Return the models given; that of the environment, or in the box, if nothing is to be scored.
-
-    task: of the model in the box.
-    """
+    """Return the models given; without outputs to score, that of the environment or of the box."""
     default = os.environ.get(MODEL, "")
     if models or hypotheses:
         return models or []

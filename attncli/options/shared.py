@@ -99,10 +99,7 @@ UNKNOWN = object()  # a value that Typer converts
 
 
 def convert_quickly(command: Any, function: Callable[..., Any] | None = None) -> Any:
-    """Make a click command convert usual values itself, and return it.
-
-    function: the function that its parameters are the parameters of.
-    """
+    """Make a click command convert usual values by the types of the parameters of a function."""
     kinds = get_type_hints(function) if function else {}
     params_of = command.get_params
 
@@ -164,10 +161,7 @@ SUFFIXES = (".txt", *COMPRESSED, *(suffix for row in FORMATS.values() for suffix
 
 
 def check_texts(texts: Sequence[str], command: str = "translate") -> None:
-    """Raise ModelError if every text is the name of a file, or the only one looks like one.
-
-    command: the one that reads the texts.
-    """
+    """Raise ModelError if texts for a command are names of files, or the only one looks like it."""
     mistyped = len(texts) == 1 and re.fullmatch(r"[^\s:]{1,255}", texts[0])
     if mistyped and Path(texts[0]).suffix.lower() in SUFFIXES and not _is_file(texts[0]):
         raise NotFoundError(f"no file {texts[0]}", f"text to {command}, or a file with -i")

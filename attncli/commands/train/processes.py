@@ -59,10 +59,7 @@ def joined(rank: Rank) -> Iterator[Processes]:
 
 
 def open_device(rank: Rank, options: Options) -> str:
-    """Set the number of threads and return the device of this process; see `loading.open_device`.
-
-    Of several processes on a machine with GPUs, each has its own GPU.
-    """
+    """Return the device of this process, its own GPU if there are several; see `loading`."""
     device = loading.open_device(options)
     if rank.size > 1 and device == "mps":
         raise ModelError("several processes on mps", "one process", "or give --device cpu")

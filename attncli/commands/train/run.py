@@ -215,10 +215,7 @@ def _kept(kept: FinalModel, config: TrainConfig) -> str:
 def train_shown(
     config: RunConfig, folder: Path, device: str, rank: Rank | None = None
 ) -> RunEvent | None:
-    """Train with progress and return the last event; exit if the run is interrupted.
-
-    rank: of this process.
-    """
+    """Train with progress and return the last event; exit if the run is interrupted."""
     from attncli.jobs import train as job  # imports torch
 
     event = None

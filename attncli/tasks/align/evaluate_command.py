@@ -132,10 +132,7 @@ class Gold(NamedTuple):
 
 
 def read_gold(path: Path, texts: Sequence[Path], index: Index | None) -> Gold:
-    """Read gold links, and the texts they belong to if their files are given.
-
-    index: first word number in the gold, 0 or 1; None: found from the file.
-    """
+    """Read gold links, and texts if given. index: of the first word; None: found in the file."""
     if not texts:
         links = read_links(path, index=index)
         return Gold(path.name, (), [UNKNOWN] * len(links.rows), links)

@@ -157,10 +157,7 @@ def _captioned(
     options: ScoredCaptionOptions,
     save: Path | None,
 ) -> Iterator[System]:
-    """Caption with each model; save its captions before the next model is opened.
-
-    Raises ModelError if an image cannot be read.
-    """
+    """Caption with each model, and save; raise ModelError if an image cannot be read."""
     files = find_images(test_set.images, open_images(images), test_set.name) if folders else []
     for name, folder in zip(model_names(folders), folders, strict=True):
         runner = CaptionRunner.open(folder, options)

@@ -168,10 +168,7 @@ class OpenedImage(NamedTuple):
 
 
 class ImageOpener:
-    """Threads that open images for a captioner, one batch ahead, in order.
-
-    attention: True adds the image to draw attention maps over.
-    """
+    """Threads that open images one batch ahead, in order. attention: True for maps, too."""
 
     def __init__(self, captioner: Captioner, *, attention: bool) -> None:
         self._captioner, self._attention = captioner, attention

@@ -109,10 +109,7 @@ def shades(rows: Sequence[Tensor]) -> Any:
 
 
 def as_text(outcome: ExplainedLine, screen: Screen, maps: bool) -> str:
-    """Return an explanation as heat maps and a table, followed by an empty line.
-
-    maps: True draws the maps of an image.
-    """
+    """Return heat maps (of an image, if `maps`), a table of measures, and an empty line."""
     found = outcome.explanation
     if found is None:
         return "\n"

@@ -36,10 +36,7 @@ class TranscribeRunner:
     def run(
         self, files: Iterable[ImageFile], *, times: bool = False, weights: bool = False
     ) -> Iterator[TranscribedFile]:
-        """Transcribe recordings; yield the results in order.
-
-        times: True adds the times of words; weights: True adds times and attention.
-        """
+        """Transcribe recordings, in order. times: of words; weights: times and attention."""
         waiting: list[ImageFile] = []  # recordings that are read but have no result yet
 
         def named() -> Iterator[NamedRecording]:

@@ -84,10 +84,7 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], by: Alig
 
 
 def joined(parts: Sequence[Alignment]) -> Alignment:
-    """Join the alignments of the parts of a text; there are no links between parts.
-
-    A row of several inputs has one part.
-    """
+    """Join the alignments of the parts of a text, without links between them; rows have one."""
     import torch
 
     source: tuple[str, ...] = ()
@@ -148,10 +145,7 @@ def by_rank(parts: Sequence[Translation]) -> list[tuple[Translation, ...]]:
 
 
 def token_weights(translator: Translator, translations: list[Translation]) -> list[TokenWeights]:
-    """Return the attention weights between the tokens of each best output and of its source.
-
-    For a model without attention, use the diagonal between the words.
-    """
+    """Return the weights between the tokens of each best output and its source, else a diagonal."""
     from models.alignment import align_translations
     from models.text.units import units
 

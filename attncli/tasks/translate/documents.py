@@ -165,10 +165,7 @@ def read_input(
 def translate_document(
     document: Document, translate: Translate, write: Write, messages: Messages, *, shown: bool
 ) -> bool:
-    """Translate and write a document; return True if all of it could be translated.
-
-    Text that is left untranslated is reported. shown: show the progress.
-    """
+    """Translate, report and write a document; return True if all of it could be translated."""
     outcomes = _outcomes(lines_of(document), translate, messages, shown=shown)
     unread = [*faults(document)]
     for message in [*unread, *left(document, outcomes)]:
@@ -219,10 +216,7 @@ def decoded(content: bytes) -> tuple[str, str]:
 
 
 def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
-    """Return the segments of a file; the format "text" has a segment per line.
-
-    Raises ModelError for a damaged file, and for options that do not fit it.
-    """
+    """Return the segments of a file, of text its lines; raise ModelError for a damaged one."""
     if format in PACKED:
         return read_document(content, format, options)
 
@@ -253,10 +247,7 @@ def lines_of(document: Document) -> list[Line]:
 
 
 def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
-    """Return the document with the outcomes of its lines.
-
-    A segment of which one text could not be translated is left unchanged.
-    """
+    """Return the document with the outcomes of its lines; an incomplete segment stays unchanged."""
     texts = [*_by_segment(document, outcomes)]
     each = enumerate(_outcomes_of(document, outcomes))
     doubtful = [n for n, (_, found) in each if texts[n] is not None and _is_doubtful(found)]

@@ -107,10 +107,7 @@ def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -
 
 
 def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:
-    """Open a text model; see `attncli.jobs.loading.open_model`.
-
-    Raises ModelError if CTranslate2 or int8 is chosen for what only torch can do.
-    """
+    """Open a text model, by CTranslate2 where it can; see `open_model` and `without_torch`."""
     path = chosen_model(model, "translate")
     fast = without_torch(path, options)
     if fast is None:

@@ -147,11 +147,7 @@ def translate_test_set(
     references: Sequence[Sequence[str]] = (),
     advance: ShowProgress = lambda done, note="": None,
 ) -> System:
-    """Translate a test set.
-
-    references: a list for each source; a loop that they repeat, too, is not reported.
-    advance: receives the number of sentences translated so far.
-    """
+    """Translate a test set. references: of each source; loops that they have are not reported."""
     start = time.perf_counter()
 
     def show(done: int, total: int) -> None:

@@ -47,10 +47,7 @@ def joined(gaps: Sequence[str], texts: Sequence[str]) -> str:
 def fitted(
     gaps: Sequence[str], pieces: Sequence[MarkedTranslation], form: Fitting
 ) -> tuple[MarkedTranslation, ...]:
-    """Return the pieces of a line whose outputs begin and end as their sources do.
-
-    gaps: what is before each piece, and after the last.
-    """
+    """Return pieces whose outputs begin and end as their sources; gaps: before each, and last."""
     found: list[MarkedTranslation] = []
     for number, piece in enumerate(pieces):
         last = number + 1 == len(pieces)

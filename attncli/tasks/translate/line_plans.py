@@ -292,10 +292,7 @@ def _shortened(plan: LinePlan, model: TextTranslator, options: TranslateOptions)
 def _fits(
     sentence: str, length: Callable[[str], int], above: int, options: TranslateOptions, most: int
 ) -> tuple[Callable[[str], bool], Callable[[str], bool]]:
-    """Return the conditions for the parts of a sentence; the second for those cut within a word.
-
-    A text without a stop, such as a transcript, is divided from a smaller length on.
-    """
+    """Return conditions for parts of a sentence (shorter without a stop), and within words."""
     if not options.verbatim and above:
         cut = options.cut_above or (LONG if sentence[-1:] in STOPS else LONG_WITHOUT_STOP)
         most = min(cut, most)
