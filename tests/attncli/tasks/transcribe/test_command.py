@@ -1,7 +1,8 @@
-"""`attn transcribe`: the same text alone, in a batch, from a pipe, and from Python."""
+"""`attn transcribe`: the same text alone, in a batch, from a pipe, and from Python; pictures."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import replace
@@ -13,16 +14,13 @@ import soundfile
 import torch
 
 import attncli
-from attncli.shell import app
+from models import load_transcriber
 from models.inference.transcriber import Transcriber, word_spans
 from models.sound.features import log_mel
 from models.sound.reading import SampleArray, read_sound
+from tests.attncli.command_line import Attn
 
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str, int]:
-    status = app.run(list(words))
-    found = capsys.readouterr()
-    return found.out, found.err, status
+TASK = ("transcribe", "-m")
 
 
 def test_a_recording_alone_has_the_text_that_it_has_in_a_batch(
@@ -39,16 +37,13 @@ def test_a_recording_alone_has_the_text_that_it_has_in_a_batch(
         assert alone[0].score == pytest.approx(best[0].score, abs=1e-4)
 
 
-def test_files_folders_and_python_give_one_text(
-    speech_model: Path, wavs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_folders_and_python_give_one_text(speech_model: Path, wavs: Path, attn: Attn) -> None:
     files = [str(wavs / f"dev{number}.wav") for number in range(3)]
-    out, err, status = run(capsys, "transcribe", "-m", str(speech_model), *files)
+    out = attn(*TASK, speech_model, *files).out
     rows = [line.split("\t") for line in out.splitlines()]
-    assert status == 0 and [name for name, _ in rows] == files
-    alone, _, _ = run(capsys, "transcribe", "-m", str(speech_model), files[0])
-    assert alone == rows[0][1] + "\n"
-    everything, _, _ = run(capsys, "transcribe", "-m", str(speech_model), str(wavs))
+    assert [name for name, _ in rows] == files
+    assert attn(*TASK, speech_model, files[0]).out == rows[0][1] + "\n"
+    everything = attn(*TASK, speech_model, wavs).out
     assert set(out.splitlines()) <= set(everything.splitlines())
     model = attncli.load(speech_model)
     samples, rate = soundfile.read(files[0], dtype="float32")
@@ -59,21 +54,17 @@ def test_files_folders_and_python_give_one_text(
 
 
 def test_a_pipe_gives_the_text_of_its_file(
-    speech_model: Path,
-    wavs: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    speech_model: Path, wavs: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = wavs / "dev0.wav"
-    expected, _, _ = run(capsys, "transcribe", "-m", str(speech_model), str(path))
+    expected = attn(*TASK, speech_model, path).out
     with path.open("rb") as stream:
         monkeypatch.setattr("sys.stdin", type("Stream", (), {"buffer": stream}))
-        out, _, status = run(capsys, "transcribe", "-m", str(speech_model), "-")
-    assert (out, status) == (expected, 0)
+        assert attn(*TASK, speech_model, "-").out == expected
 
 
 def test_a_bad_file_costs_one_line_and_the_others_go_on(
-    speech_model: Path, wavs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
 ) -> None:
     good, bad = str(wavs / "dev0.wav"), tmp_path / "bad.wav"
     bad.write_bytes(b"no recording at all")
@@ -83,10 +74,10 @@ def test_a_bad_file_costs_one_line_and_the_others_go_on(
     soundfile.write(tmp_path / "loud.wav", loud, 8000, subtype="FLOAT")
     (tmp_path / "half.wav").write_bytes(Path(good).read_bytes()[:4000])
     names += [str(tmp_path / "loud.wav"), str(tmp_path / "half.wav")]
-    out, err, status = run(capsys, "transcribe", "-m", str(speech_model), *names)
+    out, err = attn(*TASK, speech_model, *names, status=1)
     texts = [line.split("\t")[1] for line in out.splitlines()]
     expected = [False, True, False, False, True, False, True]
-    assert status == 1 and [bool(text) for text in texts] == expected
+    assert [bool(text) for text in texts] == expected
     assert texts[1] == texts[4]
     faults = err.splitlines()
     assert len(faults) == 5 and all(line.startswith("attn: ") for line in faults)
@@ -95,10 +86,10 @@ def test_a_bad_file_costs_one_line_and_the_others_go_on(
 
 
 def test_formats_have_the_words_with_their_times(
-    speech_model: Path, wavs: Path, capsys: pytest.CaptureFixture[str]
+    speech_model: Path, wavs: Path, attn: Attn
 ) -> None:
     def written(*options: str) -> str:
-        return run(capsys, "transcribe", "-m", str(speech_model), *options)[0]
+        return str(attn(*TASK, speech_model, *options).out)
 
     path = str(wavs / "dev0.wav")
     seconds = len(read_sound(Path(path), 8000)) / 8000
@@ -197,39 +188,35 @@ def test_spans_of_words_are_in_order_and_do_not_overlap() -> None:
 
 
 def test_scores_are_those_of_jiwer(
-    speech_model: Path, wavs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
 ) -> None:
     jiwer = pytest.importorskip("jiwer")
     save = tmp_path / "found.txt"
-    out, _, status = run(
-        *(capsys, "evaluate", "transcripts", str(wavs / "dev.tsv"), "-m", str(speech_model)),
-        *("--audio", str(wavs), "--save", str(save), "--json"),
-    )
+    options = ("--audio", wavs, "--save", save, "--json")
+    out = attn("evaluate", "transcripts", wavs / "dev.tsv", "-m", speech_model, *options).out
     references = [line.split("\t")[1] for line in (wavs / "dev.tsv").read_text().splitlines()]
     found = save.read_text().splitlines()
     [system] = json.loads(out)["systems"]
-    assert status == 0 and len(found) == len(references)
+    assert len(found) == len(references)
     scores = {name: score["score"] for name, score in system["scores"].items()}
     assert scores["WER"] == pytest.approx(100 * jiwer.wer(references, found))
     assert scores["CER"] == pytest.approx(100 * jiwer.cer(references, found))
 
 
 def test_bulk_writes_what_the_command_writes(
-    speech_model: Path, wavs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
 ) -> None:
-    expected, _, _ = run(capsys, "transcribe", "-m", str(speech_model), str(wavs))
-    out = tmp_path / "out.tsv"
-    words = ["--processes", "1", str(wavs), str(out), "--", "transcribe", "-m", str(speech_model)]
-    assert app.run(["bulk", *words]) == 0
-    assert out.read_text() == expected
+    out, options = tmp_path / "out.tsv", ("--processes", "1")
+    attn("bulk", *options, wavs, out, "--", *TASK, speech_model)
+    assert out.read_text() == attn(*TASK, speech_model, wavs).out
 
 
 def test_an_explanation_has_the_attention_of_the_words_over_slots(
-    speech_model: Path, wavs: Path, capsys: pytest.CaptureFixture[str]
+    speech_model: Path, wavs: Path, attn: Attn
 ) -> None:
     path = wavs / "dev0.wav"
     words = ["explain", "-m", str(speech_model), str(path), "--format", "jsonl"]
-    found = json.loads(run(capsys, *words)[0])
+    found = json.loads(attn(*words).out)
     [segment] = Transcriber.read(speech_model).transcribe(path, attention=True).segments
     assert segment.attention is not None
     assert found["target"] == [word.text for word in segment.words]
@@ -240,3 +227,38 @@ def test_an_explanation_has_the_attention_of_the_words_over_slots(
         assert torch.allclose(rows, weights, atol=2e-4)
     gaps = found["methods"]["integrated"]["gaps"]
     assert max(gaps) < 0.02  # relevances sum to f(x) - f(b)
+
+
+def test_a_page_has_the_words_of_the_transcript_with_their_times_and_the_sound(
+    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
+) -> None:
+    page = tmp_path / "a.html"
+    out, err = attn(*TASK, speech_model, wavs / "dev0.wav", "--picture", page)
+    found = load_transcriber(speech_model).transcribe(wavs / "dev0.wav", times=True)
+    starts = re.findall(r'data-start="([\d.]+)"', page.read_text())
+    assert not err and out.strip() == found.text
+    assert starts == [f"{word.start:.3f}" for word in found.words] and starts
+    assert "data:audio/wav;base64," in page.read_text()
+
+
+def test_each_recording_of_several_has_a_file_of_arrays(
+    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
+) -> None:
+    names = [wavs / "dev0.wav", wavs / "dev1.wav"]
+    task = (*TASK, speech_model, *names, "--picture")
+    assert "{name}" in attn(*task, tmp_path / "x.npz", status=2).err
+    attn(*task, tmp_path / "{name}.npz")
+    for name in names:
+        with np.load(io.BytesIO((tmp_path / f"{name.stem}.npz").read_bytes())) as found:
+            shares = found["weights-1"].sum(1)
+            np.testing.assert_allclose(shares, np.ones_like(shares), atol=1e-4)
+            assert len(found["tokens-1"]) == len(found["weights-1"])
+
+
+def test_a_strip_in_the_terminal_is_beside_a_drawing(
+    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
+) -> None:
+    task = (*TASK, speech_model, wavs / "dev0.wav")
+    shown = attn(*task, "--show", "--picture", tmp_path / "a.svg").out
+    assert shown.startswith(attn(*task).out) and "█" in shown
+    assert (tmp_path / "a.svg").read_text().lstrip().startswith("<?xml")
