@@ -9,9 +9,8 @@ from typing import Annotated, get_args
 import typer
 
 from attncli.data.streams import check_output, write_stdout
-from attncli.options.evaluation import Json, Models, Save, check_save, folders_of
+from attncli.options import shared
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, From, Threads, To
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.score import System
 from attncli.scoring.translations import BleuTokenizer, Scoring, buckets_of
@@ -97,18 +96,18 @@ Set = Annotated[list[str] | None, SetOption(EvaluateOptions, example="scores.low
 def evaluate(
     files: Files = None,
     *,
-    model: Models = None,
+    model: shared.ScoredModels = None,
     hypotheses: Hypotheses = None,
-    to: To = "",
-    source: From = "",
+    to: shared.To = "",
+    source: shared.From = "",
     confidence: Confidence = False,
     checks: Checks = False,
     by_length: ByLength = False,
     plot: Plot = None,
-    save: Save = None,
-    json: Json = False,
-    device: Device = "auto",
-    threads: Threads = 0,
+    save: shared.Save = None,
+    json: shared.Json = False,
+    device: shared.Device = "auto",
+    threads: shared.Threads = 0,
     set: Set = None,
 ) -> None:
     """Score translations against references.
@@ -123,7 +122,7 @@ def evaluate(
       attn evaluate --checks test.en other.de
       attn evaluate -m runs/demo runs/demo/test.tsv
     """
-    folders = folders_of(model, hypotheses)
+    folders = shared.folders_of(model, hypotheses)
     mixed = len(folders) > 1
     options = EvaluateOptions.of_command(locals(), mixed=mixed, messages=console)
     lengths = Path(options.lengths.source) if options.lengths.source else None
@@ -137,7 +136,7 @@ def evaluate(
         raise ConfigurationError("lengths.source with a model, whose first file is the source")
     if step and not folders and not lengths:
         raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
-    check_save(folders, save)
+    shared.check_save(folders, save)
     if plot:
         check_picture(plot)
         check_output(plot)

@@ -35,7 +35,7 @@ TASKS: dict[str, Task] = {
     "classify": Task(
         {
             "classify": "attncli.tasks.classify.command:classify",
-            "evaluate labels": "attncli.tasks.classify.evaluate_command:labels",
+            "evaluate labels": "attncli.tasks.classify.command:labels",
         },
         training={"labelled_text": "attncli.tasks.classify.training.source:LabelTraining"},
         bulk="attncli.tasks.classify.command:ClassifyTask",

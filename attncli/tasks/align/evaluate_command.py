@@ -13,9 +13,8 @@ from attncli.data.streams import write_stdout
 from attncli.data.text.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.data.text.corpus import PairLine, read_pairs
 from attncli.jobs.loading import model_names
-from attncli.options.evaluation import Json, Models, folders_of
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, From, Threads, To
+from attncli.options.shared import Device, From, Json, ScoredModels, Threads, To, folders_of
 from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
@@ -56,7 +55,7 @@ def alignments(
     files: Files = None,
     *,
     gold: GoldFile,
-    model: Models = None,
+    model: ScoredModels = None,
     hypotheses: Hypotheses = None,
     to: To = "",
     source: From = "",

@@ -17,9 +17,8 @@ from attncli.data.images.named import ImageFile, find_images, last_part, open_im
 from attncli.data.lines import open_text
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs.loading import model_names
-from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, save_outputs
+from attncli.options import shared
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, Threads
 from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
@@ -171,7 +170,7 @@ def _captioned(
                 advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
         seconds, read_mode = time.perf_counter() - start, runner.captioner.read_mode
         texts = (" ".join(text.split()) for text in captions)
-        save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
+        shared.save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
         facts = {}
         if options.scores.attention and read_mode:
             label = f"scoring attention, {name}"
@@ -311,14 +310,14 @@ Set = Annotated[list[str] | None, SetOption(ScoredCaptionOptions, example="score
 def captions(
     captions: Captions,
     *,
-    model: Models = None,
+    model: shared.ScoredModels = None,
     images: Images = None,
     hypotheses: Hypotheses = None,
     split: Split = None,
-    save: Save = None,
-    json: Json = False,
-    device: Device = "auto",
-    threads: Threads = 0,
+    save: shared.Save = None,
+    json: shared.Json = False,
+    device: shared.Device = "auto",
+    threads: shared.Threads = 0,
     set: Set = None,
 ) -> None:
     """Score captions of images against references.
@@ -331,9 +330,9 @@ def captions(
       attn evaluate captions captions.tsv --hypotheses other.tsv
       attn evaluate captions captions.tsv -m photos --images photos.tar -s scores.attention=true
     """
-    folders = folders_of(model, hypotheses, "caption")
+    folders = shared.folders_of(model, hypotheses, "caption")
     options = ScoredCaptionOptions.of_command(locals(), messages=console)
-    check_save(folders, save)
+    shared.check_save(folders, save)
     if folders and not images:
         raise typer.BadParameter("a model needs the images", param_hint="'--images'")
     evaluations, test_set = evaluate_captions(

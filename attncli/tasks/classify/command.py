@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,10 @@ import typer
 
 from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.lines import ClassifiedLine, Line
-from attncli.data.streams import check_output
+from attncli.data.streams import check_output, write_stdout
+from attncli.data.text.tables import LabelledText, read_labelled
+from attncli.jobs.loading import model_names
+from attncli.options import shared
 from attncli.options.line_streams import (
     WEIGHTED_TEXTS,
     Input,
@@ -23,12 +27,17 @@ from attncli.options.line_streams import (
     write_lines,
 )
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, Threads, check_texts
 from attncli.render.alignment.weighted_text import weighted_text, words_in_colour
-from attncli.render.rows import RowFormat, RowLayout
+from attncli.render.plots import check_picture, confusion_matrices
+from attncli.render.rows import RowFormat, RowLayout, columns, scores_as_json, scores_as_text
+from attncli.scoring.score import MetricScore, System
+from attncli.scoring.sequences import LabelScores, score_labels
 from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner, rendered
 from attncli.terminal import console
 from attncli.terminal.messages import current_screen
+from models.catalogue.installed import chosen_model
+from models.inference.search.batching import windows
+from models.text.normalise import nfc
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")
@@ -63,8 +72,8 @@ def classify(
     scores: Scores = False,
     show: Show = False,
     picture: PictureFile = None,
-    device: Device = "auto",
-    threads: Threads = 0,
+    device: shared.Device = "auto",
+    threads: shared.Threads = 0,
     set: Set = None,
 ) -> None:
     """Classify text: one line in, one label out, in order.
@@ -80,7 +89,7 @@ def classify(
     """
     options = ClassifyOptions.of_command(locals(), messages=console)
     check_output(output, input)
-    check_texts(text or [], "classify")
+    shared.check_texts(text or [], "classify")
     drawing = check_drawing(picture, options.picture.lines, drawn=show)
     check_shown(show, format)
     with open_source(text, input) as stream:
@@ -125,3 +134,152 @@ class ClassifyTask(BulkTask):
         """Return the best label; it is empty for an empty line."""
         labels = result.result and [each.label for each in result.result.labels]
         return None if labels is None else next(iter(labels), ""), result.note
+
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="Classifier to score: its name (`attn models` lists them) or the folder of a run or "
+        "bundle; without it, the shipped language identifier. May be repeated.",
+    ),
+]
+Hypotheses = Annotated[
+    list[Path] | None,
+    typer.Option(help="Labels of another program, a line for each text. May be repeated."),
+]
+Plot = Annotated[
+    Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
+]
+CHUNK = 2000  # texts between two reports of progress
+MOST_COLUMNS = 12  # labels of a confusion matrix that is printed whole
+PAIRS = 10  # most frequent confusions that are printed instead
+
+
+class ScoredLabelOptions(ClassifyOptions):
+    """Options of `attn evaluate labels`."""
+
+    TABLES = "attention"
+
+
+ScoreSet = Annotated[
+    list[str] | None, SetOption(ScoredLabelOptions, example="attention.read_decode=expected")
+]
+
+
+def labels(
+    file: File,
+    *,
+    model: Models = None,
+    hypotheses: Hypotheses = None,
+    plot: Plot = None,
+    save: shared.Save = None,
+    json: shared.Json = False,
+    device: shared.Device = "auto",
+    threads: shared.Threads = 0,
+    set: ScoreSet = None,
+) -> None:
+    """Score labels of texts against gold labels.
+
+    Prints accuracy and macro F1 (the mean F1 over the labels), both in percent; precision, recall
+    and F1 of each label; and the confusion matrix, a row for each gold label and a column for each
+    predicted one.
+
+    Example:
+      attn evaluate labels test.tsv -m runs/intents --plot confusion.png
+      attn evaluate labels test.tsv --hypotheses other.txt
+    """
+    options = ScoredLabelOptions.of_command(locals(), messages=console)
+    shared.check_save(model or [], save)
+    if plot:
+        check_picture(plot)
+        check_output(plot)
+    rows = read_labelled(file)
+    gold = [row.label for row in rows]
+    others = [
+        (path.name, [line.strip() for line in shared.read_outputs(path, len(rows))])
+        for path in hypotheses or ()
+    ]
+    folders = model or ([] if hypotheses else [chosen_model(None, "classify")])
+    systems = [*_classified(folders, rows, options, save), *others]
+    evaluations = [(name, score_labels(labels, gold)) for name, labels in systems]
+    if plot:
+        confusion_matrices(plot, evaluations)
+    write_stdout(label_scores(evaluations, json=json))
+
+
+def _classified(
+    folders: Sequence[Path],
+    rows: Sequence[LabelledText],
+    options: ClassifyOptions,
+    save: Path | None,
+) -> Iterator[tuple[str, list[str]]]:
+    """Classify with each model; save its labels before the next model is opened."""
+    lines = [Line(number, row.text) for number, row in enumerate(rows, 1)]
+    for name, folder in zip(model_names(folders), folders, strict=True):
+        runner, labels = ClassifyRunner.open(folder, options), list[str]()
+        with options.messages.progress(f"classifying, {name}", total=len(lines)) as advance:
+            for outcomes in runner.run(windows(lines, CHUNK)):
+                labels += [outcome.result.label if outcome.result else "" for outcome in outcomes]
+                advance(len(labels))
+        if unknown := sorted({row.label for row in rows} - {*map(nfc, runner.classifier.labels)}):
+            missing = ", ".join(unknown[:5])
+            options.messages.warn(f"{name} does not know {missing}: labels of the test set")
+        shared.save_outputs(save, name, labels)
+        yield name, labels
+
+
+def label_scores(evaluations: Sequence[tuple[str, LabelScores]], *, json: bool = False) -> str:
+    """Return accuracy and macro F1 of each system, its labels and its confusions."""
+    texts = evaluations[0][1].texts
+    systems = [
+        System(
+            name,
+            scores=(
+                MetricScore("accuracy", scores.accuracy),
+                MetricScore("macro F1", scores.macro_f1),
+            ),
+            facts=_record(scores),
+        )
+        for name, scores in evaluations
+    ]
+    if json:
+        return scores_as_json({"texts": texts}, systems, "texts")
+    tables = []
+    for name, scores in evaluations:
+        table = [["label", "precision", "recall", "F1", "texts"]]
+        for counts in scores.labels:
+            values = [f"{v:.2f}" for v in (counts.precision, counts.recall, counts.f1)]
+            table.append([counts.label or "(none)", *values, f"{counts.gold:,}"])
+        title = f"{name}\n" if len(evaluations) > 1 else ""
+        tables += [title + columns(table), _confusions(scores)]
+    return scores_as_text(f"{texts:,} texts", systems, "texts", tables)
+
+
+def _confusions(scores: LabelScores) -> str:
+    """Return the confusion matrix or, of many labels, the most frequent confusions."""
+    names = [counts.label or "(none)" for counts in scores.labels]
+    if len(names) <= MOST_COLUMNS:
+        rows = zip(names, scores.confusion, strict=True)
+        table = [["gold \\ predicted", *names], *([name, *map(str, row)] for name, row in rows)]
+        return columns(table)
+    cells = [
+        (count, gold, found)
+        for gold, row in zip(names, scores.confusion, strict=True)
+        for found, count in zip(names, row, strict=True)
+        if count and gold != found
+    ]
+    shown = sorted(cells, reverse=True)[:PAIRS]
+    table = [["gold", "predicted", "texts"], *([g, f, str(count)] for count, g, f in shown)]
+    return "Most frequent confusions\n" + columns(table, left=2)
+
+
+def _record(scores: LabelScores) -> dict[str, object]:
+    names = {"label": "label", "precision": "precision", "recall": "recall", "f1": "f1"}
+    names["texts"] = "gold"
+    labels = [
+        {name: getattr(counts, field) for name, field in names.items()} for counts in scores.labels
+    ]
+    return {"labels": labels, "confusion": scores.confusion}

@@ -9,9 +9,9 @@ import typer
 
 from attncli.data.images.named import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
+from attncli.options import shared
 from attncli.options.line_streams import Input, Output, check_drawing, check_shown, open_source
 from attncli.options.settings import SetOption
-from attncli.options.shared import MODEL, Device, From, Threads, To, check_texts
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.terminal import console
 from attncli.terminal.messages import Screen, current_screen
@@ -41,7 +41,7 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         "-m",
-        envvar=MODEL,
+        envvar=shared.MODEL,
         help="Translator, classifier or captioner: its name (`attn models` lists them) or its "
         "folder; without it, the model shipped for text, or for images.",
     ),
@@ -77,8 +77,8 @@ def explain(
     text: Text = None,
     *,
     model: ModelOption = None,
-    to: To = "",
-    source: From = "",
+    to: shared.To = "",
+    source: shared.From = "",
     method: MethodOption = None,
     word: Word = 0,
     input: Input = None,
@@ -86,8 +86,8 @@ def explain(
     format: Format = "text",
     show: Show = False,
     picture: PictureFile = None,
-    device: Device = "auto",
-    threads: Threads = 0,
+    device: shared.Device = "auto",
+    threads: shared.Threads = 0,
     set: Set = None,
 ) -> None:
     """Explain an output by the input parts that it depends on.
@@ -118,7 +118,7 @@ def explain(
     task = task_of(folder)
     is_image = task == "caption"
     if task not in ("caption", "transcribe"):
-        check_texts(texts, "explain")
+        shared.check_texts(texts, "explain")
     check_shown(show, format)
     from attncli.render.image_attention import writer_of
     from attncli.tasks.explain import lines, writers  # import torch

@@ -12,10 +12,8 @@ from attncli.data.images.named import find_images, open_images
 from attncli.data.recordings import Transcribed, read_transcripts
 from attncli.data.streams import write_stdout
 from attncli.jobs.loading import model_names
-from attncli.options import evaluation
-from attncli.options.evaluation import Json, Models, Save, check_save, folders_of, read_outputs
+from attncli.options import shared
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, Threads
 from attncli.render.rows import scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
@@ -39,13 +37,13 @@ Set = Annotated[list[str] | None, SetOption(TranscribeOptions, example="search.b
 def transcripts(
     transcripts: Table,
     *,
-    model: Models = None,
+    model: shared.ScoredModels = None,
     audio: Audio = None,
     hypotheses: Hypotheses = None,
-    save: Save = None,
-    json: Json = False,
-    device: Device = "auto",
-    threads: Threads = 0,
+    save: shared.Save = None,
+    json: shared.Json = False,
+    device: shared.Device = "auto",
+    threads: shared.Threads = 0,
     set: Set = None,
 ) -> None:
     """Score transcripts by WER and CER.
@@ -57,20 +55,20 @@ def transcripts(
       attn evaluate transcripts test.tsv -m runs/speech --audio wavs
       attn evaluate transcripts test.tsv --hypotheses other.txt
     """
-    folders = folders_of(model, hypotheses, "transcribe")
+    folders = shared.folders_of(model, hypotheses, "transcribe")
     options = TranscribeOptions.of_command(locals(), messages=console)
-    check_save(folders, save)
+    shared.check_save(folders, save)
     rows = read_transcripts(transcripts)
     if folders and not audio:
         raise typer.BadParameter("a model needs the recordings", param_hint="'--audio'")
     systems, failed = [], 0
     for name, folder in zip(model_names(folders), folders, strict=True):
         found, seconds, faults = _transcribed(folder, rows, Path(str(audio)), options)
-        evaluation.save_outputs(save, name, found)
+        shared.save_outputs(save, name, found)
         systems.append(System(name, found, seconds))
         failed += faults
     for path in hypotheses or ():
-        systems.append(System(path.name, read_outputs(path, len(rows))))
+        systems.append(System(path.name, shared.read_outputs(path, len(rows))))
     references = [[row.text] for row in rows]
     for number, system in enumerate(systems):
         wer = MetricScore("WER", error_rate(system.hypotheses, references))

@@ -16,6 +16,7 @@ from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_glossary
 from attncli.documents.document import Document
 from attncli.jobs.loading import row_inputs
+from attncli.options import shared
 from attncli.options.line_streams import (
     Drawing,
     Input,
@@ -29,7 +30,6 @@ from attncli.options.line_streams import (
     write_lines,
 )
 from attncli.options.settings import SetOption
-from attncli.options.shared import Beam, Device, Models, Nbest, Threads, To, check_texts
 from attncli.render.alignment.writers import heat_maps
 from attncli.render.rows import RowFormat, RowLayout
 from attncli.tasks.translate import documents
@@ -87,8 +87,8 @@ Set = Annotated[list[str] | None, SetOption(TranslateOptions, example="search.le
 def translate(
     text: Text = None,
     *,
-    model: Models = None,
-    to: To = "",
+    model: shared.Models = None,
+    to: shared.To = "",
     source: From = "",
     input: Input = None,
     output: Output = None,
@@ -97,8 +97,8 @@ def translate(
     into: documents.Into = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the outputs.")] = "text",
     scores: Scores = False,
-    beam: Beam = None,
-    nbest: Nbest = None,
+    beam: shared.Beam = None,
+    nbest: shared.Nbest = None,
     verbatim: Verbatim = False,
     keep_tags: KeepTags = False,
     strict: Strict = False,
@@ -107,8 +107,8 @@ def translate(
     show: Show = False,
     picture: PictureFile = None,
     precision: Computed = "auto",
-    device: Device = "auto",
-    threads: Threads = 0,
+    device: shared.Device = "auto",
+    threads: shared.Threads = 0,
     set: Set = None,
 ) -> None:
     """Translate text: one line in, one line out, in order.
@@ -127,7 +127,7 @@ def translate(
     """
     options = TranslateOptions.of_command(locals(), glossary=(), messages=console)
     check_output(output, input)
-    check_texts(text or [])
+    shared.check_texts(text or [])
     terms = read_glossary(glossary).terms if glossary else ()
     drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
     check_shown(show, format)

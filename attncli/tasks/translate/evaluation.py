@@ -11,7 +11,7 @@ from attncli.data.text import corpus
 from attncli.data.text.tables import row_pairs
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
-from attncli.options.evaluation import read_outputs, save_outputs
+from attncli.options.shared import read_outputs, save_outputs
 from attncli.render.rows import columns, scores_as_json, scores_as_text
 from attncli.scoring.score import System
 from attncli.scoring.sequences import references_by_output
