@@ -14,18 +14,7 @@ from attncli.data.lines import ClassifiedLine, Line
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.text.tables import LabelledText, read_labelled
 from attncli.jobs.loading import model_names
-from attncli.options import shared
-from attncli.options.line_streams import (
-    WEIGHTED_TEXTS,
-    Input,
-    LineWriter,
-    Output,
-    Picture,
-    check_drawing,
-    check_shown,
-    open_source,
-    write_lines,
-)
+from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.render.alignment.weighted_text import weighted_text, words_in_colour
 from attncli.render.plots import check_picture, confusion_matrices
@@ -65,8 +54,8 @@ def classify(
     text: Text = None,
     *,
     model: Model = None,
-    input: Input = None,
-    output: Output = None,
+    input: line_streams.Input = None,
+    output: line_streams.Output = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the labels.")] = "text",
     nbest: Nbest = 1,
     scores: Scores = False,
@@ -90,19 +79,19 @@ def classify(
     options = ClassifyOptions.of_command(locals(), messages=console)
     check_output(output, input)
     shared.check_texts(text or [], "classify")
-    drawing = check_drawing(picture, options.picture.lines, drawn=show)
-    check_shown(show, format)
-    with open_source(text, input) as stream:
+    drawing = line_streams.check_drawing(picture, options.picture.lines, drawn=show)
+    line_streams.check_shown(show, format)
+    with line_streams.open_source(text, input) as stream:
         runner = ClassifyRunner.open(model, options)
         weights = show or picture is not None or format == "jsonl"
-        writer = LineWriter(
+        writer = line_streams.LineWriter(
             partial(rendered, layout=RowLayout(format, nbest > 1, scores)),
-            Picture(drawing, WEIGHTED_TEXTS),
+            line_streams.Picture(drawing, line_streams.WEIGHTED_TEXTS),
             lambda outcome: [weighted_text(outcome)],
             words_in_colour,
             current_screen() if show else None,
         )
-        complete = write_lines(
+        complete = line_streams.write_lines(
             "classifying",
             stream,
             output,

@@ -16,19 +16,7 @@ from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_glossary
 from attncli.documents.document import Document
 from attncli.jobs.loading import row_inputs
-from attncli.options import shared
-from attncli.options.line_streams import (
-    Drawing,
-    Input,
-    LineWriter,
-    Output,
-    Picture,
-    check_drawing,
-    check_shown,
-    is_away,
-    open_source,
-    write_lines,
-)
+from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.render.alignment.writers import heat_maps
 from attncli.render.rows import RowFormat, RowLayout
@@ -90,8 +78,8 @@ def translate(
     model: shared.Models = None,
     to: shared.To = "",
     source: From = "",
-    input: Input = None,
-    output: Output = None,
+    input: line_streams.Input = None,
+    output: line_streams.Output = None,
     column: documents.Columns = None,
     field: documents.Fields = None,
     into: documents.Into = None,
@@ -129,8 +117,8 @@ def translate(
     check_output(output, input)
     shared.check_texts(text or [])
     terms = read_glossary(glossary).terms if glossary else ()
-    drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
-    check_shown(show, format)
+    drawing = line_streams.check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
+    line_streams.check_shown(show, format)
     shown = {"align": align, "show": show, "picture": picture is not None}
     aligned = any(shown.values())
     if keep_tags:
@@ -153,7 +141,7 @@ def translate(
             unfit, "is for lines of text; a document has one output, in its own format"
         )
     options = replace(options, document=choice is not None, glossary=terms, heads=drawing.heads)
-    with open_source(text, input) as stream:
+    with line_streams.open_source(text, input) as stream:
         document = documents.read_input(stream, choice, input, into) if choice else None
         runner = TranslateRunner.open(model, options)
         several = runner.translator.search.nbest > 1
@@ -180,12 +168,12 @@ def _with_failed(run: documents.Translate, failed: list[TranslatedLine]) -> docu
 
 
 def line_writer(
-    layout: RowLayout, drawing: Drawing, screen: Screen | None = None
-) -> LineWriter[TranslatedLine]:
+    layout: RowLayout, drawing: line_streams.Drawing, screen: Screen | None = None
+) -> line_streams.LineWriter[TranslatedLine]:
     """Return the writer of translated lines. screen: for heat maps among them."""
-    return LineWriter(
+    return line_streams.LineWriter(
         partial(rendered, layout=layout),
-        Picture(drawing),
+        line_streams.Picture(drawing),
         lambda outcome: outcome.alignments[:1],
         heat_maps,
         screen,
@@ -196,15 +184,17 @@ def write_translations(
     run: documents.Translate,
     source: BinaryIO | Document,
     output: Path | None,
-    writer: LineWriter[TranslatedLine],
+    writer: line_streams.LineWriter[TranslatedLine],
     messages: Messages,
 ) -> bool:
     """Translate and write the lines of a stream, or a document; return True if all could be."""
     if isinstance(source, Document):
         with open_output(output) as write:
-            return documents.translate_document(source, run, write, messages, shown=is_away(output))
+            return documents.translate_document(
+                source, run, write, messages, shown=line_streams.is_away(output)
+            )
     report = OutputReport()
-    complete = write_lines("translating", source, output, run, writer, report.messages)
+    complete = line_streams.write_lines("translating", source, output, run, writer, report.messages)
     for message in report.totals(above=REPORTED):
         messages.warn(message)
     if remark := report.copied():
