@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import ModelConfig
-from models.numerics import Dropout, Linear
+from models.numerics import Dropout, Linear, normal_weights
 
 
 class Embedding(nn.Module):
@@ -29,7 +29,7 @@ class Embedding(nn.Module):
 
     def __init__(self, vocabulary: int, size: int, *, scale: float = 1.0) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
+        self.weight = normal_weights(vocabulary, size, deviation=size**-0.5)
         self.scale = scale
 
     def forward(self, ids: Tensor) -> Tensor:

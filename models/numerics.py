@@ -16,6 +16,15 @@ WITHOUT_DOUBLE = {"mps"}  # types of devices that do not compute float64
 SMALLEST = 1 / 512  # the lowest rate that random bytes can approximate
 
 
+def normal_weights(*shape: int, deviation: float) -> nn.Parameter:
+    """Return normally distributed initial weights.
+
+    On the meta device they stay without numbers, because torch would import its compiler there.
+    """
+    found = torch.empty(shape)
+    return nn.Parameter(found if found.is_meta else found.normal_().mul_(deviation))
+
+
 class Dropout(nn.Module):
     """Dropout with cheap random numbers in training; the identity in evaluation mode.
 

@@ -12,7 +12,7 @@ from models.attention.multihead import attention, concatenated, read_values
 from models.attention.softmax import History
 from models.base.types import AttentionOutput, Memory, select
 from models.config import ModelConfig
-from models.numerics import Linear
+from models.numerics import Linear, normal_weights
 
 
 class Pooling(nn.Module):
@@ -80,7 +80,7 @@ class LearnedQuery(Pooling):
 
     def __init__(self, value_size: int, config: ModelConfig) -> None:
         super().__init__(value_size, config)
-        self.query = nn.Parameter(torch.randn(1, 1, value_size) * value_size**-0.5)
+        self.query = normal_weights(1, 1, value_size, deviation=value_size**-0.5)
         self.attention = attention(value_size, value_size, config.attention)
 
     def read_values(self, memory: Memory) -> Tensor:
@@ -147,7 +147,7 @@ class SelfAttentive(Pooling):
         self.pooled_size = count * value_size
         # A = softmax(W_2 tanh(W_1 H^T)),  M = A H: eq. 6 and 7 of the paper, whose score is dot
         self.key = Linear(value_size, size, bias=False)  # W_1
-        self.queries = nn.Parameter(torch.randn(1, count, size) * size**-0.5)  # W_2
+        self.queries = normal_weights(1, count, size, deviation=size**-0.5)  # W_2
         self.attention = Attention(size, size, dataclasses.replace(config.attention, heads=1))
 
     def read_values(self, memory: Memory) -> Tensor:

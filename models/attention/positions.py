@@ -9,6 +9,7 @@ from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.config import ModelConfig
 from models.layers import positions
+from models.numerics import normal_weights
 
 
 class Position(nn.Module):
@@ -86,7 +87,7 @@ class Learned(Position):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         size = config.embedding
-        self.embedding = nn.Parameter(torch.randn(config.max_source, size) * size**-0.5)  # P
+        self.embedding = normal_weights(config.max_source, size, deviation=size**-0.5)  # P
 
     def added(self, x: Tensor, start: int) -> Tensor:
         """Return embeddings (R, T, D) of positions from `start`, with their positions."""
@@ -111,7 +112,7 @@ class Relative(Position):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         size = config.embedding // config.heads
-        self.embedding = nn.Parameter(torch.randn(2 * REACH + 1, size) * size**-0.5)  # a
+        self.embedding = normal_weights(2 * REACH + 1, size, deviation=size**-0.5)  # a
 
     def bias(self, query: Tensor, start: int, slots: int) -> Tensor:
         """Return an addition (B, H, T, S) to the scores of queries (B, H, T, d)."""

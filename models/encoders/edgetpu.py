@@ -16,6 +16,7 @@ from models.base.errors import NotFoundError, intact, unknown_name
 from models.catalogue.installed import BOX, DEFAULTS, is_bundle
 from models.config import ImageConfig
 from models.encoders.recurrent import Cnn, copy_weights
+from models.numerics import normal_weights
 from models.sources import ImageSource
 from models.storage.digests import check_digests
 from models.storage.settings import WEIGHTS
@@ -209,7 +210,7 @@ class Convolution(nn.Module):
         super().__init__()
         fan_in = incoming // groups * kernel**2
         shape = out, incoming // groups, kernel, kernel
-        self.weight = nn.Parameter(torch.randn(*shape) * (2 / fan_in) ** 0.5)
+        self.weight = normal_weights(*shape, deviation=(2 / fan_in) ** 0.5)
         self.bias = nn.Parameter(torch.zeros(out))
         self.kernel, self.stride, self.groups, self.relu = kernel, stride, groups, relu
 

@@ -18,7 +18,7 @@ from models.config import ImageConfig, ModelConfig
 from models.encoders.image import ImageEncoder
 from models.encoders.recurrent import Cnn, copy_weights
 from models.layers import Embedding, FeedForward, NormedLayer, normalisation
-from models.numerics import Dropout, Linear
+from models.numerics import Dropout, Linear, normal_weights
 
 
 class TransformerEncoder(nn.Module):
@@ -54,8 +54,8 @@ class ImageTransformerEncoder(ImageEncoder):
         size, (rows, columns) = config.embedding, self.grid
         config = replace(config, position="none")  # cells have rows and columns
         self.project = Linear(self.value_size, size)
-        self.row_embedding = nn.Parameter(torch.randn(rows, 1, size) * 0.02)
-        self.column_embedding = nn.Parameter(torch.randn(1, columns, size) * 0.02)
+        self.row_embedding = normal_weights(rows, 1, size, deviation=0.02)
+        self.column_embedding = normal_weights(1, columns, size, deviation=0.02)
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.last_norm = nn.LayerNorm(size)
@@ -118,11 +118,11 @@ class VisionTransformer(Cnn):
             )
         self.class_slots = 0 if config.project else config.class_tokens
         self.cells, self.width, first = config.size // side, config.width, config.class_tokens
-        self.patch = nn.Parameter(torch.randn(config.width, 3, side, side) * side**-1)  # W
+        self.patch = normal_weights(config.width, 3, side, side, deviation=side**-1)  # W
         self.patch_bias = nn.Parameter(torch.zeros(config.width))
-        self.class_embedding = nn.Parameter(torch.randn(first, config.width) * 0.02)  # c
-        self.position_embedding = nn.Parameter(
-            torch.randn(first + self.cells**2, config.width) * 0.02
+        self.class_embedding = normal_weights(first, config.width, deviation=0.02)  # c
+        self.position_embedding = normal_weights(
+            first + self.cells**2, config.width, deviation=0.02
         )
         layer = ModelConfig(
             embedding=config.width,

@@ -20,7 +20,7 @@ from models.config import NO_COPY, ModelConfig
 from models.decoders.base import Decoder, DecoderOutput
 from models.decoders.readers import CopyReader, TokenReader, WithReader
 from models.layers import ACTIVATIONS, Embedding, normalisation
-from models.numerics import Linear, linear
+from models.numerics import Linear, linear, normal_weights
 from models.text.tokenizer import START
 
 
@@ -39,7 +39,7 @@ class Output(nn.Module):
         transform: ModelConfig | None = None,
     ) -> None:
         super().__init__()
-        own = nn.Parameter(torch.randn(vocabulary, size) * size**-0.5)
+        own = normal_weights(vocabulary, size, deviation=size**-0.5)
         is_tied = tied_to is not None and tied_to.weight.shape == own.shape
         self.weight = tied_to.weight if tied_to is not None and is_tied else own
         self.bias = nn.Parameter(torch.zeros(vocabulary))
