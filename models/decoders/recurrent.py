@@ -63,14 +63,13 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         *,
         value_size: int,
         final_size: int,
-        attends: bool = True,
     ) -> None:
         super().__init__()
         self.embedding = embedding
         self.recurrence = Recurrence(config)
         self.bridge = Bridge(final_size, self.recurrence.state_shape)
-        self.attends, self.final_size = attends, final_size
-        self.attention = recurrent_attention(config, value_size) if attends else None
+        self.final_size = final_size
+        self.attention = recurrent_attention(config, value_size) if self.attends else None
         self.attention_shape = (1, config.attention.heads)
         self.dropout = Dropout(config.dropout)
 
@@ -192,12 +191,9 @@ class RnnDecoder(RecurrentDecoder):
         *,
         value_size: int,
         final_size: int,
-        attends: bool = True,
     ) -> None:
-        super().__init__(
-            embedding, config, value_size=value_size, final_size=final_size, attends=attends
-        )
-        context_size = value_size if attends else final_size
+        super().__init__(embedding, config, value_size=value_size, final_size=final_size)
+        context_size = value_size if self.attends else final_size
         gates, readout = self.recurrence.gate_size, config.readout or config.embedding
         self.token_gates = Linear(config.embedding, gates)
         self.context_gates = Linear(context_size, gates, bias=False)
@@ -236,10 +232,7 @@ class RnnDecoder(RecurrentDecoder):
 class FixedContextDecoder(RnnDecoder):
     """RnnDecoder without attention: every step has the encoder's last state as context."""
 
-    def __init__(self, embedding: Embedding, config: ModelConfig, *, final_size: int) -> None:
-        super().__init__(
-            embedding, config, value_size=final_size, final_size=final_size, attends=False
-        )
+    attends = False
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
         """Compute the first state; store the context."""

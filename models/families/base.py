@@ -1,14 +1,19 @@
-"""Parts shared by several families: embeddings, the recurrent encoder, the recurrent captioner."""
+"""Parts shared by several families: embeddings, the recurrent encoder, the builders of models."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
+
+from torch import nn
 
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import VocabularySizes
 from models.config import RECURRENT_SCORE, ModelConfig
-from models.encoders.image import ImageEncoder
+from models.decoders.base import Decoder
+from models.decoders.transformer import TransformerDecoder
+from models.encoders.image import ImageEncoder, pretrained_parameters
 from models.encoders.recurrent import RnnEncoder
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers import Embedding
@@ -38,14 +43,6 @@ def source_embedding(
     return Embedding(sizes.source, config.embedding, scale=scale)
 
 
-def transformer_output(config: ModelConfig, sizes: VocabularySizes, target: Embedding) -> Output:
-    """Build a Transformer's output layer."""
-    tied_to = target if config.tied else None
-    return Output(
-        sizes.target, config.embedding, tied_to, config if config.output_transform else None
-    )
-
-
 def check_encoder_layers(config: ModelConfig) -> None:
     """Raise ConfigurationError for a text model without encoder layers."""
     if config.encoder_layers < 1:
@@ -72,6 +69,67 @@ def needs_equal_sizes(config: ModelConfig) -> bool:
     """
     score = find("score", config.attention.score or RECURRENT_SCORE)
     return bool(score.needs_equal_sizes) and config.attention.heads == 1
+
+
+def initialise(model: EncoderDecoder) -> None:
+    """Set weights to Glorot's uniform distribution, biases to 0; skip a pretrained network."""
+    pretrained = {id(parameter) for parameter in pretrained_parameters(model)}
+    for name, parameter in model.named_parameters():
+        if id(parameter) in pretrained:
+            continue
+        if parameter.dim() > 1 and "embedding" not in name:
+            nn.init.xavier_uniform_(parameter)
+        elif name.endswith(".bias"):
+            nn.init.zeros_(parameter)
+
+
+class RecurrentModel(EncoderDecoder):
+    """A recurrent decoder behind an encoder; the output layer reads the decoder's readout."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        sizes: VocabularySizes,
+        encoder: nn.Module,
+        decoder: Decoder[Any, Any],
+        target: Embedding,
+    ) -> None:
+        readout = config.readout or config.embedding
+        output = Output(sizes.target, readout, target if config.tied else None)
+        super().__init__(config, encoder, decoder, output)
+
+
+class RecurrentTranslator(RecurrentModel):
+    """A recurrent encoder and decoder of texts."""
+
+    decoder_class: ClassVar[type[Any]]
+    final: ClassVar[str] = "final_size"  # the encoder's size of what the first state is made of
+
+    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+        source, target = embeddings(config, sizes)
+        encoder = recurrent_encoder(source, config, attends=self.decoder_class.attends)
+        value_size, final_size = encoder.value_size, getattr(encoder, self.final)
+        decoder = self.decoder_class(target, config, value_size=value_size, final_size=final_size)
+        super().__init__(config, sizes, encoder, decoder, target)
+
+
+class TransformerModel(EncoderDecoder):
+    """A Transformer's decoder behind an encoder. value_size: features of its slots, if not D."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        sizes: VocabularySizes,
+        encoder: nn.Module,
+        target: Embedding,
+        value_size: int = 0,
+    ) -> None:
+        aligns = config.alignment_layer and "alignment_layer" in self.settings
+        decoder = TransformerDecoder(target, replace(config, alignment_layer=aligns), value_size)
+        tied_to, transform = target if config.tied else None, config.output_transform
+        output = Output(sizes.target, config.embedding, tied_to, config if transform else None)
+        super().__init__(config, encoder, decoder, output)
+        initialise(self)
 
 
 class RecurrentCaptioner(EncoderDecoder):

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from models.base.errors import ConfigurationError
 from models.base.types import VocabularySizes
 from models.config import ModelConfig
 from models.decoders.captioning import AdaptiveDecoder, ShowAttendTellDecoder, TopDownDecoder
 from models.decoders.recurrent import RnnDecoder
-from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import ImageEncoder
 from models.encoders.sound import ConvolutionalEncoder, PyramidEncoder, WindowEncoder
 from models.encoders.transformer import ImageTransformerEncoder
 from models.families.base import (
     RecurrentCaptioner,
+    RecurrentModel,
+    TransformerModel,
     embedding_scale,
     needs_equal_sizes,
-    transformer_output,
 )
-from models.families.encoder_decoder import EncoderDecoder, Output
-from models.families.text import initialise
 from models.layers import Embedding
 
 
@@ -65,7 +61,7 @@ class CaptionerTopDown(RecurrentCaptioner):
     decoder_class = TopDownDecoder
 
 
-class CaptionerTransformer(EncoderDecoder):
+class CaptionerTransformer(TransformerModel):
     """Captions by a Transformer whose decoder attends to image cells.
 
     x_rc = W a_rc + row_r + column_c, then `encoder_layers` self-attention blocks (0: none); the
@@ -86,16 +82,10 @@ class CaptionerTransformer(EncoderDecoder):
             )
         encoder = (ImageTransformerEncoder if projects else ImageEncoder)(config)
         size = 0 if projects else encoder.value_size
-        super().__init__(
-            config,
-            encoder,
-            TransformerDecoder(target, replace(config, alignment_layer=False), size),
-            transformer_output(config, sizes, target),
-        )
-        initialise(self)
+        super().__init__(config, sizes, encoder, target, size)
 
 
-class ListenAttendSpell(EncoderDecoder):
+class ListenAttendSpell(RecurrentModel):
     """Listen, Attend and Spell: a pyramid of recurrent layers, read by a recurrent decoder.
 
     h^j_i = BiLSTM(h^j_{i-1}, [h^{j-1}_{2i}; h^{j-1}_{2i+1}])
@@ -115,12 +105,10 @@ class ListenAttendSpell(EncoderDecoder):
         decoder = RnnDecoder(
             target, config, value_size=encoder.value_size, final_size=encoder.hidden
         )
-        readout = config.readout or config.embedding
-        output = Output(sizes.target, readout, target if config.tied else None)
-        super().__init__(config, encoder, decoder, output)
+        super().__init__(config, sizes, encoder, decoder, target)
 
 
-class SpeechTransformer(EncoderDecoder):
+class SpeechTransformer(TransformerModel):
     """Speech-Transformer: two convolutions of stride 2, then a Transformer.
 
     x = W relu(K_2 * relu(K_1 * f)), then self-attention blocks; the decoder is the Transformer's
@@ -134,10 +122,5 @@ class SpeechTransformer(EncoderDecoder):
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))
-        super().__init__(
-            config,
-            (WindowEncoder if config.audio.padded else ConvolutionalEncoder)(config),
-            TransformerDecoder(target, replace(config, alignment_layer=False)),
-            transformer_output(config, sizes, target),
-        )
-        initialise(self)
+        encoder = (WindowEncoder if config.audio.padded else ConvolutionalEncoder)(config)
+        super().__init__(config, sizes, encoder, target)

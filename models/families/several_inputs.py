@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -11,13 +10,16 @@ from torch import Tensor, nn
 from models.base.types import Memory, VocabularySizes
 from models.config import ModelConfig
 from models.decoders.recurrent import RnnDecoder
-from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import ImageEncoder
 from models.encoders.recurrent import RnnEncoder
 from models.encoders.transformer import ImageTransformerEncoder, TransformerEncoder
-from models.families.base import embedding_scale, embeddings, recurrent_encoder, transformer_output
-from models.families.encoder_decoder import EncoderDecoder, Output
-from models.families.text import initialise
+from models.families.base import (
+    RecurrentModel,
+    TransformerModel,
+    embedding_scale,
+    embeddings,
+    recurrent_encoder,
+)
 from models.numerics import Linear
 from models.sources import columns_of
 from models.text.tokenizer import END
@@ -64,7 +66,8 @@ class SeveralInputs(nn.Module):
 
     def _texts(self, source: Tensor, mask: Tensor) -> Memory:
         """Return the memory of the texts alone."""
-        part = text_numbers(source, mask, len(self.texts))  # (B, S)
+        ends = (source == END) & mask  # an end mark ends a text
+        part = (ends.cumsum(1) - ends.long()).clamp(max=len(self.texts) - 1)  # (B, S)
         values, finals = [], []
         for number, encoder in enumerate(self.texts):
             own = mask & (part == number)  # (B, S)
@@ -84,13 +87,7 @@ class SeveralInputs(nn.Module):
         return Memory(torch.stack(values).sum(0), mask, final, part=part)
 
 
-def text_numbers(source: Tensor, mask: Tensor, count: int) -> Tensor:
-    """Return the number (B, S) of the text that each token belongs to: an end mark ends a text."""
-    ends = (source == END) & mask
-    return (ends.cumsum(1) - ends.long()).clamp(max=count - 1)
-
-
-class MultiSource(EncoderDecoder):
+class MultiSource(RecurrentModel):
     """Several inputs: the decoder of RNNsearch attends to texts, or to texts and an image.
 
     c_t = Combination(s_{t-1}, h^(1), .., h^(K));  s_t = f(s_{t-1}, y_{t-1}, c_t)
@@ -113,12 +110,10 @@ class MultiSource(EncoderDecoder):
             encoder = SeveralInputs(texts, image, Linear(image.value_size, size))
             final_size += size
         decoder = RnnDecoder(target, config, value_size=size, final_size=final_size)
-        readout = config.readout or config.embedding
-        output = Output(sizes.target, readout, target if config.tied else None)
-        super().__init__(config, encoder, decoder, output)
+        super().__init__(config, sizes, encoder, decoder, target)
 
 
-class MultiSourceTransformer(EncoderDecoder):
+class MultiSourceTransformer(TransformerModel):
     """Several inputs: a Transformer whose decoder attends to texts, or texts and an image.
 
     x <- x + W_O Combination(LayerNorm(x), h^(1), .., h^(K))
@@ -145,10 +140,4 @@ class MultiSourceTransformer(EncoderDecoder):
         encoder = SeveralInputs(texts)
         if columns.has_image:
             encoder = SeveralInputs(texts, ImageTransformerEncoder(config), nn.Identity())
-        super().__init__(
-            config,
-            encoder,
-            TransformerDecoder(target, replace(config, alignment_layer=False)),
-            transformer_output(config, sizes, target),
-        )
-        initialise(self)
+        super().__init__(config, sizes, encoder, target)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from torch import nn
-
 from models.base.errors import ConfigurationError
 from models.base.registry import find
 from models.base.types import VocabularySizes
 from models.config import ModelConfig
 from models.decoders.base import PoolingDecoder
 from models.decoders.recurrent import FixedContextDecoder, LuongDecoder, RnnDecoder
-from models.decoders.transformer import TransformerDecoder
-from models.encoders.image import pretrained_parameters
 from models.encoders.transformer import TransformerEncoder
 from models.families.base import (
+    RecurrentTranslator,
+    TransformerModel,
     embedding_scale,
     embeddings,
+    initialise,
     recurrent_encoder,
     source_embedding,
-    transformer_output,
 )
 from models.families.encoder_decoder import EncoderDecoder, Output
 
 
-class Seq2Seq(EncoderDecoder):
+class Seq2Seq(RecurrentTranslator):
     """Sequence to sequence: no attention, one fixed context for every step.
 
     c = h_S, the encoder's last state. Quality decreases with sentence length.
@@ -31,17 +29,10 @@ class Seq2Seq(EncoderDecoder):
     """
 
     settings = ("recurrence", "readout")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        source, target = embeddings(config, sizes)
-        encoder = recurrent_encoder(source, config, attends=False)
-        decoder = FixedContextDecoder(target, config, final_size=encoder.final_size)
-        readout = config.readout or config.embedding
-        output = Output(sizes.target, readout, target if config.tied else None)
-        super().__init__(config, encoder, decoder, output)
+    decoder_class = FixedContextDecoder
 
 
-class RnnSearch(EncoderDecoder):
+class RnnSearch(RecurrentTranslator):
     """RNNsearch (Bahdanau): attention before the recurrence, deep output.
 
     c_t = Attention(s_{t-1}, h);  s_t = f(s_{t-1}, y_{t-1}, c_t);  s_0 = tanh(W <-h_1)
@@ -50,22 +41,11 @@ class RnnSearch(EncoderDecoder):
     """
 
     settings = ("recurrence", "readout", "copy", "attention")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        source, target = embeddings(config, sizes)
-        encoder = recurrent_encoder(source, config)
-        decoder = RnnDecoder(
-            target,
-            config,
-            value_size=encoder.value_size,
-            final_size=encoder.hidden,  # <-h_1 is the last part of the encoder's final states
-        )
-        readout = config.readout or config.embedding
-        output = Output(sizes.target, readout, target if config.tied else None)
-        super().__init__(config, encoder, decoder, output)
+    decoder_class = RnnDecoder
+    final = "hidden"  # <-h_1 is the last part of the encoder's final states
 
 
-class Luong(EncoderDecoder):
+class Luong(RecurrentTranslator):
     """Luong: attention after the recurrence, input feeding.
 
     c_t = Attention(s_t, h);  a_t = tanh(W_c [c_t; s_t]);  a_t enters step t + 1
@@ -73,18 +53,10 @@ class Luong(EncoderDecoder):
     """
 
     settings = ("recurrence", "readout", "copy", "attention")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
-        source, target = embeddings(config, sizes)
-        encoder = recurrent_encoder(source, config)
-        decoder = LuongDecoder(
-            target, config, value_size=encoder.value_size, final_size=encoder.final_size
-        )
-        output = Output(sizes.target, decoder.size, target if config.tied else None)
-        super().__init__(config, encoder, decoder, output)
+    decoder_class = LuongDecoder
 
 
-class Transformer(EncoderDecoder):
+class Transformer(TransformerModel):
     """Transformer: self-attention, multi-head, no recurrence.
 
     Embeddings are tied to the output, and to each other if the vocabulary is joint; keys and values
@@ -96,25 +68,7 @@ class Transformer(EncoderDecoder):
 
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes, scale=embedding_scale(config))
-        super().__init__(
-            config,
-            TransformerEncoder(source, config),
-            TransformerDecoder(target, config),
-            transformer_output(config, sizes, target),
-        )
-        initialise(self)
-
-
-def initialise(model: EncoderDecoder) -> None:
-    """Set weights to Glorot's uniform distribution, biases to 0; skip a pretrained network."""
-    pretrained = {id(parameter) for parameter in pretrained_parameters(model)}
-    for name, parameter in model.named_parameters():
-        if id(parameter) in pretrained:
-            continue
-        if parameter.dim() > 1 and "embedding" not in name:
-            nn.init.xavier_uniform_(parameter)
-        elif name.endswith(".bias"):
-            nn.init.zeros_(parameter)
+        super().__init__(config, sizes, TransformerEncoder(source, config), target)
 
 
 class RecurrentClassifier(EncoderDecoder):

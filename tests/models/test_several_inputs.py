@@ -14,7 +14,6 @@ from models.base.registry import names
 from models.base.types import Batch, VocabularySizes
 from models.bundle import build
 from models.families.encoder_decoder import EncoderDecoder
-from models.families.several_inputs import text_numbers
 from models.inference.search.batching import pad_pairs
 from models.sources import columns_of
 from models.text.tokenizer import END
@@ -58,7 +57,8 @@ def batch_of(inputs: tuple[str, ...], numbers: range = range(3)) -> Batch:
 
 def test_end_marks_divide_a_source_into_texts() -> None:
     source, mask, *_ = batch_of(TEXTS)
-    parts = text_numbers(source, mask, 2)
+    parts = model_of("flat").encode(source, mask).part
+    assert parts is not None
     assert [parts[n][mask[n]].tolist() for n in range(3)] == [
         [0, 0, 0, 1, 1],
         [0, 0, 1, 1, 1, 1, 1],
