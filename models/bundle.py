@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 from safetensors.torch import save as to_bytes
 
-from models.base.errors import ConfigurationError, DamagedError, naming
+from models.base.errors import ConfigurationError
 from models.base.registry import find, source_name
 from models.base.registry import settings_of as settings_read_by
-from models.base.settings import from_dict, to_dict
+from models.base.settings import to_dict
 from models.base.types import VocabularySizes
 from models.config import NO_COPY, ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
@@ -37,8 +37,7 @@ from models.storage.settings import (
     WEIGHTS,
     Shared,
     WeightPrecision,
-    family_of,
-    read_settings,
+    read_stored,
     to_text,
 )
 from models.storage.settings import NAME as CONFIG
@@ -51,7 +50,7 @@ from models.storage.weights import (
     weights_of,
     without_shared,
 )
-from models.text.tokenizer import Tokenizer, read_tokenizer
+from models.text.tokenizer import Tokenizer
 from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 
@@ -169,34 +168,20 @@ def _given(**values: Any) -> dict[str, Any]:
 
 def read(folder: Path) -> Bundle:
     """Return the bundle in a folder; raise a ModelError if a part is missing or damaged."""
-    settings = read_settings(folder)
-    tokenizer = read_tokenizer(folder)
-    with naming(folder / CONFIG):
-        config = from_dict(ModelConfig, settings["model"], where="model")
-        tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
-        search = from_dict(SearchConfig, settings["search"], where="search")
-        alignment = from_dict(AlignConfig, settings.get("alignment", {}), where="alignment")
-        prepare = from_dict(PrepareConfig, settings.get("prepare", {}), where="prepare")
-    for language in tokenizer_config.languages:
-        tokenizer.language_id(language)  # raises if the token is missing
-    sizes = sizes_of(tokenizer, family_of(settings))
-    if settings["vocabulary"] != sizes._asdict():
-        raise DamagedError(
-            f"the tokenizer in {folder} does not fit its config.json", "both of one model"
-        )
-    tensors = bundle_weights(folder, settings)
+    stored = read_stored(folder)
+    tensors = bundle_weights(folder)
     with Unfilled(tensors, folder / CONFIG):
-        model = build(config, sizes)
+        model = build(stored.model, stored.sizes)
     fill(model, tensors, folder / WEIGHTS)
     # last, because other errors are more specific
-    check_digests(folder, [CONFIG, *tokenizer.files()])
+    check_digests(folder, [CONFIG, *stored.tokenizer.files()])
     return Bundle(
         model.eval(),
-        tokenizer,
-        tokenizer_config,
-        search,
-        alignment,
+        stored.tokenizer,
+        stored.tokenizer_config,
+        stored.search,
+        stored.alignment,
         read_statistical(folder),
-        prepare,
+        stored.prepare,
         read_replay_bytes(folder),
     )

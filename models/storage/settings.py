@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from models.base.errors import DamagedError, ModelError, NotFoundError, intact
+from models.base.errors import DamagedError, ModelError, NotFoundError, intact, naming
 from models.base.files import write_text
-from models.base.settings import parse_json, to_dict
+from models.base.settings import from_dict, parse_json, to_dict
+from models.base.types import VocabularySizes
 from models.config import ModelConfig
-from models.sources import source_of
+from models.sources import source_of, vocabulary_sizes
 from models.storage.digests import read_digests, write_files
-from models.use_config import AlignConfig
+from models.text.tokenizer import Tokenizer, read_tokenizer
+from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 WeightPrecision = Literal["fp32", "int8"]  # of the stored weights
 
@@ -63,7 +65,9 @@ def read_settings(folder: Path) -> dict[str, Any]:
                 f"format {FORMAT}",
                 "use the version of attn that wrote it",
             )
-        _check_sections(settings)
+        for section in (*SECTIONS, *(name for name in OPTIONAL if name in settings)):
+            if not isinstance(settings.get(section), dict):
+                raise ValueError(f"no settings of the {section}")
         return settings
 
 
@@ -75,6 +79,38 @@ def _missing(folder: Path) -> NotFoundError:
             f"train on with `attn train {folder}`; train.evaluate_every sets the interval",
         )
     return NotFoundError(f"{folder} has no {NAME}", MADE_BY)
+
+
+class StoredBundle(NamedTuple):
+    """The settings and the tokenizer of a bundle, which fit each other."""
+
+    model: ModelConfig
+    tokenizer: Tokenizer
+    tokenizer_config: TokenizerConfig
+    search: SearchConfig
+    alignment: AlignConfig
+    prepare: PrepareConfig
+    sizes: VocabularySizes
+
+
+def read_stored(folder: Path) -> StoredBundle:
+    """Return the settings and the tokenizer of a bundle; a ModelError if a part is damaged."""
+    settings, tokenizer = read_settings(folder), read_tokenizer(folder)
+    with naming(folder / NAME):
+        model = from_dict(ModelConfig, settings["model"], where="model")
+        tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
+        search = from_dict(SearchConfig, settings["search"], where="search")
+        alignment = from_dict(AlignConfig, settings.get("alignment", {}), where="alignment")
+        prepare = from_dict(PrepareConfig, settings.get("prepare", {}), where="prepare")
+    for language in tokenizer_config.languages:
+        tokenizer.language_id(language)  # raises if the token is missing
+    counts = len(tokenizer.source), len(tokenizer.target), tokenizer.joint
+    sizes = vocabulary_sizes(model.family, *counts)
+    if settings["vocabulary"] != sizes._asdict():
+        raise DamagedError(
+            f"the tokenizer in {folder} does not fit its config.json", "both of one model"
+        )
+    return StoredBundle(model, tokenizer, tokenizer_config, search, alignment, prepare, sizes)
 
 
 def to_text(settings: dict[str, Any]) -> str:
@@ -125,9 +161,3 @@ def _text(path: Path) -> str:
     if len(content) > MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES:,} bytes")
     return content.decode("utf-8")
-
-
-def _check_sections(settings: dict[str, Any]) -> None:
-    for section in (*SECTIONS, *(name for name in OPTIONAL if name in settings)):
-        if not isinstance(settings.get(section), dict):
-            raise ValueError(f"no settings of the {section}")

@@ -36,7 +36,8 @@ def stored_as(precision: WeightPrecision, weights: dict[str, Tensor]) -> dict[st
         return weights
     found: dict[str, Tensor] = {}
     for name, tensor in weights.items():
-        if _has_long_rows(tensor):
+        is_matrix = tensor.is_floating_point() and tensor.dim() > 1 and len(tensor) > 0
+        if is_matrix and tensor[0].numel() >= SHORTEST_ROW:
             found[name], found[name + SCALE] = quantised(tensor)
         else:
             found[name] = tensor
@@ -49,8 +50,10 @@ def restored(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         if tensor.dtype == torch.int8:
-            scale = _scale(name, tensor, tensors).float()
-            found[name] = tensor.float() * scale.view(-1, *[1] * (tensor.dim() - 1))
+            scale = tensors.get(name + SCALE)
+            if tensor.dim() == 0 or scale is None or scale.shape != tensor.shape[:1]:
+                raise ValueError(f"{name} is int8 without a scale per row")
+            found[name] = tensor.float() * scale.float().view(-1, *[1] * (tensor.dim() - 1))
         elif name not in scales:
             found[name] = tensor
     return found
@@ -63,18 +66,6 @@ def quantised(weights: Tensor) -> tuple[Tensor, Tensor]:
     scale = torch.where(scale == 0, torch.ones_like(scale), scale)
     q = (rows / scale.float()[:, None]).round().clamp(-LARGEST, LARGEST)
     return q.to(torch.int8).view(weights.shape), scale
-
-
-def _has_long_rows(tensor: Tensor) -> bool:
-    is_matrix = tensor.is_floating_point() and tensor.dim() > 1 and len(tensor) > 0
-    return is_matrix and tensor[0].numel() >= SHORTEST_ROW
-
-
-def _scale(name: str, tensor: Tensor, tensors: dict[str, Tensor]) -> Tensor:
-    scale = tensors.get(name + SCALE)
-    if tensor.dim() == 0 or scale is None or scale.shape != tensor.shape[:1]:
-        raise ValueError(f"{name} is int8 without a scale per row")
-    return scale
 
 
 ALLOCATING = (torch.empty, torch.zeros, torch.ones, torch.randn, torch.rand, torch.full)
@@ -181,13 +172,12 @@ def _with_new_rows(
     return torch.cat([rows, torch.stack(means)])
 
 
-def bundle_weights(folder: Path, settings: dict[str, Any] | None = None) -> dict[str, Tensor]:
+def bundle_weights(folder: Path) -> dict[str, Tensor]:
     """Return all weights of a bundle, including those that another bundle stores for it.
 
-    settings: its config.json, if known. Raises DamagedError if a file is missing or damaged, or
-    differs from its digest.
+    Raises DamagedError if a file is missing or damaged, or differs from its digest.
     """
-    shared = shared_of(folder, settings or read_settings(folder))
+    shared = shared_of(folder, read_settings(folder))
     weights = read_tensors(folder / WEIGHTS)
     if shared:
         weights |= _read_shared(folder, shared)

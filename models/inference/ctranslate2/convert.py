@@ -44,7 +44,8 @@ def read_weights(path: Path) -> Weights:
     with intact(path, "weights written by `attn train`", "", SafetensorError):
         stored = dict(deserialize(path.read_bytes()))  # type: ignore[no-untyped-call]
         arrays = {name: _array(tensor) for name, tensor in stored.items()}
-        weights = {name: _restored(name, arrays) for name in arrays if not _is_scale(name, arrays)}
+        scales = {name + SCALE for name, array in arrays.items() if array.dtype == numpy.int8}
+        weights = {name: _restored(name, arrays) for name in arrays if name not in scales}
     for name, array in weights.items():
         if not numpy.isfinite(array).all():
             raise DamagedError(
@@ -62,11 +63,6 @@ def _array(tensor: dict[str, Any]) -> Array:
     if kind == "BF16":  # the upper half of the bits of fp32
         array = (array.astype(numpy.uint32) << 16).view(numpy.float32)
     return array.reshape(tensor["shape"])
-
-
-def _is_scale(name: str, arrays: dict[str, Array]) -> bool:
-    of = arrays.get(name.removesuffix(SCALE))
-    return name.endswith(SCALE) and of is not None and of.dtype == numpy.int8
 
 
 def _restored(name: str, arrays: dict[str, Array]) -> NDArray[numpy.float32]:

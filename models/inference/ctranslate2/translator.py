@@ -23,7 +23,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from models.base.errors import DamagedError, naming
 from models.base.limits import interruptible, processors
 from models.base.settings import from_dict
 from models.base.types import VocabularySizes
@@ -39,10 +38,10 @@ from models.inference.search.hypotheses import (
 )
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.storage.settings import NAME as CONFIG
-from models.storage.settings import WEIGHTS, family_of, read_settings
+from models.storage.settings import WEIGHTS, family_of, read_settings, read_stored
 from models.text.languages import control_tokens
-from models.text.tokenizer import END, NEVER_OUTPUT, PAD, Tokenizer
-from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
+from models.text.tokenizer import END, NEVER_OUTPUT, PAD
+from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator
@@ -59,6 +58,7 @@ class CTranslate2Translator(TextTranslator):
     """A text Transformer on the processor. Its output for a text does not depend on the batch."""
 
     engine: Any  # ctranslate2.Translator
+    sizes: VocabularySizes
     positions: int  # longest source or output
     workers: int  # threads, each of which searches a part of a batch
     torch: Callable[[], Translator]  # the model in torch, read at the first call
@@ -73,23 +73,9 @@ class CTranslate2Translator(TextTranslator):
         Raises ModelError if the bundle is damaged.
         """
         folder = Path(folder)
-        settings = read_settings(folder)
-        with naming(folder / CONFIG):
-            translator = cls(
-                from_dict(ModelConfig, settings["model"], where="model"),
-                Tokenizer.read(folder),
-                from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer"),
-                from_dict(SearchConfig, settings["search"], where="search"),
-                from_dict(AlignConfig, settings.get("alignment", {}), where="alignment"),
-            )
-            stored = settings.get("prepare", {})
-            translator.prepare = from_dict(PrepareConfig, stored, where="prepare")
-        for language in translator.languages:
-            translator.tokenizer.language_id(language)  # raises if the token is missing
-        if settings["vocabulary"] != translator._sizes._asdict():
-            raise DamagedError(
-                f"the tokenizer in {folder} does not fit its config.json", "those of one model"
-            )
+        stored = read_stored(folder)
+        translator = cls(*stored[:5])
+        translator.prepare, translator.sizes = stored.prepare, stored.sizes
         translator.torch = cache(partial(read_in_torch, folder, threads))
         translator.workers = threads or min(MOST_WORKERS, processors())
         translator.positions = table_size(translator.config, translator.search)
@@ -100,11 +86,6 @@ class CTranslate2Translator(TextTranslator):
         """Return the model in torch, in this direction; it is read at the first call."""
         model = self.torch().with_search(self.search)
         return (model.for_direction(self.to, self.source_language) if self.languages else model,)
-
-    @property
-    def _sizes(self) -> VocabularySizes:
-        tokenizer = self.tokenizer
-        return VocabularySizes(len(tokenizer.source), len(tokenizer.target), tokenizer.joint)
 
     def _opened(self, bundle: Path, precision: str) -> Any:
         """Return the engine with the model of a bundle, converted if the cache does not have it."""
@@ -128,7 +109,7 @@ class CTranslate2Translator(TextTranslator):
 
         weights = read_weights(folder / WEIGHTS)
         return converted(
-            weights, self.config, self._sizes, positions=self.positions, precision=precision
+            weights, self.config, self.sizes, positions=self.positions, precision=precision
         )
 
     @cached_property
@@ -186,6 +167,8 @@ class CTranslate2Translator(TextTranslator):
         Those that the limit cut are `truncated`, and their log-probabilities lack an end mark.
         """
         starts = [[*map(str, self.tokenizer.target_start(each.to))] for each in sources]
+        longest = max(len(each.ids) for each in sources)
+        share = math.ceil(len(sources) / self.workers)  # sentences for each thread
         translate = partial(
             self.engine.translate_batch,
             [[*map(str, each.ids)] for each in sources],
@@ -194,7 +177,7 @@ class CTranslate2Translator(TextTranslator):
             no_repeat_ngram_size=config.no_repeat,
             repetition_penalty=config.repetition_penalty,
             batch_type="tokens",
-            max_batch_size=self._batch_tokens(sources),
+            max_batch_size=min(MOST_BATCH, longest * max(LEAST_BATCH, share)),
             max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
         )
         found = []
@@ -274,12 +257,6 @@ class CTranslate2Translator(TextTranslator):
         }
         found = self.engine.translate_batch(texts, target_prefix=outputs, **options)
         return [one.hypotheses[0][-1] == str(END) for one in found]
-
-    def _batch_tokens(self, sources: Sequence[EncodedText]) -> int:
-        """Return the most tokens, padding included, that one thread searches together."""
-        longest = max(len(each.ids) for each in sources)
-        share = math.ceil(len(sources) / self.workers)  # sentences for each thread
-        return min(MOST_BATCH, longest * max(LEAST_BATCH, share))
 
 
 class Later(ModuleType):
