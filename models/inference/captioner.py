@@ -150,33 +150,23 @@ class Captioner(TorchModel):
             memory = memory._replace(key=torch.tensor(numbers, device=self.device))
         return memory
 
-    def _search(
-        self, images: Sequence[ImageInput], config: SearchConfig
-    ) -> tuple[list[list[Finished]], Memory]:
-        """Return the outputs of each image, best first, and the memory for attention maps."""
-        keys = self.keys(images, config)
-        memory = self.memory(self.features(images), keys)
-        limits = [caption_limit(config)] * len(images)
-        return search(self.model, memory, limits, keys, config), memory
-
     @torch.inference_mode()
     def _caption(
         self, images: Sequence[ImageInput], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         """Return the captions of images that are computed together."""
-        memory = None
+        memories: list[Memory] = []
 
-        def search_some(numbers: Sequence[int], config: SearchConfig) -> list[list[Finished]]:
-            nonlocal memory
-            found, of_images = self._search([images[n] for n in numbers], config)
-            memory = memory or of_images  # the first search is of all images
-            return found
+        def search_some(some: Sequence[ImageInput], config: SearchConfig) -> list[list[Finished]]:
+            keys = self.keys(some, config)
+            memories.append(self.memory(self.features(some), keys))
+            limits = [caption_limit(config)] * len(some)
+            return search(self.model, memories[-1], limits, keys, config)
 
-        outputs = self._lists(search_some, len(images), config)
+        outputs = self._lists(search_some, images, config)
         maps: list[ImageAttention | None] = [None] * len(outputs)
-        if attention and memory:
-            best = [hypotheses[0].ids for hypotheses in outputs]
-            maps = self._attention(memory, best)
+        if attention:
+            maps = self._attention(memories[0], [hypotheses[0].ids for hypotheses in outputs])
         return list(map(Caption, outputs, maps))
 
     def _attention(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -322,16 +321,6 @@ class TextTranslator(TrainedModel):
                 sources[n] = each._replace(text=sources[n].text)
         return sources
 
-    def _search_some(
-        self,
-        sources: Sequence[EncodedText],
-        batch: Sequence[int],
-        numbers: Sequence[int],
-        config: SearchConfig,
-    ) -> list[list[Finished]]:
-        """Return the outputs of some sources of a batch, given their numbers in it."""
-        return self._search([sources[batch[n]] for n in numbers], config)
-
     def _translated(
         self,
         sources: Sequence[EncodedText],
@@ -350,7 +339,7 @@ class TextTranslator(TrainedModel):
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
         batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
         for batch in batches:
-            found = self._lists(partial(self._search_some, sources, batch), len(batch), config)
+            found = self._lists(self._search, [sources[index] for index in batch], config)
             done += len(found)
             on_batch(done)
             for index, hypotheses in zip(batch, found, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from models.base.errors import ConfigurationError
 from models.base.types import Hypothesis
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from models.inference.search.hypotheses import Finished
 
 
+T = TypeVar("T")
+
+
 class TrainedModel:
     """A trained model in use, run by any engine."""
 
@@ -39,21 +42,21 @@ class TrainedModel:
 
     def _lists(
         self,
-        search: Callable[[Sequence[int], SearchConfig], list[list[Finished]]],
-        count: int,
+        search: Callable[[Sequence[T], SearchConfig], list[list[Finished]]],
+        inputs: Sequence[T],
         config: SearchConfig,
     ) -> list[tuple[Hypothesis, ...]]:
-        """Return the outputs of `count` inputs, best first, with different texts.
+        """Return the outputs of inputs, best first, with different texts.
 
-        search: returns the finished hypotheses of some inputs, given their numbers.
+        search: returns the finished hypotheses of some of the inputs; the first call is for all.
         """
 
         def outputs(numbers: Sequence[int], config: SearchConfig) -> list[list[Hypothesis]]:
-            found = search(numbers, config)
+            found = search([inputs[number] for number in numbers], config)
             return [[self._hypothesis(one) for one in each] for each in found]
 
         has_glossary = getattr(self, "glossary", None) is not None
-        return different_texts(outputs, count, config, depends_on_nbest=has_glossary)
+        return different_texts(outputs, len(inputs), config, depends_on_nbest=has_glossary)
 
     def _hypothesis(self, found: Finished) -> Hypothesis:
         """Return an output of the search as text, tokens and scores."""

@@ -244,29 +244,18 @@ class Transcriber(TorchModel):
         slots = [self.encoder.slots(len(each)) for each in features]
         for numbers in length_batches(slots, max_tokens=BATCH_SLOTS):
             some = [features[number] for number in numbers]
-            found.update(zip(numbers, self._outputs(some, config or self.search), strict=True))
+            outputs = self._lists(self._search, some, config or self.search)
+            found.update(zip(numbers, outputs, strict=True))
         return [found[number] for number in range(len(features))]
 
     @torch.inference_mode()
-    def _outputs(
-        self, features: Sequence[Tensor], config: SearchConfig
-    ) -> list[tuple[Hypothesis, ...]]:
+    def _search(self, features: Sequence[Tensor], config: SearchConfig) -> list[list[Finished]]:
         """Return the outputs of sounds that are computed together."""
         limits = [length_limit(self.encoder.slots(len(each)), config) for each in features]
-        keys = self.keys(features, config)
-
-        def search_some(numbers: Sequence[int], config: SearchConfig) -> list[list[Finished]]:
-            memory = self.memory([features[n] for n in numbers])
-            of_each = [limits[n] for n in numbers], [keys[n] for n in numbers]
-            return search(self.model, memory, *of_each, config)
-
-        return self._lists(search_some, len(features), config)
-
-    def keys(self, features: Sequence[Tensor], config: SearchConfig) -> list[str]:
-        """Return the texts that seed the random numbers of sounds; empty if nothing is random."""
-        if config.method != "sample":
-            return [""] * len(features)
-        return [f"{zlib.crc32(each.cpu().numpy().tobytes()):08x}" for each in features]
+        keys = [""] * len(features)  # they seed random numbers
+        if config.method == "sample":
+            keys = [f"{zlib.crc32(each.cpu().numpy().tobytes()):08x}" for each in features]
+        return search(self.model, self.memory(features), limits, keys, config)
 
     def memory(self, features: Sequence[Tensor]) -> Memory:
         """Return the memory of the features (F, bands) of sounds."""
