@@ -77,9 +77,11 @@ class SlicedCrossEntropy(torch.autograd.Function):
         ctx: Any, features: Tensor, target: Tensor, weight: Tensor, bias: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         """Return the summed loss and each token's; compute the gradients from the same logits."""
-        wanted = any(ctx.needs_input_grad)
         matrix = weight.to(features.dtype)
-        grads = Gradients.like(features, weight) if wanted else None
+        grads = None
+        if any(ctx.needs_input_grad):
+            zeros = torch.zeros_like(weight, dtype=torch.float32)
+            grads = Gradients(torch.empty_like(features), zeros, zeros.new_zeros(len(weight)))
         loss = features.new_zeros((), dtype=torch.float32)
         nll = loss.new_empty(features.shape[0])
         rows = max(1, SLICE_ELEMENTS // weight.shape[0])
@@ -114,15 +116,6 @@ class Gradients(NamedTuple):
     features: Tensor  # (N, D)
     weight: Tensor  # (Y, D)
     bias: Tensor  # (Y,)
-
-    @classmethod
-    def like(cls, features: Tensor, weight: Tensor) -> Gradients:
-        """Allocate the gradients of features (N, D) and weight (Y, D)."""
-        return cls(
-            torch.empty_like(features),
-            torch.zeros_like(weight, dtype=torch.float32),
-            weight.new_zeros(weight.shape[0], dtype=torch.float32),
-        )
 
     def add(self, start: int, part: Tensor, grad_logits: Tensor, matrix: Tensor) -> None:
         """Add the gradient (n, Y) of one slice's logits."""

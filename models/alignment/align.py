@@ -80,7 +80,10 @@ def align(
     if back and reverse is None:
         encoded = [encode(back[0], target, source) for source, target in pairs]
         others = align_encoded(back[0], encoded, settings, max_batch_tokens, False)
-        found = [mean_of(one, other) for one, other in zip(found, others, strict=True)]
+        for number, (one, other) in enumerate(zip(found, others, strict=True)):
+            note = one.note or other.note
+            mean = one.weights if note else (one.weights + other.weights.T) / 2
+            found[number] = one._replace(weights=mean, note=note)
     found = with_links(with_statistics(found, forward, settings), settings)
     if reverse is None:
         return found
@@ -100,13 +103,6 @@ def directions(translator: Translator, config: AlignConfig) -> list[Translator]:
     if translator.to == source:
         source, target = target, source
     return [translator.for_direction(target, source), translator.for_direction(source, target)]
-
-
-def mean_of(forward: Alignment, reverse: Alignment) -> Alignment:
-    """Return the forward alignment with the mean weights of both directions."""
-    if note := forward.note or reverse.note:
-        return forward._replace(note=note)
-    return forward._replace(weights=(forward.weights + reverse.weights.T) / 2)
 
 
 def with_links(found: Iterable[Alignment], config: AlignConfig) -> list[Alignment]:

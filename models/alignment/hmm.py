@@ -292,15 +292,15 @@ def link_probabilities(
     None for a pair with an empty side or with more than MAX_WORDS words on a side.
     """
     found: list[Tensor | None] = [None] * len(pairs)
-    numbers = [
-        known_numbers([pair[side] for pair in pairs], words)
-        for side, words in enumerate((tables.source, tables.target))
-    ]
+    numbers = []
+    for side, words in enumerate((tables.source, tables.target)):
+        known = {word: number for number, word in enumerate(words)}
+        numbers.append([[known.get(normalised(word), -1) for word in pair[side]] for pair in pairs])
     for part in same_lengths(*numbers):
         source, target = (torch.tensor([side[n] for n in part]) for side in numbers)
-        cells, known = cells_of(tables, source, target)
-        ahead = posterior(tables.forward, cells, known, target)
-        back = posterior(tables.reverse, cells.mT, known.mT, source)
+        cells, stored = cells_of(tables, source, target)
+        ahead = posterior(tables.forward, cells, stored, target)
+        back = posterior(tables.reverse, cells.mT, stored.mT, source)
         for n, table in zip(part, (ahead + back.mT) / 2, strict=True):
             found[n] = table
     return found
@@ -317,12 +317,6 @@ def cells_of(tables: StatisticalTables, source: Tensor, target: Tensor) -> tuple
     cells = torch.searchsorted(stored, keys).clamp_max(len(stored) - 1)
     real = (source >= 0)[:, None, :] & (target >= 0)[:, :, None]
     return cells, (stored[cells] == keys) & real
-
-
-def known_numbers(texts: Sequence[Sequence[str]], words: Sequence[str]) -> list[list[int]]:
-    """Return the numbers of the words of texts; -1 for a word that is not known."""
-    known = {word: number for number, word in enumerate(words)}
-    return [[known.get(normalised(word), -1) for word in text] for text in texts]
 
 
 def posterior(model: HmmTables, cells: Tensor, known: Tensor, target: Tensor) -> Tensor:

@@ -45,10 +45,6 @@ class KeyValue(NamedTuple):
         """Number of slots."""
         return self.keys.shape[2]
 
-    def followed_by(self, other: KeyValue) -> KeyValue:
-        """Return these slots and then those of another."""
-        return KeyValue(*(torch.cat(pair, 2) for pair in zip(self, other, strict=True)))
-
 
 class Visible(NamedTuple):
     """The slots that queries can see, and an addition to their scores."""

@@ -98,7 +98,9 @@ class SelfAttention(TransformerHeads):
         query, keys, values = self.split(query), *map(self.split_shared, shared)
         query, keys = (self.position.turned(part, start) for part in (query, keys))
         new = self.prepared(keys, values)
-        seen = new if past is None else past.followed_by(new)
+        seen = new
+        if past is not None:
+            seen = KeyValue(*(torch.cat(both, 2) for both in zip(past, new, strict=True)))
         bias = self.position.bias(query, start, seen.keys.shape[2])
         visible = Visible(mask, mask is None and past is None and x.shape[1] > 1, bias)
         return self.attend(query, seen, visible, want_weights=want_weights), seen

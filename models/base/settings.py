@@ -214,11 +214,15 @@ def _is_number(value: Any) -> bool:
 def converted(value: Any, kind: Any, place: str) -> Any:
     """Return a value from text, TOML or JSON as the field's type."""
     try:
-        if typing.get_origin(kind) is tuple:
-            item = typing.get_args(kind)[0]
-            is_table = dataclasses.is_dataclass(item)
-            return _as_tables(value, item, place) if is_table else _as_texts(value)
-        return _as_scalar(value, kind)
+        if typing.get_origin(kind) is not tuple:
+            return _as_scalar(value, kind)
+        item = typing.get_args(kind)[0]
+        if dataclasses.is_dataclass(item):
+            return _as_tables(value, item, place)
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, (list, tuple)):
+            raise TypeError(value)
+        return tuple(str(item) for item in items if str(item))
     except (KeyError, TypeError, ValueError, OverflowError):
         expected = TYPE_NAMES.get(kind, "texts, separated by commas")
         raise ConfigurationError(f"{place} = {short(value)}", expected) from None
@@ -238,13 +242,6 @@ def _as_tables(value: Any, item: Any, place: str) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(v, Mapping) for v in value):
         raise ConfigurationError(f"{place} = {short(value)}", f"tables, [[{place}]]")
     return tuple(from_dict(item, table, where=place) for table in value)
-
-
-def _as_texts(value: Any) -> tuple[str, ...]:
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, (list, tuple)):
-        raise TypeError(value)
-    return tuple(str(item) for item in items if str(item))
 
 
 def _as_scalar(value: Any, kind: type) -> Any:

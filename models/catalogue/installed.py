@@ -130,12 +130,9 @@ def public_models(language: str = "") -> list[list[str]]:
     """Return rows of recommended public models, the head first; those of a language alone."""
     text = Path(__file__).with_name("public.tsv").read_text("utf-8")
     head, *rows = (line.split("\t") for line in text.splitlines())
-    wanted = [row for row in rows if not language or language.lower() in _codes(row[1])]
-    return [head, *wanted]
-
-
-def _codes(languages: str) -> list[str]:
-    return languages.lower().replace(",", "").split()
+    codes = (row[1].lower().replace(",", "").split() for row in rows)
+    known = [row for row, own in zip(rows, codes, strict=True) if language.lower() in own]
+    return [head, *(known if language else rows)]
 
 
 def is_bundle(folder: Path) -> bool:

@@ -46,8 +46,9 @@ class Subject:
     baseline: Tensor  # (S, E) vectors without information; those of slots of no unit are unchanged
 
     def memory(self, vectors: Tensor) -> Memory:
-        """Return the memory of vectors (N, S, E)."""
-        raise NotImplementedError
+        """Return the memory of vectors (N, S, E), which the encoder reads as they are."""
+        mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+        return self.model.encode(vectors, mask)
 
     def kept_log_probs(self, kept: Tensor) -> Tensor:
         """Return f (N, J) where only the units in kept (N, I) remain of the input."""
@@ -152,11 +153,6 @@ class ImageSubject(Subject):
         owner = torch.arange(slots, device=self.source.device) - (slots - self.units)
         self.owner = owner.clamp_min(-1)
 
-    def memory(self, vectors: Tensor) -> Memory:
-        """Return the memory of features (N, S, V)."""
-        mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
-        return self.model.encode(vectors, mask)
-
     def kept_log_probs(self, kept: Tensor) -> Tensor:
         """Return f (N, J) of the images that are sharp in the cells of kept (N, I) alone."""
         grid, found = self.captioner.encoder.grid, []
@@ -183,11 +179,6 @@ class SoundSubject(Subject):
         self.target, self.words = torch.tensor([ids], device=device), words.to(device)
         self.owner = torch.arange(len(features), device=device) // encoder.slot_frames
         self.units = self.slots = encoder.slots(len(features))
-
-    def memory(self, vectors: Tensor) -> Memory:
-        """Return the memory of features (N, F, bands)."""
-        mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
-        return self.model.encode(vectors, mask)
 
     def by_unit(self, relevances: Tensor) -> Tensor:
         """Return relevances (J, S) of slots as they are; sum those of frames, (J, F)."""

@@ -113,6 +113,8 @@ class CTranslate2Folder(Importer):
             for part in ("encoder", "decoder")
         }
         numbers = {code: name for name, code in ACTIVATIONS.items()}
+        matrices = [self._embedding("decoder"), "decoder/projection/weight"]
+        matrices += [self._embedding("encoder")] if joint else []
         activation = self.number("activation", 0)
         if activation not in numbers:
             raise ConfigurationError(
@@ -129,7 +131,7 @@ class CTranslate2Folder(Importer):
             embedding_scale=bool(self.number("scale_embeddings", 1)),
             embedding_norm=self.has("encoder/layernorm_embedding/gamma"),
             activation=numbers[activation],
-            tied=self._is_tied(joint=joint),
+            tied=len({self.weights.place(name) for name in matrices}) == 1,
             max_source=longest,
             **positions,
         )
@@ -173,11 +175,6 @@ class CTranslate2Folder(Importer):
     def _embedding(self, part: str) -> str:
         names = [f"{part}/embeddings{end}/weight" for end in ("_0", "")]
         return next((name for name in names if self.has(name)), names[-1])
-
-    def _is_tied(self, *, joint: bool) -> bool:
-        places = [self._embedding("decoder"), "decoder/projection/weight"]
-        places += [self._embedding("encoder")] if joint else []
-        return len({self.weights.place(name) for name in places}) == 1
 
     def _sides(self) -> tuple[PublishedSide, PublishedSide]:
         """Return the vocabularies of source and target; one object if they share it."""

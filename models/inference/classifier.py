@@ -91,9 +91,17 @@ class Classifier(TorchModel):
         for batch in length_batches([*map(len, encoded)], max_tokens=max_batch_tokens):
             pooled = self._pooled([encoded[index] for index in batch])
             for index, probabilities, weights in zip(batch, *pooled, strict=True):
-                result = Classification(texts[index], self._best(probabilities, nbest))
+                top = probabilities.topk(min(nbest, len(self.labels)))
+                best = zip(top.indices.tolist(), top.values.tolist(), strict=True)
+                labels = (LabelProbability(self.labels[number], value) for number, value in best)
+                result = Classification(texts[index], tuple(labels))
                 if attention:
-                    result = self._with_weights(result, encoded[index], weights)
+                    written = self.tokenizer.normalise(result.text)
+                    found = units(self.tokenizer.source, encoded[index], written, marks=True)
+                    own = weights[:, : len(encoded[index])] @ found.shares  # (1 + H, W)
+                    mean, *heads = own.tolist()
+                    words = tuple(map(WordWeight, found.texts, mean))
+                    result = result._replace(words=words, heads=tuple(map(tuple, heads)))
                 yield index, result
 
     @torch.inference_mode()
@@ -114,20 +122,3 @@ class Classifier(TorchModel):
             assert heads is not None
             rows.append(heads[:, 0, :, 0])  # (B, H, S)
         return step.log_probs.exp().cpu(), torch.cat(rows, 1).float().cpu()
-
-    def _best(self, probabilities: Tensor, nbest: int) -> tuple[LabelProbability, ...]:
-        top = probabilities.topk(min(nbest, len(self.labels)))
-        found = zip(top.indices.tolist(), top.values.tolist(), strict=True)
-        return tuple(LabelProbability(self.labels[number], value) for number, value in found)
-
-    def _with_weights(
-        self, result: Classification, ids: list[int], weights: Tensor
-    ) -> Classification:
-        """Return a result with the words of its text and the sums of their tokens' weights.
-
-        weights (1 + H, S): the mean of the heads, and each of several heads.
-        """
-        found = units(self.tokenizer.source, ids, self.tokenizer.normalise(result.text), marks=True)
-        mean, *heads = (weights[:, : len(ids)] @ found.shares).tolist()
-        words = tuple(map(WordWeight, found.texts, mean))
-        return result._replace(words=words, heads=tuple(map(tuple, heads)))

@@ -66,18 +66,14 @@ def read_statistical(folder: Path) -> StatisticalTables | None:
         return None
     check_digests(folder, [STATISTICAL])
     with intact(path, "a file written by `attn align train`", "", SafetensorError, RuntimeError):
-        tables = from_tensors(load(path.read_bytes()))
+        stored = load(path.read_bytes())
+        source, target = (as_words(stored[side]) for side in SIDES)
+        forward, reverse = (
+            HmmTables(*(stored[f"{way}.{name}"] for name in HmmTables._fields)) for way in WAYS
+        )
+        tables = StatisticalTables(source, target, stored["pairs"].long(), forward, reverse)
         check(tables)
     return tables
-
-
-def from_tensors(tensors: dict[str, Tensor]) -> StatisticalTables:
-    """Return the aligner of stored tensors."""
-    source, target = (as_words(tensors[side]) for side in SIDES)
-    forward, reverse = (
-        HmmTables(*(tensors[f"{way}.{name}"] for name in HmmTables._fields)) for way in WAYS
-    )
-    return StatisticalTables(source, target, tensors["pairs"].long(), forward, reverse)
 
 
 def check(tables: StatisticalTables) -> None:

@@ -176,21 +176,16 @@ def preparation_for(sources: Sequence[str], targets: Sequence[str]) -> PrepareCo
     pairs = [*zip(sources, targets, strict=True)]
     translated = sum(is_untranslatable(text) and text != other for text, other in pairs)
     stopped = sum(without_added_stop(other, text) != other for text, other in pairs)
+    signs = Counter(sign for text in texts for sign in set(text).intersection(SIGNS))
+    known = [sign for sign, count in signs.most_common() if count >= KNOWN * signs.total()]
     return PrepareConfig(
-        apostrophes=_apostrophes(texts),
+        apostrophes="".join(known) or "'",  # the most frequent one first
         spaces=not usual(lambda text: with_single_spaces(text) != text.strip()),
         symbols=not usual(has_symbols),
         copies=translated < least,
         capitals=not usual(is_all_capitals),
         ends=stopped < least,
     )
-
-
-def _apostrophes(texts: Iterable[str]) -> str:
-    """Return the usual apostrophes of texts, the most frequent one first."""
-    counts = Counter(sign for text in texts for sign in set(text).intersection(SIGNS))
-    least = KNOWN * counts.total()
-    return "".join(sign for sign, count in counts.most_common() if count >= least) or "'"
 
 
 def check_untokenised(texts: Iterable[str], name: str) -> None:

@@ -92,7 +92,9 @@ def _fixed(text: str, table: dict[str, Phrase], target: str) -> Fixed | None:
         if not known and (label := NUMBERED.fullmatch(phrase)):
             known = table.get(f"{label[1]} no.".casefold())
             if known and phrase[-1] in "rR":
-                known = known._replace(text=re.sub("|".join(FULL), _in_full, known.text))
+                known = known._replace(
+                    text=re.sub("|".join(FULL), lambda sign: FULL[sign[0]], known.text)
+                )
         return _in_case(known.text, phrase, target) if known and known.kind in kinds else ""
 
     whole = WHOLE.fullmatch(text)
@@ -110,15 +112,9 @@ def _fixed(text: str, table: dict[str, Phrase], target: str) -> Fixed | None:
         return Fixed(f"{found}{match[2]}{match[3]}")
     if (match := SUFFIX.fullmatch(text)) and (found := find(match[2], "s")):
         return Fixed(f"{match[1].rstrip()} {found}{match[3]}")
-    return _opening(text, table) or _numbered(text, table)
-
-
-def _in_full(sign: re.Match[str]) -> str:
-    return FULL[sign[0]]
-
-
-def _numbered(text: str, table: dict[str, Phrase]) -> Fixed | None:
-    """Return the label "Widget no." as "Widget number", which a model knows better."""
+    if opening := _opening(text, table):
+        return opening
+    # the label "Widget no." is read as "Widget number", which a model knows better
     label = re.fullmatch(r"(\w[\w' -]{0,40}) no\.(\s*:?|\s*:\s.+)", text, re.IGNORECASE)
     is_noun = label and "order no." in table and not NO_NOUN.search(label[1])
     return Fixed("", f"{label[1]} number{label[2]}") if label and is_noun else None

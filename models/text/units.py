@@ -176,12 +176,14 @@ class SubwordSampler:
         words = text.split(" ")
         if not all(words) or SPACE in text:
             return list(self.processor.encode(text))
-        sample = self._unigram if self.kind == "unigram" else self._bpe
-        return [number for word in words for number in sample(word, rng)]
-
-    def _unigram(self, word: str, rng: random.Random) -> list[int]:
-        segmentations, cumulative = self._candidates(word)
-        return rng.choices(segmentations, cum_weights=cumulative)[0]
+        found: list[int] = []
+        for word in words:
+            if self.kind == "unigram":
+                segmentations, cumulative = self._candidates(word)
+                found += rng.choices(segmentations, cum_weights=cumulative)[0]
+            else:
+                found += self._bpe(word, rng)
+        return found
 
     def _candidates_of(self, word: str) -> tuple[list[list[int]], list[float]]:
         """Return the segmentations of a word and the running sum of their weights."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,15 +78,11 @@ def arranged(tokens: Sequence[str], special: Special) -> Vocabulary:
             own[number] = first[number]
     rest = [row for row in range(len(tokens)) if row not in first]
     pieces = (*NAMES, *(tokens[row] for row in rest))
-    if twice := _repeated(pieces):
+    if len({*pieces}) < len(pieces):
+        twice = next(piece for piece, count in Counter(pieces).items() if count > 1)
         raise DamagedError(f"a vocabulary with the token {twice!r} twice", "different tokens")
     silent = tuple(number for number in range(4) if number not in own)
     return Vocabulary(pieces, (*first, *rest), silent)
-
-
-def _repeated(pieces: Sequence[str]) -> str:
-    seen: set[str] = set()
-    return next((piece for piece in pieces if piece in seen or seen.add(piece)), "")  # type: ignore
 
 
 def rearranged(

@@ -54,7 +54,10 @@ def cached(name: str, convert: Callable[[], Files]) -> Converted:
     files = convert()
     with contextlib.suppress(ModelError):
         write_folder(folder / name, lambda place: _write(place, files))
-        _remove_oldest(folder)
+        with contextlib.suppress(OSError):
+            used = sorted(folder.glob("*/"), key=lambda one: one.stat().st_mtime, reverse=True)
+            for oldest in used[MOST_MODELS:]:
+                shutil.rmtree(oldest, ignore_errors=True)
     return Converted(folder / name, files)
 
 
@@ -74,14 +77,6 @@ def cache_folder(name: str) -> Path | None:
     except RuntimeError:
         return None
     return cache / "attn" / name
-
-
-def _remove_oldest(folder: Path) -> None:
-    """Remove the models whose last use is the longest ago."""
-    with contextlib.suppress(OSError):
-        used = sorted(folder.glob("*/"), key=lambda model: model.stat().st_mtime, reverse=True)
-        for model in used[MOST_MODELS:]:
-            shutil.rmtree(model, ignore_errors=True)
 
 
 def _write(folder: Path, files: Files) -> None:
