@@ -310,9 +310,7 @@ UNREAD = {
     **dict.fromkeys((".doc", ".rtf"), "save it as .docx"),
     ".ppt": "save it as .pptx",
     ".xls": "save it as .xlsx",
-    **dict.fromkeys(
-        (".eml", ".msg"), "mail is not read; save its body in FILE.txt and read that: -i FILE.txt"
-    ),
+    **dict.fromkeys((".eml", ".msg"), "mail is not read: save its body as FILE.txt"),
     **{f".{suffix}": "" for suffix in PROGRAMS.split()},
 }
 AS_LINES = "-s input.format=text translates its lines"

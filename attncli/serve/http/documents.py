@@ -173,24 +173,19 @@ async def _answer(
 
 
 async def translated_html(
-    call: Call,
-    texts: Sequence[str],
-    direction: ServedDirection,
-    nbest: int,
-    terms: tuple[Term, ...] = (),
-    read_mode: str = "",
-) -> list[list[str]]:
-    """Return the translations of texts in HTML, of each best first."""
+    call: Call, model: str, job: TranslateJob, texts: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the translation of each text in HTML, and its alternatives."""
     documents = [read_document(text, "html", DocumentOptions()) for text in texts]
     lines = [[line.text for line in jobs.lines_of(document)] for document in documents]
-    job = TranslateJob(direction.languages, nbest, document=True, terms=terms, read_mode=read_mode)
-    inputs = [text for each in lines for text in each]
-    results = iter(await call.run(direction.model, job, inputs))
-    found = [[next(results) for _ in each] for each in lines]
-    return [
-        list(dict.fromkeys(jobs.translated(each, _of_rank(own, rank)) for rank in range(nbest)))
-        for each, own in zip(documents, found, strict=True)
-    ]
+    results = iter(await call.run(model, job, [text for each in lines for text in each]))
+    answers = []
+    for document, own in zip(documents, lines, strict=True):
+        found = [next(results) for _ in own]
+        ranked = (jobs.translated(document, _of_rank(found, rank)) for rank in range(job.nbest))
+        best, *others = dict.fromkeys(ranked)
+        answers.append({"translatedText": best, "alternatives": others})
+    return answers
 
 
 def _copies(upload: Upload) -> list[TranslatedLine]:

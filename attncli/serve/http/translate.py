@@ -6,8 +6,9 @@ POST /align: which words of a text and of its translation belong together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,59 +16,50 @@ from starlette.responses import JSONResponse, Response
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.documents.document import LINE_END
-from attncli.serve.catalogue import ServedDirection
 from attncli.serve.http.documents import translated_html
 from attncli.serve.http.media import AUTO, Detected, recognised
 from attncli.serve.models import AlignJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.tags.checks import NAMES
-from models.text.languages import Term
 
 MOST_ALTERNATIVES = 20
 FORMATS = ("text", "html")
 
 
-class Wanted(NamedTuple):
-    """The outputs that a client requests for each text."""
-
-    alternatives: int
-    html: bool
-    weights: bool
-    heads: bool
-    notes: bool
-    model: str
-    terms: tuple[Term, ...]
-    read_mode: str
-
-
-class Translated(NamedTuple):
-    """The answer for one text."""
-
-    text: str
-    alternatives: list[str]
-    alignments: list[dict[str, Any]]  # one for each line
-    notes: list[str]  # what the client should know about the text
-    checks: list[dict[str, str]]  # that the best output fails: name, found
+EMPTY: dict[str, Any] = {"alternatives": [], "alignments": [], "notes": [], "checks": []}
 
 
 async def translate(request: Request) -> Response:
     """Translate a text or a list of texts."""
     call = await call_of(request)
     given, texts = call.given, call.texts()
-    wanted = _wanted(given)
-    known = partial(call.service.catalogue.language, model=wanted.model)
+    job, model = _job(given), given.text("model", "")
+    known = partial(call.service.catalogue.language, model=model)
     source, target = known(given.text("source")), known(given.text("target"))
-    languages = await _sources(call, texts, source, target, wanted.model)
-    found = [Translated(text, [], [], [], []) for text in texts]  # in the target language already
+    languages = await _sources(call, texts, source, target, model)
+    found = [EMPTY | {"translatedText": text} for text in texts]  # in the target language already
     for language in {one.language for one in languages} - {target}:
-        direction = call.service.catalogue.direction(language, target, wanted.model)
+        direction = call.service.catalogue.direction(language, target, model)
         numbers = [n for n, one in enumerate(languages) if one.language == language]
-        translated = _of_html if wanted.html else _of_lines
-        results = await translated(call, [texts[n] for n in numbers], direction, wanted)
+        own = replace(job, languages=direction.languages)
+        translated = translated_html if own.document else _translated
+        results = await translated(call, direction.model, own, [texts[n] for n in numbers])
         for n, result in zip(numbers, results, strict=True):
-            found[n] = result
-    columns = _columns(found, languages if source == AUTO else [], wanted)
+            found[n] = EMPTY | result
+    for record, one in zip(found, languages, strict=True):
+        record["detectedLanguage"] = one.record()
+    shown = {
+        "translatedText": True,
+        "detectedLanguage": source == AUTO,
+        "alternatives": job.nbest > 1,
+        "notes": given.flag("notes"),
+        "checks": given.flag("notes"),
+        "alignments": job.weights,
+    }
+    columns = {
+        name: [record[name] for record in found] for name, is_shown in shown.items() if is_shown
+    }
     return JSONResponse(
         {name: values if call.is_list else values[0] for name, values in columns.items()}
     )
@@ -90,22 +82,22 @@ async def align(request: Request) -> Response:
     return call.answer([alignment(pair) for pair in found])
 
 
-def _wanted(given: Parameters) -> Wanted:
+def _job(given: Parameters) -> TranslateJob:
+    """Return the options that a client gives, still without languages."""
     format = given.text("format", "text")
     if format not in FORMATS:
         raise RequestError(400, f"{format[:40]} format is not supported")
     heads = given.flag("heads")
-    if format == "html" and (heads or given.flag("alignments")):
+    weights = heads or given.flag("alignments")
+    if format == "html" and weights:
         raise RequestError(400, "alignments are of texts; send them without format=html")
-    return Wanted(
-        given.number("alternatives", 0, MOST_ALTERNATIVES),
-        format == "html",
-        heads or given.flag("alignments"),
-        heads,
-        given.flag("notes"),
-        given.text("model", ""),
-        given.terms("glossary"),
-        given.read_mode(),
+    return TranslateJob(
+        nbest=1 + given.number("alternatives", 0, MOST_ALTERNATIVES),
+        document=format == "html",
+        weights=weights,
+        heads=heads,
+        terms=given.terms("glossary"),
+        read_mode=given.read_mode(),
     )
 
 
@@ -124,44 +116,30 @@ async def _sources(
     return await recognised(call, texts, candidates)
 
 
-async def _of_html(
-    call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
-) -> list[Translated]:
-    nbest = 1 + wanted.alternatives
-    found = await translated_html(call, texts, direction, nbest, wanted.terms, wanted.read_mode)
-    return [Translated(outputs[0], outputs[1:], [], [], []) for outputs in found]
-
-
-async def _of_lines(
-    call: Call, texts: Sequence[str], direction: ServedDirection, wanted: Wanted
-) -> list[Translated]:
+async def _translated(
+    call: Call, model: str, job: TranslateJob, texts: Sequence[str]
+) -> list[dict[str, Any]]:
     """Translate texts line by line."""
-    job = TranslateJob(
-        direction.languages,
-        1 + wanted.alternatives,
-        weights=wanted.weights,
-        heads=wanted.heads,
-        terms=wanted.terms,
-        read_mode=wanted.read_mode,
-    )
     ends = [LINE_END.findall(text) for text in texts]
     lines = [line for text in texts for line in LINE_END.split(text)]
-    results = iter(await call.run(direction.model, job, lines))
+    results = iter(await call.run(model, job, lines))
     found = [[next(results) for _ in range(len(each) + 1)] for each in ends]
     return [_joined(text, each, job.nbest) for text, each in zip(found, ends, strict=True)]
 
 
-def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int) -> Translated:
+def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int) -> dict[str, Any]:
     """Return the answer for a text from the outcomes of its lines."""
     outputs = [
         "".join(output(one, rank) + end for one, end in zip(outcomes, [*ends, ""], strict=True))
         for rank in range(nbest)
     ]
-    pairs = [pair for outcome in outcomes for pair in outcome.alignments[:1]]
-    notes = list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome)))
-    others = list(dict.fromkeys(output for output in outputs[1:] if output != outputs[0]))
-    checks = [check._asdict() for outcome in outcomes for check in outcome.checks]
-    return Translated(outputs[0], others, [*map(alignment, pairs)], notes, checks)
+    return {
+        "translatedText": outputs[0],
+        "alternatives": list(dict.fromkeys(one for one in outputs[1:] if one != outputs[0])),
+        "alignments": [alignment(p) for outcome in outcomes for p in outcome.alignments[:1]],
+        "notes": list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome))),
+        "checks": [check._asdict() for outcome in outcomes for check in outcome.checks],
+    }
 
 
 def _notes(outcome: TranslatedLine) -> Iterator[str]:
@@ -174,23 +152,6 @@ def _notes(outcome: TranslatedLine) -> Iterator[str]:
         yield "The output was cut at its length limit."
     for check in outcome.checks:
         yield f"The output has {NAMES[check.name]}: {check.found}."
-
-
-def _columns(
-    found: Sequence[Translated], languages: Sequence[Detected], wanted: Wanted
-) -> dict[str, list[Any]]:
-    """Return the columns of the answer. languages: those that were detected."""
-    columns: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
-    if languages:
-        columns["detectedLanguage"] = [one.record() for one in languages]
-    if wanted.alternatives:
-        columns["alternatives"] = [one.alternatives for one in found]
-    if wanted.notes:
-        columns["notes"] = [one.notes for one in found]
-        columns["checks"] = [one.checks for one in found]
-    if wanted.weights:
-        columns["alignments"] = [one.alignments for one in found]
-    return columns
 
 
 def output(outcome: TranslatedLine, rank: int = 0) -> str:

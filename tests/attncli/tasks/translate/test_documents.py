@@ -95,7 +95,7 @@ def test_windows_1252_is_read_with_one_remark(
     [
         ("a.csv", (), "--column and one of id, text"),
         ("a.ipynb", (), "-s input.format=text translates its lines"),
-        ("a.eml", (), "mail is not read; save its body in FILE.txt and read that: -i FILE.txt"),
+        ("a.eml", (), "mail is not read: save its body as FILE.txt"),
         ("a.pdf", (), "`pdftotext FILE.pdf` writes its text"),
         ("a.txt", ("--column", "text"), "the input is text, and this is for csv"),
         ("a.csv", ("--field", "text"), "the input is csv, and this is for json, jsonl"),

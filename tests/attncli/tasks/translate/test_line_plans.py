@@ -201,7 +201,7 @@ def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
         check_texts([str(path)])
     mail = tmp_path / "a.eml"
     mail.write_text("Subject: a\n\nb\n")
-    with pytest.raises(ModelError, match="mail is not read; save its body in FILE.txt"):
+    with pytest.raises(ModelError, match="mail is not read: save its body as FILE.txt"):
         check_texts([str(mail)])
     check_texts([str(path), "some text"])
     check_texts(["x" * 10_000, "\0"])
