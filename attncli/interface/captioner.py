@@ -12,8 +12,7 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.interface.results import RankedOutputs, check_search, framed
-from attncli.render.image_attention import attention_maps, html_page
-from attncli.render.maps_terminal import maps_as_text
+from attncli.render.image_attention import attention_maps, html_page, maps_as_text
 from attncli.tasks.caption.images import SIDE
 from attncli.terminal.messages import current_screen
 from models.base.errors import InputError

@@ -6,7 +6,7 @@ import base64
 import html
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from attncli.terminal.messages import GROUND, LETTER, Screen, colour_code, fitted, padded
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def mean_overlap(maps: NDArray[np.float32]) -> float:
 
 
 def npz(attention: AttentionMaps) -> bytes:
-    """Return the arrays as a compressed archive for ``numpy.load``, without pickled objects.
+    """Return the arrays; see `archive`.
 
     image (side, side, 3) uint8; words (W,); maps (W, rows, columns); entropy (W,) in nats; gates
     (W,) and copied (W,), the share of each word that was copied from a label, if the model has
@@ -135,6 +136,11 @@ def npz(attention: AttentionMaps) -> bytes:
     }
     optional = {"gates": attention.gates, "copied": attention.copied}
     arrays |= {name: values for name, values in optional.items() if values is not None}
+    return archive(arrays)
+
+
+def archive(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return arrays as a compressed archive for ``numpy.load``, without pickled objects."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
@@ -292,7 +298,7 @@ def figure(attention: AttentionMaps, others: Sequence[tuple[str, float]] = ()) -
     words = " ".join(_word(attention, number) for number in range(len(attention.words)))
     rest = "".join(f"<br>{escaped(text)} <i>{score:.4f}</i>" for text, score in others)
     others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""
-    image = jpeg_url(attention.image.resize((SIDE, SIDE)), 85)
+    image = data_url(attention.image.resize((SIDE, SIDE)), "JPEG", quality=85)
     return (
         f'<figure><img src="{image}" alt="{escaped(attention.caption)}">\n'
         f'<figcaption><div class="words">{words}</div>\n{others_said}'
@@ -320,20 +326,14 @@ def _shade(attention: AttentionMaps, word: int) -> str:
     away = (1 - smooth(attention.drawn(word), MAP_SIDE)) * (1 - DARK)
     opacity = (255 * away).round().astype(np.uint8)
     shade = Image.merge("LA", [Image.new("L", opacity.shape[::-1]), Image.fromarray(opacity)])
+    return data_url(shade, "PNG", optimize=True)
+
+
+def data_url(image: Any, kind: str, **options: Any) -> str:
+    """Return an image as a data URL. kind: of its file, with Pillow's options to save it."""
     buffer = io.BytesIO()
-    shade.save(buffer, "PNG", optimize=True)
-    return _url("image/png", buffer)
-
-
-def jpeg_url(image: Any, quality: int) -> str:
-    """Return an image as a data URL of a JPEG file."""
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=quality)
-    return _url("image/jpeg", buffer)
-
-
-def _url(kind: str, buffer: io.BytesIO) -> str:
-    return f"data:{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    image.save(buffer, kind, **options)
+    return f"data:image/{kind.lower()};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def escaped(text: str) -> str:
@@ -348,9 +348,64 @@ WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
 }
 
 
-def writer_of(path: Path) -> Callable[[AttentionMaps], bytes]:
+def writer_of(path: Path, writers: Mapping[str, Any] = WRITERS) -> Any:
     """Return the writer for a file name's suffix; a ModelError if the suffix is unknown."""
-    writer = WRITERS.get(path.suffix.lower())
+    writer = writers.get(path.suffix.lower())
     if writer is None:
-        raise ModelError(f"--picture {path}", f"a name ending in {', '.join(WRITERS)}, or a folder")
+        raise ModelError(f"--picture {path}", f"a name ending in {', '.join(writers)}, or a folder")
     return writer
+
+
+# Attention maps in a terminal: a panel for each word.
+
+
+SHADES = " ░▒▓█"
+WIDEST, NARROWEST, COLUMN_GAP = 32, 12, 2  # columns of a panel, and between panels
+RESET = "\x1b[0m"
+
+
+def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
+    """Return the panels as lines; word and figures are below each panel."""
+    across = max(1, (screen.width + COLUMN_GAP) // (24 + COLUMN_GAP))
+    columns = (screen.width + COLUMN_GAP) // across - COLUMN_GAP
+    columns = max(min(columns, WIDEST), min(NARROWEST, screen.width))
+    panels = list(_panels(attention, columns, screen))
+    lines = []
+    for start in range(0, len(panels), across):
+        rows = zip(*panels[start : start + across], strict=True)
+        lines += [(" " * COLUMN_GAP).join(row).rstrip(" ") for row in rows]
+    gate = "" if attention.gates is None else "β gate, "
+    lines.append(f"{gate}H entropy in nats; {described(attention)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[list[str]]:
+    if screen.colours:
+        image = attention.image.resize((columns, columns))
+        yield [*_blocks(np.asarray(image), screen), " " * columns, " " * columns]
+    for word, text in enumerate(attention.words):
+        drawn = (
+            _blocks(np.asarray(highlighted(attention, word, columns)), screen)
+            if screen.colours
+            else _shaded(attention.drawn(word), columns)
+        )
+        texts = (text, attention.figures(word))
+        yield [*drawn, *(padded(fitted(text, columns), columns) for text in texts)]
+
+
+def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:
+    """Return pixels (2 N, columns, 3) as N lines."""
+    lines = []
+    for upper, lower in zip(pixels[::2], pixels[1::2], strict=False):
+        cells = (
+            f"\x1b[{colour_code(one, screen, LETTER)};{colour_code(two, screen, GROUND)}m▀"
+            for one, two in zip(upper, lower, strict=True)
+        )
+        lines.append("".join(cells) + RESET)
+    return lines
+
+
+def _shaded(weights: NDArray[np.float32], columns: int) -> list[str]:
+    """Return a map as lines of shades; a character is twice as high as it is wide."""
+    levels = (smooth(weights, columns) * (len(SHADES) - 1)).round().astype(int)
+    return ["".join(SHADES[level] for level in row) for row in levels[: columns // 2 * 2 : 2]]

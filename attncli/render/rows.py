@@ -139,11 +139,6 @@ def size(count: int) -> str:
     return f"{count / 1_000_000:.1f} MB"
 
 
-def speed_cells(count: int, seconds: float | None) -> list[str]:
-    """Return seconds and outputs per second as two cells; empty cells if the time is unknown."""
-    return [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
-
-
 def read_modes(systems: Iterable[tuple[str, str]]) -> str:
     """Return a line for each system with hard attention: how it was read.
 
@@ -187,8 +182,9 @@ def _table(systems: Sequence[System], unit: str) -> str:
     rows = [["", *(score.name for score in systems[0].scores)]]
     rows[0] += ["seconds", f"{unit}/s"] * timed
     for system in systems:
-        speed = speed_cells(len(system.hypotheses), system.seconds) * timed
-        rows.append([system.name, *map(str, system.scores), *speed])
+        count, seconds = len(system.hypotheses), system.seconds
+        speed = [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
+        rows.append([system.name, *map(str, system.scores), *speed * timed])
     return columns(rows)
 
 

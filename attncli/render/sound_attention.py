@@ -17,9 +17,8 @@ from PIL import Image
 
 from attncli.render.alignment.data import shade
 from attncli.render.alignment.writers import MARKS, coloured
-from attncli.render.image_attention import escaped
+from attncli.render.image_attention import archive, data_url, escaped
 from attncli.terminal.messages import Screen, fitted, padded, without_controls
-from models.base.errors import ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -208,9 +207,7 @@ def shaded(values: NDArray[np.float32]) -> str:
     palette = [part for n in range(256) for part in shade(n / 255)]
     image = Image.fromarray((255 * values.clip(0, 1)).round().astype(np.uint8), "P")
     image.putpalette(palette)
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", optimize=True)
-    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return data_url(image, "PNG", optimize=True)
 
 
 def wav_of(samples: NDArray[np.float32], rate: int) -> bytes:
@@ -227,7 +224,7 @@ def wav_of(samples: NDArray[np.float32], rate: int) -> bytes:
 
 
 def arrays(maps: Sequence[SoundMap]) -> bytes:
-    """Return the arrays as a compressed archive for ``numpy.load``, without pickled objects.
+    """Return the arrays; see `archive`.
 
     Of segment N: tokens-N (T,), weights-N (T, S), spectrogram-N (F, bands), words-N (W,), times-N
     (W, 2) in seconds, and seconds-N: start, end, slot and frame.
@@ -240,9 +237,7 @@ def arrays(maps: Sequence[SoundMap]) -> bytes:
         found[f"times-{n}"] = np.array([times for _, *times in one.words], np.float64)
         seconds = (one.start, one.end, one.slot_seconds, one.frame_seconds)
         found[f"seconds-{n}"] = np.array(seconds, np.float64)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **found)
-    return buffer.getvalue()
+    return archive(found)
 
 
 # A strip in a terminal: a row for each token, below the loudness.
@@ -283,23 +278,11 @@ def _columns(rows: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
     return np.stack([rows[:, a:b].max(1) for a, b in zip(firsts, lasts, strict=True)], 1)
 
 
-def _drawn_as(kind: str) -> Writer:
-    return lambda name, maps, wav: draw_sound(maps, kind=kind)
-
-
 Writer = Callable[[str, Sequence[SoundMap], bytes], bytes]
 WRITERS: dict[str, Writer] = {
-    ".png": _drawn_as("png"),
-    ".svg": _drawn_as("svg"),
-    ".pdf": _drawn_as("pdf"),
+    ".png": lambda name, maps, wav: draw_sound(maps, kind="png"),
+    ".svg": lambda name, maps, wav: draw_sound(maps, kind="svg"),
+    ".pdf": lambda name, maps, wav: draw_sound(maps, kind="pdf"),
     ".html": sound_page,
     ".npz": lambda name, maps, wav: arrays(maps),
 }
-
-
-def sound_writer(path: Path) -> Writer:
-    """Return the writer for a file name's suffix; a ModelError if the suffix is unknown."""
-    writer = WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise ModelError(f"--picture {path}", f"a name ending in {', '.join(WRITERS)}, or a folder")
-    return writer

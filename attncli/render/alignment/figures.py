@@ -11,7 +11,7 @@ import math
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -21,7 +21,6 @@ from matplotlib.patches import Patch, Rectangle
 
 from attncli.data.panels import AlignedPair, Panel, WeightedText
 from attncli.render.alignment.data import LINK, shade
-from attncli.render.alignment.weighted_text import Measures, laid_out
 from attncli.terminal.messages import is_right_to_left, without_controls
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ KEY, KEY_LINE, LETTER = 0.85, 0.25, 0.09  # inches: an entry of the key, its lin
 FACTS = ("Creator", "Date", "Format", "Type")  # that an SVG would state about itself
 FORBIDDEN = dict.fromkeys([0xFFFE, 0xFFFF])  # in XML
 SIZE, INCH = 11, 72  # points: letters of coloured words, an inch
-SIZES = Measures(line=20.0, room=560.0, gap=6.0, margin=12.0, name=48.0)  # points
+LINE, ROOM, GAP, MARGIN, NAME = 20.0, 560.0, 6.0, 12.0, 48.0  # points; ROOM: of a line of words
 
 
 def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png", key: bool = True) -> bytes:
@@ -126,21 +125,56 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel, room: int) -> None:
         axes.set_xlabel(textwrap.fill(label_of(panel.title), max(room, 12)), fontsize="small")
 
 
+class PlacedText(NamedTuple):
+    """A title, the name of a head, or a word on its colour."""
+
+    text: str
+    x: float
+    top: float  # of its line
+    shade: float | None = None  # of a word; None: a title or a name
+
+
+def laid_out(
+    texts: Sequence[WeightedText], widths: Sequence[Sequence[float]]
+) -> tuple[list[PlacedText], float]:
+    """Return the texts one under another, and the end of the last line.
+
+    widths: of the words of each text. A word that does not fit begins a new line.
+    """
+    found: list[PlacedText] = []
+    top = MARGIN
+    for text, own in zip(texts, widths, strict=True):
+        found.append(PlacedText(text.title, MARGIN, top))
+        top += LINE
+        for row in text.rows:
+            if row.name:
+                found.append(PlacedText(row.name, MARGIN, top))
+            left, x = MARGIN + (NAME if row.name else 0.0), 0.0
+            for word, size, colour in zip(text.words, own, row.shades, strict=True):
+                if x and x + size > ROOM:
+                    top, x = top + LINE, 0.0
+                found.append(PlacedText(word, left + x, top, colour))
+                x += size + GAP
+            top += LINE if text.words else 0
+        top += LINE / 2
+    return found, top
+
+
 def draw_words(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
     """Draw coloured words, one text under another. kind: svg, png or pdf."""
     with matplotlib.rc_context({"font.family": fonts(), "font.size": SIZE}):
-        placed, end = laid_out(texts, [_widths(text.words) for text in texts], SIZES)
-        height = end + SIZES.margin
-        figure = Figure(figsize=(SIZES.width / INCH, height / INCH))
+        placed, end = laid_out(texts, [_widths(text.words) for text in texts])
+        width, height = ROOM + NAME + 2 * MARGIN, end + MARGIN
+        figure = Figure(figsize=(width / INCH, height / INCH))
         for one in placed:
             style: dict[str, Any] = {"color": "#777777"}
             if one.shade is not None:
                 colour = shade(one.shade)
                 box = {"boxstyle": "round,pad=0.15", "facecolor": colour.code, "edgecolor": "none"}
                 style = {"color": "white" if colour.dark else "black", "bbox": box}
-            middle = 1 - (one.top + SIZES.line / 2) / height
+            middle = 1 - (one.top + LINE / 2) / height
             label = label_of(one.text)
-            figure.text(one.x / SIZES.width, middle, label, va="center_baseline", **style)
+            figure.text(one.x / width, middle, label, va="center_baseline", **style)
         return saved(figure, kind)
 
 

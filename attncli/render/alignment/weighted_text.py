@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
 from attncli.data.lines import ClassifiedLine
 from attncli.data.panels import WeightedText, WeightRow
@@ -30,30 +29,6 @@ p span { padding: .1em .25em; border-radius: 4px; }
 """
 
 
-class Measures(NamedTuple):
-    """Sizes of a picture, in its unit."""
-
-    line: float  # height of a line
-    room: float  # width of a line
-    gap: float  # between words
-    margin: float  # around the text
-    name: float  # for the name of a head
-
-    @property
-    def width(self) -> float:
-        """Width of the picture."""
-        return self.room + self.name + 2 * self.margin
-
-
-class PlacedText(NamedTuple):
-    """A title, the name of a head, or a word on its colour."""
-
-    text: str
-    x: float
-    top: float  # of its line
-    shade: float | None = None  # of a word; None: a title or a name
-
-
 def weighted_text(outcome: ClassifiedLine) -> WeightedText:
     """Return a classified line as it is drawn."""
     number, result = outcome.line.number, outcome.result
@@ -66,34 +41,6 @@ def weighted_text(outcome: ClassifiedLine) -> WeightedText:
     return WeightedText(
         number, words, tuple(rows) or (mean,), f"{label} ({100 * probability:.0f} %)"
     )
-
-
-def laid_out(
-    texts: Sequence[WeightedText], widths: Sequence[Sequence[float]], sizes: Measures
-) -> tuple[list[PlacedText], float]:
-    """Return the texts one under another, and the end of the last line.
-
-    widths: of the words of each text. A word that does not fit begins a new line.
-    """
-    found: list[PlacedText] = []
-    top = sizes.margin
-    for text, own in zip(texts, widths, strict=True):
-        found.append(PlacedText(text.title, sizes.margin, top))
-        top += sizes.line
-        for row in text.rows:
-            left = sizes.margin
-            if row.name:
-                found.append(PlacedText(row.name, left, top))
-                left += sizes.name
-            x = 0.0
-            for word, size, colour in zip(text.words, own, row.shades, strict=True):
-                if x and x + size > sizes.room:
-                    top, x = top + sizes.line, 0.0
-                found.append(PlacedText(word, left + x, top, colour))
-                x += size + sizes.gap
-            top += sizes.line if text.words else 0
-        top += sizes.line / 2
-    return found, top
 
 
 def html(texts: Sequence[WeightedText]) -> bytes:

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from attncli.data.lines import ClassifiedLine
 from attncli.documents.document import MARKUP
-from attncli.render.image_attention import described, jpeg_url
+from attncli.render.image_attention import data_url, described
 from attncli.render.sound_attention import sound_maps, spectrogram_url
 from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
 from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
@@ -44,7 +44,7 @@ async def caption(request: Request) -> Response:
     answer = caption_record(outcome)
     if outcome.attention and given.flag("image"):
         square = outcome.attention.image  # as the model read it; its maps lie over it
-        answer["image"] = await asyncio.to_thread(jpeg_url, square, 88)
+        answer["image"] = await asyncio.to_thread(data_url, square, "JPEG", quality=88)
     return JSONResponse(answer)
 
 

@@ -180,7 +180,7 @@ def _write_all(
 
 def _shown(outcomes: list[CaptionedImage], layout: RowLayout) -> bytes:
     """Return the rows, each followed by its attention maps."""
-    from attncli.render.maps_terminal import maps_as_text
+    from attncli.render.image_attention import maps_as_text
 
     screen = current_screen()
     parts = []

@@ -23,8 +23,7 @@ from attncli.data.panels import AlignedPair, Panel
 from attncli.data.streams import Write, as_json_line, open_output
 from attncli.options.line_streams import Drawing, Picture
 from attncli.render.alignment.writers import heat_maps
-from attncli.render.image_attention import writer_of
-from attncli.render.maps_terminal import maps_as_text
+from attncli.render.image_attention import maps_as_text, writer_of
 from attncli.render.rows import columns
 from attncli.tasks.explain.lines import ExplainedLine
 from attncli.terminal.messages import Messages, Screen, printable

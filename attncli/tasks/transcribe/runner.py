@@ -12,7 +12,8 @@ from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.images.named import RECORDINGS, STDIN, ImageFile
 from attncli.data.streams import check_output, open_output
 from attncli.jobs import loading
-from attncli.render.sound_attention import MOST, sound_maps, sound_writer, strips, wav_of
+from attncli.render.image_attention import writer_of
+from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, rendered
 from attncli.tasks.transcribe.command import TranscribeOptions
 from attncli.terminal.messages import Messages, current_screen
@@ -102,7 +103,7 @@ def drawing(place: str | None, messages: Messages, *, alone: bool) -> DrawSound:
         return lambda file: None
     is_folder = place.endswith("/") or Path(place).is_dir()
     pattern = Path(place, f"{NAME}.png") if is_folder else Path(place)
-    writer = sound_writer(pattern)
+    writer = writer_of(pattern, WRITERS)
     if not alone and NAME not in str(pattern):
         raise typer.BadParameter(
             f"one file for several recordings; put {NAME} into its name, or give a folder/",

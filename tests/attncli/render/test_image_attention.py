@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,16 +14,19 @@ from PIL import Image
 
 from attncli.render.image_attention import (
     DARK,
+    SHADES,
     WRITERS,
     AttentionMaps,
     fault,
     figure,
     highlighted,
+    maps_as_text,
     mean_overlap,
     smooth,
+    writer_of,
 )
-from attncli.render.maps_terminal import SHADES, maps_as_text
 from attncli.terminal.messages import Screen
+from models.base.errors import ModelError
 
 WORDS = ("a", "<b>red</b>", "円", "on")
 
@@ -123,6 +127,11 @@ def test_arrays_come_back_without_pickle() -> None:
     assert np.array_equal(found["gates"], GATES) and np.array_equal(found["entropy"], ENTROPY)
     assert tuple(found["words"]) == WORDS
     assert (str(found["read"]), str(found["name"])) == ("hard argmax", ATTENTION.name)
+
+
+def test_another_suffix_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"\.npz"):
+        writer_of(Path("x.txt"))
 
 
 def text_of(page: str) -> str:

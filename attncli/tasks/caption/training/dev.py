@@ -14,7 +14,7 @@ from torch import Tensor
 from attncli.data.images.captions import ImageInputs
 from attncli.data.images.named import open_images
 from attncli.data.panels import ShownExample, spread
-from attncli.render.image_attention import attention_maps, figure, jpeg_url
+from attncli.render.image_attention import attention_maps, data_url, figure
 from attncli.scoring.caption_metrics import Reward
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.sequences import exact_match
@@ -154,7 +154,7 @@ def image_samples(
             maps = attention_maps(name, image, caption.attention)
             sample = sample._replace(attention=figure(maps))
         elif image:
-            sample = sample._replace(image=jpeg_url(image.resize((SIDE, SIDE)), 80))
+            sample = sample._replace(image=data_url(image.resize((SIDE, SIDE)), "JPEG", quality=80))
         samples.append(sample)
     return samples
 

@@ -9,8 +9,8 @@ import pytest
 
 from attncli.data.panels import WeightedText, WeightRow
 from attncli.render.alignment.data import shade
-from attncli.render.alignment.figures import undrawable
-from attncli.render.alignment.weighted_text import Measures, laid_out, written
+from attncli.render.alignment.figures import GAP, LINE, MARGIN, ROOM, laid_out, undrawable
+from attncli.render.alignment.weighted_text import written
 
 ONE = WeightedText(3, ("play", "<jazz>", "&"), (WeightRow("", (0.2, 0.4, 0.0)),), "music (98 %)")
 HEADS = ONE._replace(rows=(WeightRow("head 1", (1.0, 0, 0)), WeightRow("head 2", (0, 0, 1.0))))
@@ -19,10 +19,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_a_word_that_does_not_fit_begins_a_new_line() -> None:
     text = WeightedText(1, tuple("abcde"), (WeightRow("", (1.0,) * 5),))
-    sizes = Measures(line=1, room=10, gap=1, margin=0, name=0)
-    [_, *words], end = laid_out([text], [[4, 4, 4, 20, 1]], sizes)
-    assert [(word.top, word.x) for word in words] == [(1, 0), (1, 5), (2, 0), (3, 0), (4, 0)]
-    assert end == 5.5
+    [_, *words], end = laid_out([text], [[ROOM * share for share in (0.4, 0.4, 0.4, 2, 0.1)]])
+    lines = [round((word.top - MARGIN) / LINE) for word in words]
+    assert lines == [1, 1, 2, 3, 4] and end == MARGIN + 5.5 * LINE
+    assert [word.x - MARGIN for word in words] == [0, ROOM * 0.4 + GAP, 0, 0, 0]
 
 
 def test_the_heaviest_word_has_the_darkest_colour() -> None:
