@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import lzma
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -37,8 +37,7 @@ def generate(count: int, *, seed: int = ORDERED) -> Iterator[Pair]:
 
 def split(train: int, dev: int, test: int, *, seed: int = ORDERED) -> Splits:
     """Return English-German pairs; no held-out source occurs twice or in the training pairs."""
-    kept, unseen = held_out(_pairs(seed), dev + test, lambda pair: pair.source)
-    return Splits(_first(unseen, train), kept[:dev], kept[dev:])
+    return _split(_pairs(seed), train, dev, test, lambda pair: pair.source)
 
 
 def split_tenses(train: int, count: int, *, seed: int = ORDERED) -> Splits:
@@ -47,29 +46,23 @@ def split_tenses(train: int, count: int, *, seed: int = ORDERED) -> Splits:
     A tense is present, past, future or modal. count: rows of dev and of test.
     """
     rows = ((row[0], row[1]) for row in _rows(seed))
-    kept, unseen = held_out(rows, 2 * count, lambda row: row[1])
-    return Splits(_first(unseen, train), kept[:count], kept[count:])
+    return _split(rows, train, count, count, lambda row: row[1])
 
 
-def held_out(
-    rows: Iterator[T], count: int, sentence: Callable[[T], str]
-) -> tuple[list[T], Iterator[T]]:
-    """Return rows with different sentences, and the others without these sentences."""
-    kept: dict[str, T] = {}
-    while len(kept) < count:
+def _split(
+    rows: Iterator[T], train: int, dev: int, test: int, sentence: Callable[[T], str]
+) -> Splits:
+    held: dict[str, T] = {}
+    while len(held) < dev + test:
         row = next(rows)
-        kept[sentence(row)] = row
-    return list(kept.values()), (row for row in rows if sentence(row) not in kept)
-
-
-def _first(rows: Iterable[T], count: int) -> list[T]:
-    """Return some rows; raise ConfigurationError if there are fewer."""
-    found = list(islice(rows, count))
-    if len(found) < count:
+        held[sentence(row)] = row
+    found = list(islice((row for row in rows if sentence(row) not in held), train))
+    if len(found) < train:
         raise ConfigurationError(
-            f"data.demo_size={count}", f"at most {len(found)} embedded sentences", "name files"
+            f"data.demo_size={train}", f"at most {len(found)} embedded sentences", "name files"
         )
-    return found
+    kept = list(held.values())
+    return Splits(found, kept[:dev], kept[dev:])
 
 
 def _pairs(seed: int) -> Iterator[Pair]:

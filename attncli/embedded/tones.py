@@ -6,8 +6,9 @@ word are equal. A recording is a sentence of one to four words.
 
 from __future__ import annotations
 
+import io
 import random
-import struct
+import wave
 from itertools import product
 from typing import NamedTuple
 
@@ -30,12 +31,11 @@ class Melody(NamedTuple):
     @property
     def wav(self) -> bytes:
         """The recording as a WAV file of 16 bits."""
-        data = (self.samples * 32767).astype("<i2").tobytes()
-        form = struct.pack("<HHIIHH", 1, 1, RATE, 2 * RATE, 2, 16)
-        head = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data"
-        return (
-            b"RIFF" + struct.pack("<I", 36 + len(data)) + head + struct.pack("<I", len(data)) + data
-        )
+        buffer = io.BytesIO()
+        with wave.open(buffer, "wb") as file:
+            file.setparams((1, 2, RATE, 0, "NONE", ""))
+            file.writeframes((self.samples * 32767).astype("<i2").tobytes())
+        return buffer.getvalue()
 
 
 def melody(chance: random.Random) -> Melody:

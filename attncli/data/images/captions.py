@@ -6,7 +6,7 @@ import csv
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -212,13 +212,22 @@ def augmented(images: Tensor, *, flip: float = FLIP, crop: float = CROP) -> Tens
 
 @dataclass(frozen=True)
 class CaptionExamples(Examples):
-    """Captions and the image inputs of their images."""
+    """Captions and the image inputs of their images, which may change at an epoch (from 0)."""
 
     target: Side
     rows: np.ndarray  # (N,) row of the inputs for each caption's image
     inputs: ImageInputs
     links: Side | None = None  # of each caption: cell, target token, cell, target token, ..
-    together: bool = False  # True: captions of one image share a batch, so that it is encoded once
+    together: bool = False  # True: captions of one image share a batch, so that it is encoded once,
+    together_from: int = 0  # from this epoch on
+    first: CaptionExamples | None = None  # those before the epoch `turn`, if others
+    turn: int = 0
+
+    def at(self, epoch: int) -> CaptionExamples:
+        """Return the captions of an epoch, counted from 0."""
+        shown = self.first if self.first and epoch < self.turn else self
+        together = self.together and epoch >= self.together_from
+        return replace(shown, together=together, first=None)
 
     @property
     def count(self) -> int:
@@ -252,21 +261,3 @@ class CaptionExamples(Examples):
             pairs = [self.links[number].reshape(-1, 2) for number in numbers]
             regions = torch.from_numpy(target_weights(pairs, shape))
         return batch._replace(rows=rows, regions=regions)
-
-
-@dataclass(frozen=True)
-class CaptionStages(CaptionExamples):
-    """Captions whose inputs or grouping change at given epochs, counted from 0.
-
-    Their own fields are those of the last stage.
-    """
-
-    first: CaptionExamples | None = None  # the images before the epoch `turn`, if others
-    turn: int = 0
-    together_from: int = 0  # the epoch with which captions of one image begin to share a batch
-
-    def at(self, epoch: int) -> CaptionExamples:
-        """Return the captions of an epoch, counted from 0."""
-        shown = self.first if self.first and epoch < self.turn else self
-        together = epoch >= self.together_from
-        return CaptionExamples(shown.target, shown.rows, shown.inputs, shown.links, together)

@@ -96,7 +96,7 @@ def read_links(
     with open_text(path) as lines:
         texts = list(lines)
     is_naacl = NAACL.fullmatch(next(filter(str.strip, texts), "")) is not None
-    links = [*_naacl(path, texts)] if is_naacl else [*_pharaoh(path, texts)]
+    links = [*_raw_links(path, texts, is_naacl=is_naacl)]
     pairs = max((link.pair + 1 for link in links), default=0) if is_naacl else len(texts)
     if pairs > SENTENCES:
         found = f"{path} has a link of sentence pair {pairs:,}"
@@ -145,33 +145,29 @@ def parse_pharaoh(text: str, where: str) -> Iterator[tuple[str, Link, bool]]:
         yield word, (int(match[1]), int(match[3])), match[2] == "-"
 
 
-def _pharaoh(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
+def _raw_links(path: Path, texts: Sequence[str], *, is_naacl: bool) -> Iterator[RawLink]:
     for number, text in enumerate(texts, 1):
-        for word, link, sure in parse_pharaoh(text, f"{path}, line {number}"):
-            yield RawLink(number, number - 1, word, link, sure)
-
-
-def _naacl(path: Path, texts: Sequence[str]) -> Iterator[RawLink]:
-    for number, text in enumerate(texts, 1):
-        if not text.strip():
-            continue
-        match = NAACL.fullmatch(text)
-        if not match or int(match[1]) < 1:
-            raise ModelError(
-                f"{path}, line {number}: {text[:40]!r} is not a link",
-                "sentence (from 1), source word, target word, and S or P",
-            )
-        link = int(match[2]), int(match[3])
-        yield RawLink(number, int(match[1]) - 1, " ".join(text.split()), link, match[4] != "P")
+        where = f"{path}, line {number}"
+        if not is_naacl:
+            for word, link, sure in parse_pharaoh(text, where):
+                yield RawLink(number, number - 1, word, link, sure)
+        elif text.strip():
+            match = NAACL.fullmatch(text)
+            if not match or int(match[1]) < 1:
+                raise ModelError(
+                    f"{where}: {text[:40]!r} is not a link",
+                    "sentence (from 1), source word, target word, and S or P",
+                )
+            link = int(match[2]), int(match[3])
+            yield RawLink(number, int(match[1]) - 1, " ".join(text.split()), link, match[4] != "P")
 
 
 def _counted_from(
     path: Path, links: Sequence[RawLink], lengths: Sequence[Lengths], hint: str
 ) -> tuple[int, str]:
     """Return the first index of a file, and how it is known; a ModelError if it is not known."""
-    for written in links:
-        if 0 in written.link:
-            return 0, f"line {written.line} has {written.text}"
+    if written := next((one for one in links if 0 in one.link), None):
+        return 0, f"line {written.line} has {written.text}"
     for written in links:
         for side, number, size in zip(SIDES, written.link, lengths[written.pair], strict=True):
             if number == size:
@@ -202,15 +198,10 @@ SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
 TEXTS = "the texts that were aligned, words as that program cut them"
 
 
-class ExternalAlignments(NamedTuple):
-    """External alignments of some pairs."""
-
-    panels: list[Panel]
-    note: str = ""  # how the file was read
-
-
-def read_external_alignments(path: Path, lengths: Sequence[tuple[int, int]]) -> ExternalAlignments:
-    """Read the alignments of a file. lengths: words of each pair.
+def read_external_alignments(
+    path: Path, lengths: Sequence[tuple[int, int]]
+) -> tuple[list[Panel], str]:
+    """Return the alignments of a file, and how it was read. lengths: words of each pair.
 
     Raises ModelError for a line that is not an alignment, and for alignments of other texts.
     """
@@ -218,7 +209,7 @@ def read_external_alignments(path: Path, lengths: Sequence[tuple[int, int]]) -> 
         texts = list(lines)
     if BARS not in next(filter(str.strip, texts), ""):
         links = read_links(path, lengths, hint="")
-        return ExternalAlignments([Panel(path.name, r.possible) for r in links.rows], links.note)
+        return [Panel(path.name, row.possible) for row in links.rows], links.note
     if len(texts) != len(lengths):
         raise ModelError(
             f"{path} has alignments of {counted(len(texts), 'pair')}",
@@ -228,7 +219,7 @@ def read_external_alignments(path: Path, lengths: Sequence[tuple[int, int]]) -> 
         _panel(path.name, f"{path}, line {number}", text.rpartition(BARS)[2], *size)
         for number, (text, size) in enumerate(zip(texts, lengths, strict=True), 1)
     ]
-    return ExternalAlignments(panels)
+    return panels, ""
 
 
 def _panel(name: str, where: str, text: str, source: int, target: int) -> Panel:

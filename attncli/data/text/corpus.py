@@ -171,16 +171,10 @@ class PairLine(NamedTuple):
     fault: str = ""  # why there is no pair
 
 
-def pairs_of_lines(chunks: Iterable[list[Line]]) -> Iterator[list[PairLine]]:
-    """Yield the pairs of a stream's lines."""
-    for chunk in chunks:
-        yield [pair_of(line) for line in chunk]
-
-
 def pairs_of_files(source: Path, target: Path) -> Iterator[list[PairLine]]:
     """Yield the pairs of two parallel files; a ModelError if one has more lines.
 
-    Accents stay as written, as in `pairs_of_lines`; the model that reads a pair composes them.
+    Accents stay as written, as in `pair_of`; the model that reads a pair composes them.
     """
     rows = enumerate(aligned([source, target], as_written=True), 1)
     while chunk := [PairLine(number, *row) for number, row in islice(rows, CHUNK_LINES)]:
@@ -197,11 +191,9 @@ def pair_of(line: Line) -> PairLine:
     return PairLine(number, source, target, ending, fault)
 
 
-# Dev set held out of the training data: sources or images chosen by a hash, at most 500.
-#
-# All examples of a chosen source are held out, so no source is in both sets. The choice depends on
-# the set of sources, not on their order, nor on train.seed: runs of several seeds have one dev set.
-
+# Dev set held out of the training data: sources or images chosen by a hash. All examples of a
+# chosen source are held out, so no source is in both sets. The choice depends on the set of
+# sources, not on their order, nor on train.seed: runs of several seeds have one dev set.
 
 MOST = 500  # sources, because they are decoded at every evaluation
 LEAST = 10  # scores of fewer sources say little
@@ -229,7 +221,8 @@ def held_out(
     smallest: dict[int, tuple[str, str]] = {}  # by the hash of the source, in order
     largest = 1 << 64  # hash among them, if these are `most`
     for source, target in pairs:
-        number = _hash(source, seed)
+        key = f"{seed} {source}".encode("utf-8", "surrogatepass")
+        number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
         if number > largest or not source.strip():
             continue
         if len(distinct) < enough:
@@ -254,8 +247,3 @@ def described(count: int, unit: str, option: str = "--dev") -> str:
         f"dev set: {count:,} {unit} held out of the training data; name another with {option}, "
         "or train on all with -s data.dev_share=0"
     )
-
-
-def _hash(source: str, seed: int) -> int:
-    digest = hashlib.blake2b(f"{seed} {source}".encode("utf-8", "surrogatepass"), digest_size=8)
-    return int.from_bytes(digest.digest(), "big")

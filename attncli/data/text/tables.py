@@ -80,18 +80,14 @@ def _check_numbers(rows: Sequence[Sequence[str]], name: str, column: int) -> Non
     found = f"column {column + 1} of {name} has numbers alone"
     if min(map(len, filled)) > 2:
         raise InputError(found, "text in it", "remove the column, as with `cut -f2-`")
-    _warn(f"{found}: it is read as text; remove the column if it counts or scores the rows")
+    remark = f"{found}: it is read as text; remove the column if it counts or scores the rows"
+    _say(remark, warning=True)
 
 
 @cache
-def _say(message: str) -> None:
+def _say(message: str, *, warning: bool = False) -> None:
     """Say a message once, although files are read several times."""
-    console.say(message)
-
-
-@cache
-def _warn(message: str) -> None:
-    console.warn(message)
+    (console.warn if warning else console.say)(message)
 
 
 MORE_LABELS = 2  # labels per different text, above which the columns must be exchanged
@@ -146,19 +142,16 @@ def read_glossary(path: Path) -> Glossary:
     terms: dict[str, Term] = {}
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
-            source, _, target = (part.strip() for part in line.partition("\t"))
-            if source and target and "\t" not in target:
+            where = f"{path}, line {number}"
+            source, _, target = (part.strip() for part in line.partition(TAB))
+            if source and target and TAB not in target:
                 term = Term(source, target)
                 if terms.setdefault(source.casefold(), term).target != target:
-                    raise InputError(
-                        f"{path}, line {number} has another translation of '{source}'",
-                        "each term once",
-                    )
+                    found = f"{where} has another translation of '{source}'"
+                    raise InputError(found, "each term once")
             elif line.strip():
-                raise InputError(
-                    f"{path}, line {number} is not an entry of a glossary",
-                    "source term, tab, target term",
-                )
+                found = f"{where} is not an entry of a glossary"
+                raise InputError(found, "source term, tab, target term")
     if not terms:
         raise InputError(f"{path} is empty", "a term on each line")
     return Glossary(tuple(terms.values()))

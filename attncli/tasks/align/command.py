@@ -18,7 +18,7 @@ from attncli.data.lines import Line, input_chunks
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
 from attncli.data.text.alignments import read_external_alignments
-from attncli.data.text.corpus import PairLine, pair_of, pairs_of_files, pairs_of_lines
+from attncli.data.text.corpus import PairLine, pair_of, pairs_of_files
 from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
 from attncli.options.settings import SetOption
 from attncli.options.shared import MODEL, Device, From, Threads, To
@@ -55,14 +55,14 @@ def with_external_alignments(
     pairs = list(itertools.chain.from_iterable(chunks))
     lengths = [(len(pair.source.split()), len(pair.target.split())) for pair in pairs]
     external = [read_external_alignments(path, lengths) for path in paths]
-    for path, alignments in zip(paths, external, strict=True):
-        if alignments.note:
-            options.messages.say(f"{path.name}: {alignments.note}")
+    for path, (_, note) in zip(paths, external, strict=True):
+        if note:
+            options.messages.say(f"{path.name}: {note}")
     if models:
         [aligned] = AlignRunner.open(models, options, named=True).run([pairs])
     else:
         aligned = [empty(pair)._replace(panels=()) for pair in pairs]
-    panels = zip(*(alignments.panels for alignments in external), strict=True)
+    panels = zip(*(found for found, _ in external), strict=True)
     yield [
         pair._replace(panels=(*pair.panels, *others))
         for pair, others in zip(aligned, panels, strict=True)
@@ -76,7 +76,8 @@ def pair_source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
         yield pairs_of_files(*files)
         return
     with open_input(files[0] if files else None) as stream:
-        yield pairs_of_lines(input_chunks(stream, "source ||| target"))
+        chunks = input_chunks(stream, "source ||| target")
+        yield ([pair_of(line) for line in chunk] for chunk in chunks)
 
 
 def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from attncli.data.images.captions import (
     Captioned,
     CaptionExamples,
-    CaptionStages,
     read_captions,
     styled,
 )
@@ -112,7 +111,7 @@ def caption_examples(
     if not sharing:
         return last
     turn = config.encoder_from - 1 if len(stages) > 1 else 0
-    return CaptionStages(target, last.rows, inputs, links, True, first, turn, min(sharing))
+    return CaptionExamples(target, last.rows, inputs, links, True, min(sharing), first, turn)
 
 
 def read_parts(data: ImageData) -> Captions:

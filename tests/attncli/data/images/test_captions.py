@@ -15,7 +15,6 @@ from attncli.data.batching import epoch_plan, gather
 from attncli.data.images.captions import (
     Captioned,
     CaptionExamples,
-    CaptionStages,
     ImageInputs,
     augmented,
     parts_of,
@@ -175,7 +174,7 @@ def test_stages_say_what_is_shown_and_from_when_an_image_is_shared(
     first = CaptionExamples(examples.target, examples.rows, features)
     for turn, together_from in ((3, 2), (2, 3)):
         last = (examples.target, examples.rows, examples.inputs, None, True)
-        stages = CaptionStages(*last, first, turn, together_from)
+        stages = CaptionExamples(*last, together_from, first, turn)
         shown = [(part.inputs.are_pixels, part.together) for part in map(stages.at, range(5))]
         assert shown == [(epoch >= turn, epoch >= together_from) for epoch in range(5)]
         batch = stages.batch(np.arange(10))  # of the last stage

@@ -70,21 +70,21 @@ LENGTHS = [(2, 2), (1, 2)]
 
 
 def test_marian_hard_and_soft_the_end_marks_left_out(tmp_path: Path) -> None:
-    hard = read_external_alignments(
+    hard, _ = read_external_alignments(
         write(tmp_path / "view", "x y ||| 0-0 1-1\nz w ||| 0-1\n"), LENGTHS
     )
-    assert [panel.links for panel in hard.panels] == [{(0, 0), (1, 1)}, {(0, 1)}]
+    assert [panel.links for panel in hard] == [{(0, 0), (1, 1)}, {(0, 1)}]
     text = "x y ||| 0.1,0.9,0 0.8,0.1,0.1 0,0,1\nz w ||| 0.7,0.3 0.6,0.4\n"
-    soft = read_external_alignments(write(tmp_path / "view", text), LENGTHS)
-    weights = [panel.weights.tolist() for panel in soft.panels if panel.weights is not None]
+    soft, _ = read_external_alignments(write(tmp_path / "view", text), LENGTHS)
+    weights = [panel.weights.tolist() for panel in soft if panel.weights is not None]
     assert weights == [[[0.1, 0.9], [0.8, 0.1]], [[0.7], [0.6]]]
-    assert soft.panels[0].links == {(1, 0), (0, 1)}
+    assert soft[0].links == {(1, 0), (0, 1)}
 
 
 def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
-    found = read_external_alignments(write(tmp_path / "view", "1-1\n1-2\n"), LENGTHS)
-    assert [panel.links for panel in found.panels] == [{(0, 0)}, {(0, 1)}]
-    assert found.note.startswith("counts from 1")
+    panels, note = read_external_alignments(write(tmp_path / "view", "1-1\n1-2\n"), LENGTHS)
+    assert [panel.links for panel in panels] == [{(0, 0)}, {(0, 1)}]
+    assert note.startswith("counts from 1")
 
 
 @pytest.mark.parametrize(

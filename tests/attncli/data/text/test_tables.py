@@ -38,7 +38,6 @@ PAIRS = [("a dog", "ein Hund"), ("a cat", "eine Katze"), ("2", "zwei")]
 def forget() -> None:
     """Let each test say everything again."""
     tables._say.cache_clear()
-    tables._warn.cache_clear()
 
 
 def table(path: Path, *rows: tuple[str, ...]) -> Path:
