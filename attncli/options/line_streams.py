@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from attncli.data.streams import (
 from attncli.terminal import console
 from attncli.terminal.messages import Screen, ShowProgress, counted
 from models.base.errors import ConfigurationError
+from models.base.files import write_errors
 
 if TYPE_CHECKING:
     from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
@@ -134,6 +136,39 @@ def check_shown(show: bool, format: str) -> None:
         raise typer.BadParameter(
             f"cannot be combined with --format {format}", param_hint="'--show'"
         )
+
+
+NAME = "{name}"  # placeholder in names of pictures: the name of the input without its suffix
+
+
+class PictureFiles:
+    """Pictures of images or recordings: a file for each; those of one name get numbers."""
+
+    def __init__(self, place: str) -> None:
+        """place: a file for one input; for several, a folder/ or a name that contains {name}."""
+        is_folder = place.endswith("/") or Path(place).is_dir()
+        self.pattern = Path(place, f"{NAME}.png") if is_folder else Path(place)
+        self._new_folder = place.endswith("/")
+        self._names: Counter[str] = Counter()
+
+    def check(self, inputs: str, *, alone: bool) -> None:
+        """Refuse one file for several inputs, and one that cannot be written; make the folder."""
+        if not alone and NAME not in str(self.pattern):
+            raise typer.BadParameter(
+                f"one file for several {inputs}; put {NAME} into its name, or give a folder/",
+                param_hint="'--picture'",
+            )
+        if self._new_folder:
+            with write_errors(self.pattern.parent):
+                self.pattern.parent.mkdir(parents=True, exist_ok=True)
+        check_output(self.pattern)
+
+    def path(self, name: str) -> Path:
+        """Return the file of the next input, which has a name."""
+        stem = "stdin" if name == "-" else Path(name).stem
+        self._names[stem] += 1
+        number = f"-{self._names[stem]}" if self._names[stem] > 1 else ""
+        return Path(str(self.pattern).replace(NAME, stem + number))
 
 
 def numbers(text: str) -> Sequence[range]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -26,23 +26,12 @@ from attncli.render.alignment.data import linked
 from attncli.render.alignment.writers import FORMATS, FormatName, Style, format_of, written
 from attncli.tasks.align.pairs import AlignOptions, AlignRunner, empty
 from attncli.terminal import console
-from attncli.terminal.messages import Messages, counted, current_screen
+from attncli.terminal.messages import counted, current_screen
 from models.base.errors import ConfigurationError, ModelError
 
 LINKS = "pharaoh"  # format without --format
 
 # A run of ``attn align``: align pairs or read alignments, write and draw them.
-
-
-class Out(NamedTuple):
-    """Destinations of the alignments."""
-
-    format: str | None  # None: heat maps alone
-    path: Path | None
-    show: bool
-    style: Style
-    drawing: Drawing
-    messages: Messages
 
 
 def with_external_alignments(
@@ -80,32 +69,43 @@ def pair_source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
         yield ([pair_of(line) for line in chunk] for chunk in chunks)
 
 
-def write_all(aligned: Iterable[list[AlignedPair]], out: Out) -> int:
-    """Write lines as they finish and documents at the end; return the number of refused pairs."""
-    picture, count, refused = Picture(out.drawing), 0, 0
+def write_all(
+    aligned: Iterable[list[AlignedPair]],
+    format: str | None,
+    path: Path | None,
+    style: Style,
+    drawing: Drawing,
+    *,
+    show: bool,
+) -> int:
+    """Write lines as they finish and documents at the end; return the number of refused pairs.
+
+    format: None for heat maps alone.
+    """
+    picture, count, refused = Picture(drawing), 0, 0
     kept: list[AlignedPair] = []  # of a document
     with (
-        open_output(out.path) as write,
-        out.messages.progress("aligning", shown=out.path is not None) as advance,
+        open_output(path) as write,
+        console.progress("aligning", shown=path is not None) as advance,
     ):
         for chunk in aligned:
-            if out.format and FORMATS[out.format].document:
+            if format and FORMATS[format].document:
                 kept += chunk
-            elif out.format:
-                write(written(chunk, out.format, out.style))
-            if out.show:
-                chosen = list(filter(out.drawing.wants, chunk))
-                sys.stdout.buffer.write(written(chosen, "terminal", out.style))
+            elif format:
+                write(written(chunk, format, style))
+            if show:
+                chosen = list(filter(drawing.wants, chunk))
+                sys.stdout.buffer.write(written(chosen, "terminal", style))
                 sys.stdout.flush()
             picture.take(chunk)
             bad = [pair for pair in chunk if pair.note]
             for pair in bad:
-                out.messages.warn(f"pair {pair.number} is {pair.note}; not aligned")
+                console.warn(f"pair {pair.number} is {pair.note}; not aligned")
             refused += len(bad)
             count += len(chunk)
             advance(count, counted(count, "pair"))
-        if out.format and FORMATS[out.format].document:
-            write(written(kept, out.format, out.style))
+        if format and FORMATS[format].document:
+            write(written(kept, format, style))
     picture.draw()
     return refused
 
@@ -196,8 +196,8 @@ def align(
         else:
             aligned = AlignRunner.open(models, options).run(chunks)
         style = Style(options.links.probabilities, current_screen())
-        out = Out(None if show and output is None else name, output, show, style, drawing, console)
-        refused = write_all(aligned, out)
+        format = None if show and output is None else name
+        refused = write_all(aligned, format, output, style, drawing, show=show)
     if refused:
         raise typer.Exit(1)
 

@@ -13,18 +13,17 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
 from attncli.data.images.named import STDIN, SUFFIXES, ImageFile
-from attncli.data.streams import check_output, open_output
+from attncli.data.streams import open_output
 from attncli.jobs import loading
+from attncli.options.line_streams import NAME, PictureFiles
 from attncli.options.settings import Options
 from attncli.options.shared import ImageBatches
 from attncli.render.rows import RowLayout
 from attncli.tasks.caption.writers import CaptionedImage, frame, rendered
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
-from models.base.files import write_bytes, write_errors, write_text
+from models.base.files import write_bytes, write_text
 from models.base.limits import IMAGE_PIXELS
 from models.base.settings import option
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from typing_extensions import Self
 
-    from attncli.render.image_attention import AttentionMaps
     from models.inference.captioner import Caption, Captioner, ImageInput
 
 
@@ -239,9 +237,6 @@ class PixelBudget:
 # Further files of ``attn caption``: attention maps, and captions in text files.
 
 
-NAME = "{name}"  # placeholder in file names: the image's name without its suffix
-STDIN_NAME = "stdin"
-
 Draw = Callable[[list[CaptionedImage]], None]
 
 
@@ -257,23 +252,24 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
         return
     from attncli.render.image_attention import writer_of
 
-    is_folder = place.endswith("/") or Path(place).is_dir()
-    pattern = Path(place, f"{NAME}.png") if is_folder else Path(place)
-    write = writer_of(pattern)
-    if not alone and NAME not in str(pattern):
-        if pattern.suffix.lower() != ".html":
-            raise typer.BadParameter(
-                f"one file for several images; put {NAME} into its name, or give a folder/",
-                param_hint="'--picture'",
-            )
-        with _page(pattern) as draw:
-            yield draw
+    files = PictureFiles(place)
+    write_maps = writer_of(files.pattern)
+    if not alone and NAME not in str(files.pattern) and files.pattern.suffix.lower() == ".html":
+        layout = RowLayout("html")
+        head, foot = frame(layout)
+        with open_output(files.pattern) as write:
+            write(head)
+            yield lambda outcomes: write(rendered(outcomes, layout))
+            write(foot)
         return
-    if place.endswith("/"):
-        with write_errors(pattern.parent):
-            pattern.parent.mkdir(parents=True, exist_ok=True)
-    check_output(pattern)
-    yield _Files(pattern, write).draw
+    files.check("images", alone=alone)
+
+    def draw(outcomes: list[CaptionedImage]) -> None:
+        for outcome in outcomes:
+            if outcome.attention:
+                write_bytes(files.path(outcome.file.name), write_maps(outcome.attention))
+
+    yield draw
 
 
 class Sidecars:
@@ -321,30 +317,3 @@ class Sidecars:
             f"{counted(self.existing, 'text file')} existed before, not replaced "
             "(-s output.overwrite=true replaces them)"
         ]
-
-
-class _Files:
-    """One file per image, named after it; further images of the same name get a number."""
-
-    def __init__(self, pattern: Path, write: Callable[[AttentionMaps], bytes]) -> None:
-        self._pattern, self._write = str(pattern), write
-        self._names: Counter[str] = Counter()
-
-    def draw(self, outcomes: list[CaptionedImage]) -> None:
-        for outcome in outcomes:
-            if outcome.attention:
-                name = STDIN_NAME if outcome.file.name == STDIN else Path(outcome.file.name).stem
-                self._names[name] += 1
-                count = self._names[name]
-                place = self._pattern.replace(NAME, name if count == 1 else f"{name}-{count}")
-                write_bytes(Path(place), self._write(outcome.attention))
-
-
-@contextmanager
-def _page(path: Path) -> Iterator[Draw]:
-    layout = RowLayout("html")
-    head, foot = frame(layout)
-    with open_output(path) as write:
-        write(head)
-        yield lambda outcomes: write(rendered(outcomes, layout))
-        write(foot)

@@ -6,19 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-import typer
-
 from attncli.bulk.job import BulkJob, BulkTask
-from attncli.data.images.named import RECORDINGS, STDIN, ImageFile
-from attncli.data.streams import check_output, open_output
+from attncli.data.images.named import RECORDINGS, ImageFile
+from attncli.data.streams import open_output
 from attncli.jobs import loading
+from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, rendered
 from attncli.tasks.transcribe.command import TranscribeOptions
 from attncli.terminal.messages import Messages, current_screen
 from models.base.errors import InputError, ModelError
-from models.base.files import write_errors
 from models.inference.transcriber import NamedRecording, Transcriber
 from models.sound.reading import read_sound, shortfall
 
@@ -88,7 +86,6 @@ class TranscribeTask(BulkTask):
 # Attention over time of `attn transcribe` and `attn explain`: pictures and strips.
 
 
-NAME = "{name}"  # placeholder in file names: the recording's name without its suffix
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
 DrawSound = Callable[[TranscribedFile], None]
@@ -101,25 +98,14 @@ def drawing(place: str | None, messages: Messages, *, alone: bool) -> DrawSound:
     """
     if place is None:
         return lambda file: None
-    is_folder = place.endswith("/") or Path(place).is_dir()
-    pattern = Path(place, f"{NAME}.png") if is_folder else Path(place)
-    writer = writer_of(pattern, WRITERS)
-    if not alone and NAME not in str(pattern):
-        raise typer.BadParameter(
-            f"one file for several recordings; put {NAME} into its name, or give a folder/",
-            param_hint="'--picture'",
-        )
-    if place.endswith("/"):
-        with write_errors(pattern.parent):
-            pattern.parent.mkdir(parents=True, exist_ok=True)
-    check_output(pattern)
-    written: set[Path] = set()
+    files = PictureFiles(place)
+    writer, drawn = writer_of(files.pattern, WRITERS), files.pattern.suffix.lower()
+    files.check("recordings", alone=alone)
 
     def draw(file: TranscribedFile) -> None:
         if not file.transcript:
             return
-        path = _place(pattern, file.name, written)
-        maps, drawn = sound_maps(file.transcript), pattern.suffix.lower()
+        path, maps = files.path(file.name), sound_maps(file.transcript)
         sound = _sound(file, messages) if drawn == ".html" else b""
         if len(maps) > MOST and drawn in (".png", ".svg", ".pdf"):
             messages.warn(f"{path} shows the first {MOST} of {len(maps)} segments; .html shows all")
@@ -127,17 +113,6 @@ def drawing(place: str | None, messages: Messages, *, alone: bool) -> DrawSound:
             write(writer(file.name, maps, sound))
 
     return draw
-
-
-def _place(pattern: Path, name: str, written: set[Path]) -> Path:
-    """Return the file of a recording; recordings of the same name get numbers."""
-    stem = "stdin" if name == STDIN else Path(name).stem
-    path, count = Path(str(pattern).replace(NAME, stem)), 1
-    while path in written:
-        count += 1
-        path = Path(str(pattern).replace(NAME, f"{stem}-{count}"))
-    written.add(path)
-    return path
 
 
 def _sound(file: TranscribedFile, messages: Messages) -> bytes:
