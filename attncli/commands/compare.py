@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from attncli.commands.train import options
-from attncli.commands.train.run import Display, Stop, memory_advice, stoppable
+from attncli.commands.train.run import Display, memory_advice, stoppable
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.variants import variants, with_grid
@@ -24,7 +24,6 @@ from attncli.render.rows import columns
 from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
 from attncli.terminal.messages import counted
-from attncli.training.interfaces import RunEvent
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import (
@@ -50,7 +49,6 @@ def show_remaining(
     runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
 ) -> None:
     """Write the runs of each variant that are left, and their time; if none, name the results."""
-
     from attncli.jobs import compare as job
     from attncli.jobs.train import dry_run
 
@@ -77,24 +75,26 @@ def run(
     runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
 ) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
-
     from attncli.jobs import compare as job
 
     rows: list[RunScores] = []
     failed = 0
     with stoppable(runs[0].config.train, output) as (stop, display):
         try:
-            for event in job.compare(
-                runs,
-                tests,
-                best=best,
-                device=device,
-                progress=display.progress,
-                stop_requested=stop,
-            ):
-                take(event, display, stop)
-                failed += isinstance(event, job.Failed)
-                if isinstance(event, RunScores):
+            how: dict[str, Any] = {"progress": display.progress, "stop_requested": stop}
+            for event in job.compare(runs, tests, best=best, device=device, **how):
+                if not isinstance(event, (RunScores, job.Begun, job.Failed)):
+                    display.take(event)
+                    continue
+                display.close()
+                if isinstance(event, job.Begun):
+                    stop.is_polled = False  # Ctrl-C ends its preparation at once
+                    name, seed = event.run.variant, event.run.config.train.seed
+                    console.say(f"{event.number} of {event.total}: {name}, seed {seed}")
+                elif isinstance(event, job.Failed):
+                    failed += 1
+                    console.warn(f"{event.run.variant} is left out: {event.error}")
+                else:
                     rows.append(event)
                     for suffix, write in WRITERS.items():
                         write_text(output / f"comparison.{suffix}", write(rows))
@@ -102,25 +102,6 @@ def run(
             for suffix in FORMATS if rows else ():
                 draw_comparison(output / f"comparison{suffix}", rows)
     return rows, failed
-
-
-def take(
-    event: RunEvent | job.Begun | RunScores | job.Failed, display: Display, stop: Stop
-) -> None:
-    """Show an event of a comparison."""
-
-    from attncli.jobs import compare as job
-
-    if not isinstance(event, (RunScores, job.Begun, job.Failed)):
-        display.take(event)
-        return
-    display.close()
-    if isinstance(event, job.Begun):
-        stop.is_polled = False  # Ctrl-C ends its preparation at once
-        run, seed = event.run.variant, event.run.config.train.seed
-        console.say(f"{event.number} of {event.total}: {run}, seed {seed}")
-    elif isinstance(event, job.Failed):
-        console.warn(f"{event.run.variant} is left out: {event.error}")
 
 
 # Settings that every variant of a comparison changes, from the options of the command.

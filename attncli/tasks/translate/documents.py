@@ -166,19 +166,7 @@ def translate_document(
     document: Document, translate: Translate, write: Write, messages: Messages, *, shown: bool
 ) -> bool:
     """Translate, report and write a document; return True if all of it could be translated."""
-    outcomes = _outcomes(lines_of(document), translate, messages, shown=shown)
-    unread = [*faults(document)]
-    for message in [*unread, *left(document, outcomes)]:
-        messages.warn(message)
-    write(written(document, outcomes))
-    return not unread and all(outcome.translation for outcome in outcomes)
-
-
-def _outcomes(
-    lines: list[Line], translate: Translate, messages: Messages, *, shown: bool
-) -> list[TranslatedLine]:
-    """Translate the texts of a document; report suspicious outputs with their line numbers."""
-    report = OutputReport()
+    report, lines = OutputReport(), lines_of(document)
     outcomes: list[TranslatedLine] = []
     with messages.progress("translating", total=len(lines), shown=shown) as advance:
 
@@ -191,9 +179,11 @@ def _outcomes(
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 messages.warn(message)
             advance(len(outcomes))
-    for message in report.totals(above=REPORTED):
+    unread = [*faults(document)]
+    for message in [*report.totals(above=REPORTED), *unread, *left(document, outcomes)]:
         messages.warn(message)
-    return outcomes
+    write(written(document, outcomes))
+    return not unread and all(outcome.translation for outcome in outcomes)
 
 
 def decoded(content: bytes) -> tuple[str, str]:
@@ -228,7 +218,7 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
 def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
     """Return the file of a document with the outcomes of its lines; see `translated`."""
     if document.save:
-        return document.save([*_by_segment(document, outcomes)])
+        return document.save([texts for *_, texts in _by_segment(document, outcomes)])
     text = translated(document, outcomes)
     try:
         return text.encode(document.encoding)
@@ -248,10 +238,9 @@ def lines_of(document: Document) -> list[Line]:
 
 def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
     """Return the document with the outcomes of its lines; an incomplete segment stays unchanged."""
-    texts = [*_by_segment(document, outcomes)]
-    each = enumerate(_outcomes_of(document, outcomes))
-    doubtful = [n for n, (_, found) in each if texts[n] is not None and _is_doubtful(found)]
-    return reassemble(*with_flags(document, texts, doubtful))
+    each = [*_by_segment(document, outcomes)]
+    doubtful = [n for n, (_, found, texts) in enumerate(each) if texts and _is_doubtful(found)]
+    return reassemble(*with_flags(document, [texts for *_, texts in each], doubtful))
 
 
 def left(
@@ -263,18 +252,10 @@ def left(
     """
     if document.encoding == WESTERN:
         yield "the document is not UTF-8: read and written as Windows-1252"
-    yield from untranslated(document, outcomes, quoted=quoted)
-
-
-def untranslated(
-    document: Document, outcomes: Sequence[TranslatedLine], *, quoted: bool = False
-) -> Iterator[str]:
-    """Yield a message for each kind of text that is left as it is; see `left`."""
     number_of = line_numbers(document.content)
     lines = document.content.split("\n") if quoted else []
     kept = [*document.kept]
-    pairs = zip(_outcomes_of(document, outcomes), _by_segment(document, outcomes), strict=True)
-    for (segment, found), texts in pairs:
+    for segment, found, texts in _by_segment(document, outcomes):
         if texts is None or (texts and texts == segment.texts):
             kind = DOUBTFUL if document.strict and _is_doubtful(found) else UNTRANSLATED
             same = ALREADY if all(one.in_target for one in found) else UNCHANGED
@@ -309,23 +290,20 @@ def line_numbers(content: str) -> Callable[[int], int]:
     return lambda position: bisect_left(ends, position) + 1
 
 
-def _by_segment(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[Texts | None]:
-    for segment, found in _outcomes_of(document, outcomes):
+def _by_segment(
+    document: Document, outcomes: Sequence[TranslatedLine]
+) -> Iterator[tuple[DocumentSegment, list[TranslatedLine], Texts | None]]:
+    """Yield each segment, its outcomes, and its translations; None if it stays as it is."""
+    rest = iter(outcomes)
+    for segment in document.segments:
+        found = [next(rest) for _ in segment.texts]
         texts = tuple(one.translation.text for one in found if one.translation)
         complete = len(texts) == len(found) and not any(
             (one.line.text.strip() and not text.strip()) or lacks_parts(one.checks)
             for one, text in zip(found, texts, strict=True)
         )
         left = document.strict and segment.flag < 0 and _is_doubtful(found)
-        yield texts if complete and not left else None
-
-
-def _outcomes_of(
-    document: Document, outcomes: Sequence[TranslatedLine]
-) -> Iterator[tuple[DocumentSegment, list[TranslatedLine]]]:
-    rest = iter(outcomes)
-    for segment in document.segments:
-        yield segment, [next(rest) for _ in segment.texts]
+        yield segment, found, texts if complete and not left else None
 
 
 def _is_doubtful(found: Sequence[TranslatedLine]) -> bool:

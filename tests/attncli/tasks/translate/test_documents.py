@@ -171,7 +171,7 @@ def test_a_translation_that_fails_a_check_is_left_out_or_flagged() -> None:
             for line in documents.lines_of(document)
         ]
         found = documents.written(document, outcomes).decode()
-        return found, [*documents.untranslated(document, outcomes)]
+        return found, [*documents.left(document, outcomes)]
 
     entry = '#: a.c:1\nmsgctxt "x"\nmsgid "a dog"\nmsgstr ""\n'
     flagged = entry.replace("msgctxt", "#, fuzzy\nmsgctxt").replace('str ""', 'str "A DOG"')
