@@ -33,6 +33,7 @@ from models.catalogue.presets import PRESETS, model_config
 from models.inference.captioner import Caption
 from models.inference.ctranslate2.translator import CTranslate2Translator, obstacle
 from models.inference.text_translator import TextTranslator
+from models.storage.settings import read_settings
 from models.text.tokenizer import END, Tokenizer, train
 from models.use_config import SearchConfig, TokenizerConfig
 
@@ -110,7 +111,7 @@ def rows(preset: str, folder: Path, inputs: Inputs, *, double: bool) -> Iterator
         torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]  # fp32 in a model
         translator.model.double()
     engines: dict[str, TextTranslator] = {"torch": translator}
-    if not double and not obstacle(folder, SearchConfig(), "cpu"):
+    if not double and not obstacle(read_settings(folder), SearchConfig(), "cpu"):
         engines["ctranslate2"] = CTranslate2Translator.read(folder, threads=1)
     for name, engine in engines.items():
         most = max(map(engine.source_length, texts))

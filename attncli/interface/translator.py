@@ -27,6 +27,7 @@ from models.base.types import EMPTY, Translation
 from models.config import MAX_BATCH_TOKENS
 from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator as TextModel
+from models.storage.settings import read_settings
 from models.use_config import SearchConfig
 
 ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
@@ -221,7 +222,8 @@ class Translator(TextModel):
 
 def _without_torch(folder: Path, model: TextModel) -> TextTranslator | None:
     """Return the model of a folder searched by CTranslate2; None if it cannot be."""
-    fast = engines.without_torch(folder, TranslateOptions(device=model.device.type))
+    options = TranslateOptions(device=model.device.type)
+    fast = engines.without_torch(folder, options, read_settings(folder))
     if fast is not None:
         fast.torch = lambda: model
     return fast

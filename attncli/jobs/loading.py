@@ -23,9 +23,9 @@ from models.base.limits import retain_freed_memory
 from models.catalogue.installed import chosen_model, find_model
 from models.inference.ctranslate2.cache import cache_folder
 from models.inference.search.hypotheses import changed_search
-from models.sources import columns_of
+from models.sources import columns_of, source_of
 from models.storage.archive import read_about
-from models.storage.settings import read_settings, task_of
+from models.storage.settings import family_of, read_settings, task_of
 from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
@@ -56,16 +56,16 @@ def open_model(task: str, models: Path | Sequence[Path] | None, options: Options
     if len(given) > 1:
         opened = _open_ensemble(given, options)
     else:
-        path = readable(chosen_model(given[0] if given else None, task))
-        say_licence(path, options.messages)
+        path = chosen_model(given[0] if given else None, task)
+        say_licence(path, read_settings(path), options.messages)
         retain_memory()
         opened = LOADERS[task](path, device=open_device(options))
     return configured(task, opened, options)
 
 
-def say_licence(folder: Path, messages: Messages) -> None:
+def say_licence(folder: Path, settings: dict[str, Any], messages: Messages) -> None:
     """Say at the first use of a model, which the cache remembers, what its licence forbids."""
-    about = read_about(read_settings(folder))
+    about = read_about(settings)
     if about.use != "research":
         return
     digest = hashlib.sha256(f"{folder.name} {about.licence}".encode()).hexdigest()
@@ -80,7 +80,7 @@ def say_licence(folder: Path, messages: Messages) -> None:
     messages.say(
         f"{folder.name} is not for commercial use (licence: {about.licence}); "
         "`attn models` lists what each model may be used for"
-        + (others if task_of(folder) == "caption" else "")
+        + (others if source_of(family_of(settings)).task == "caption" else "")
     )
 
 

@@ -93,9 +93,12 @@ class StoredBundle(NamedTuple):
     sizes: VocabularySizes
 
 
-def read_stored(folder: Path) -> StoredBundle:
-    """Return the settings and the tokenizer of a bundle; a ModelError if a part is damaged."""
-    settings, tokenizer = read_settings(folder), read_tokenizer(folder)
+def read_stored(folder: Path, settings: dict[str, Any] | None = None) -> StoredBundle:
+    """Return the settings and the tokenizer of a bundle; a ModelError if a part is damaged.
+
+    settings: the content of its config.json, if it is read already.
+    """
+    settings, tokenizer = settings or read_settings(folder), read_tokenizer(folder)
     with naming(folder / NAME):
         model = from_dict(ModelConfig, settings["model"], where="model")
         tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")

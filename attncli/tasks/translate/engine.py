@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from attncli.documents.document import FORMATS, PACKED, TEXT
 from attncli.jobs import loading
@@ -17,7 +17,6 @@ from models.base.settings import from_dict, option
 from models.catalogue.installed import chosen_model
 from models.inference.ctranslate2.translator import CTranslate2Translator, Engine, obstacle
 from models.inference.search.hypotheses import changed_search
-from models.storage.archive import read_facts
 from models.storage.settings import read_settings
 from models.use_config import AlignConfig, SearchConfig
 
@@ -109,14 +108,17 @@ def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -
 def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:
     """Open a text model, by CTranslate2 where it can; see `open_model` and `without_torch`."""
     path = chosen_model(model, "translate")
-    fast = without_torch(path, options)
+    settings = read_settings(path)
+    fast = without_torch(path, options, settings)
     if fast is None:
         return loading.open_model("translate", path, options)
-    loading.say_licence(path, options.messages)
+    loading.say_licence(path, settings, options.messages)
     return loading.configured("translate", fast, options)
 
 
-def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translator | None:
+def without_torch(
+    path: Path, options: TranslateOptions, settings: dict[str, Any]
+) -> CTranslate2Translator | None:
     """Read a model for a search by CTranslate2; None if torch must search, or reports damage.
 
     Raises ConfigurationError if CTranslate2 or int8 is chosen for what only torch can do.
@@ -126,16 +128,18 @@ def without_torch(path: Path, options: TranslateOptions) -> CTranslate2Translato
     elif options.attention.read_decode:
         reason = "attention.read_decode"
     else:
-        saved = from_dict(SearchConfig, read_settings(path)["search"], where="search")
-        reason = obstacle(path, changed_search(saved, options.of("search")), options.device)
+        saved = from_dict(SearchConfig, settings["search"], where="search")
+        reason = obstacle(settings, changed_search(saved, options.of("search")), options.device)
     if reason:
         _check_torch(options, reason)
         return None
     retain_freed_memory()
     try:
-        stored = "int8" if read_facts(path).precision == "int8" else "fp32"
+        stored = "int8" if settings.get("weights") == "int8" else "fp32"
         precision = stored if options.precision == "auto" else options.precision
-        return CTranslate2Translator.read(path, precision=precision, threads=options.threads)
+        return CTranslate2Translator.read(
+            path, precision=precision, threads=options.threads, settings=settings
+        )
     except DamagedError:
         if options.compute.backend == "ctranslate2":
             raise

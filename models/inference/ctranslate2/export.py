@@ -17,7 +17,7 @@ from models.base.files import write_new_folder
 from models.inference.ctranslate2.convert import converted, read_weights, text_files
 from models.inference.ctranslate2.translator import ComputePrecision, table_size, unsuitable
 from models.storage.digests import check_digests
-from models.storage.settings import CARD, WEIGHTS, read_stored
+from models.storage.settings import CARD, WEIGHTS, read_settings, read_stored
 from models.storage.settings import NAME as CONFIG
 
 
@@ -27,7 +27,7 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
     Raises ModelError if the folder exists, the bundle is damaged, or the model is not a
     text Transformer.
     """
-    if reason := unsuitable(bundle):
+    if reason := unsuitable(read_settings(bundle)):
         raise ConfigurationError(f"{reason} for CTranslate2", "a text Transformer")
     write_new_folder(folder, lambda: _exported(bundle, precision))
 

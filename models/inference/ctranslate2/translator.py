@@ -38,7 +38,7 @@ from models.inference.search.hypotheses import (
 )
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.storage.settings import NAME as CONFIG
-from models.storage.settings import WEIGHTS, family_of, read_settings, read_stored
+from models.storage.settings import WEIGHTS, family_of, read_stored
 from models.text.languages import control_tokens
 from models.text.tokenizer import END, NEVER_OUTPUT, PAD
 from models.use_config import SearchConfig
@@ -65,15 +65,21 @@ class CTranslate2Translator(TextTranslator):
 
     @classmethod
     def read(
-        cls, folder: str | Path, *, precision: str = "fp32", threads: int = 0
+        cls,
+        folder: str | Path,
+        *,
+        precision: str = "fp32",
+        threads: int = 0,
+        settings: dict[str, Any] | None = None,
     ) -> CTranslate2Translator:
         """Read the text Transformer of a bundle folder; see `obstacle` for those that it reads.
 
         precision: of the computation, fp32 or int8. threads: 0 for a number that suits the machine.
-        Raises ModelError if the bundle is damaged.
+        settings: those of the bundle, if they are read already. Raises ModelError if the bundle is
+        damaged.
         """
         folder = Path(folder)
-        stored = read_stored(folder)
+        stored = read_stored(folder, settings)
         translator = cls(*stored[:5])
         translator.prepare, translator.sizes = stored.prepare, stored.sizes
         translator.torch = cache(partial(read_in_torch, folder, threads))
@@ -339,12 +345,12 @@ Engine = Literal["auto", "torch", "ctranslate2"]
 ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2
 
 
-def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:
+def obstacle(settings: dict[str, Any], search: SearchConfig, device: str = "auto") -> str:
     """Return why CTranslate2 cannot run a model, for a message; "" if it can.
 
-    search: settings of the search. device: as in `attn translate --device`.
+    settings: of its bundle. search: of the search. device: as in `attn translate --device`.
     """
-    if reason := unsuitable(folder):
+    if reason := unsuitable(settings):
         return reason
     if search.method == "sample":
         return "search.method=sample"
@@ -353,9 +359,8 @@ def obstacle(folder: Path, search: SearchConfig, device: str = "auto") -> str:
     return _missing_library(gpu=device == "auto")
 
 
-def unsuitable(folder: Path) -> str:
+def unsuitable(settings: dict[str, Any]) -> str:
     """Return why the model of a bundle cannot be converted for CTranslate2; "" if it can."""
-    settings = read_settings(folder)
     if family_of(settings) != "transformer":
         return f"a model of family {family_of(settings)}"
     config = from_dict(ModelConfig, settings["model"], where="model")

@@ -29,7 +29,7 @@ from models.inference.ctranslate2.convert import read_weights
 from models.inference.ctranslate2.translator import CTranslate2Translator, Engine, obstacle
 from models.inference.search.batching import pad_pairs
 from models.inference.translator import Translator
-from models.storage.settings import WeightPrecision
+from models.storage.settings import WeightPrecision, read_settings
 from models.storage.weights import read_tensors
 from models.text.tokenizer import train
 from models.use_config import SearchConfig, TokenizerConfig
@@ -265,14 +265,14 @@ def test_the_cache_keeps_the_models_that_were_used_last(
 
 
 def test_what_ctranslate2_cannot_do_has_a_reason(tiny_bundle: Path, tmp_path: Path) -> None:
-    assert obstacle(tiny_bundle, SearchConfig(), "cpu") == ""
-    assert "sample" in obstacle(tiny_bundle, SearchConfig(method="sample"))
-    assert "cuda" in obstacle(tiny_bundle, SearchConfig(), "cuda")
+    assert obstacle(read_settings(tiny_bundle), SearchConfig(), "cpu") == ""
+    assert "sample" in obstacle(read_settings(tiny_bundle), SearchConfig(method="sample"))
+    assert "cuda" in obstacle(read_settings(tiny_bundle), SearchConfig(), "cuda")
     folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     settings = json.loads((folder / "config.json").read_text("utf-8"))
     settings["model"]["family"] = "rnnsearch"
     (folder / "config.json").write_text(json.dumps(settings), "utf-8")
-    assert "rnnsearch" in obstacle(folder, SearchConfig())
+    assert "rnnsearch" in obstacle(read_settings(folder), SearchConfig())
 
 
 PROGRAM = """
