@@ -92,7 +92,8 @@ class SavedSearchConfig:
     """Search for outputs that a run saves with its model: beam, greedy or sampling."""
 
     REMOVED: ClassVar[Mapping[str, Any]] = {
-        **{"nbest": 1, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 1}
+        **{"nbest": 1, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 1},
+        **{"no_repeat": 0, "repetition_penalty": 1.0},
     }
 
     method: str = option("beam", "beam, greedy or sample", choices=("beam", "greedy", "sample"))
@@ -107,16 +108,6 @@ class SavedSearchConfig:
         "length penalty of an output of n tokens: wu, ((5 + n) / 6)^alpha, or power, n^alpha, as "
         "in other programs, whose models keep it",
         choices=("wu", "power"),
-    )
-    no_repeat: int = option(
-        0, "an output has no n-gram of so many tokens twice, such as 3 (0: no limit)", at_most=1000
-    )
-    repetition_penalty: float = option(
-        1.0,
-        "factor that makes tokens of an output less probable in the rest of it, such as 1.2 "
-        "(Keskar et al. 2019); 1: none",
-        above=0,
-        at_most=100,
     )
     max_ratio: float = option(
         2.0, "factor of the length limit, in tokens: max_ratio times source length plus max_extra"
@@ -140,7 +131,7 @@ class SavedSearchConfig:
 
 @dataclass(frozen=True)
 class SearchConfig(SavedSearchConfig):
-    """Search for outputs when a model is used: also how many outputs, and how they are sampled."""
+    """Search when a model is used: also the number of outputs, sampling and repetitions."""
 
     REMOVED: ClassVar[Mapping[str, Any]] = {}
 
@@ -153,6 +144,16 @@ class SearchConfig(SavedSearchConfig):
         at_most=1,
     )
     seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)
+    no_repeat: int = option(
+        0, "an output has no n-gram of so many tokens twice, such as 3 (0: no limit)", at_most=1000
+    )
+    repetition_penalty: float = option(
+        1.0,
+        "factor that makes tokens of an output less probable in the rest of it, such as 1.2 "
+        "(Keskar et al. 2019); 1: none",
+        above=0,
+        at_most=100,
+    )
 
 
 @dataclass(frozen=True)

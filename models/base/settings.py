@@ -125,8 +125,8 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
                 raise unknown_setting(config, name, where)
             if value != removed[name]:
                 raise ConfigurationError(
-                    f"{place} = {short(value)}, a setting of version 1.0 that was removed",
-                    f"no such setting; its value is always {removed[name]!r}",
+                    f"{place} = {short(value)}, a setting that version 1.0 had",
+                    f"no such setting: here it is always {removed[name]!r}",
                 )
             continue
         current = getattr(config, name)
