@@ -15,6 +15,7 @@ from typing import Any
 from attncli.tasks.caption.training.source import ImageTraining
 from attncli.tasks.classify.training.source import LabelTraining
 from attncli.tasks.translate.training.source import TextTraining
+from attncli.terminal import console
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the programs that tests start, too
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of them would compile all modules: 0.1 s
@@ -133,6 +134,7 @@ def attn(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
             if given is not None:
                 context.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
             assert app.run([*map(str, words)]) == status
+        console.be_quiet(False)
         return capfd.readouterr()
 
     return run

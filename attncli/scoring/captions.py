@@ -43,36 +43,22 @@ class CaptionScores(NamedTuple):
 def caption_scores(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> CaptionScores:
     """Return all scores of some captions.
 
-    references: the reference captions, a list for each output.
+    references: the reference captions, a list for each output. Raises ModelError for an output
+    without references, and for no outputs.
     """
-    said, expected = _words(outputs, references)
+    if len(outputs) != len(references) or not outputs or not all(references):
+        raise ModelError(
+            f"{len(outputs):,} captions for {len(references):,} images",
+            "one caption for each image, and at least one reference",
+        )
+    said = [words(text) for text in outputs]
+    expected = [[words(text) for text in texts] for texts in references]
     return CaptionScores(
         bleu=_bleu(said, expected),
         rouge_l=100 * coco_rouge_l(said, expected),
         cider=caption_metrics.cider_d(said, expected),
         captions=len(outputs),
     )
-
-
-def bleu4(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Return BLEU-4 with the brevity penalty, from 0 to 100."""
-    return _bleu(*_words(outputs, references)).penalised[3]
-
-
-def cider(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Return CIDEr-D on the scale of the COCO tools: about 0.5 for good captions of Flickr8k."""
-    return caption_metrics.cider_d(*_words(outputs, references))
-
-
-def _words(
-    outputs: Sequence[str], references: Sequence[Sequence[str]]
-) -> tuple[list[list[str]], list[list[list[str]]]]:
-    if len(outputs) != len(references) or not outputs or not all(references):
-        raise ModelError(
-            f"{len(outputs):,} captions for {len(references):,} images",
-            "one caption for each image, and at least one reference",
-        )
-    return [words(text) for text in outputs], [[words(t) for t in texts] for texts in references]
 
 
 def _bleu(outputs: list[list[str]], references: list[list[list[str]]]) -> Bleu:

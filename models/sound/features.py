@@ -66,11 +66,6 @@ def sizes(config: AudioConfig) -> tuple[int, int, int]:
     return size, round(config.rate * HOP / 1000), width
 
 
-def frame_count(samples: int, config: AudioConfig) -> int:
-    """Return the number of frames of so many samples."""
-    return max(1, samples // sizes(config)[1])
-
-
 @lru_cache(maxsize=128)
 def filters(config: AudioConfig, warp: float = 1.0) -> Tensor:
     """Return the filters (bands, K) of the mel scale over the frequencies of a transform.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -37,7 +36,6 @@ from attncli.training.storage.state import Counters, State, read_counters
 from attncli.training.updates.metrics import improves, value_of
 from attncli.training.updates.stepper import Stepper
 from models.encoders.image import pretrained_encoder
-from models.families.encoder_decoder import EncoderDecoder
 
 Evaluate = Callable[[State], Scores]
 DIVERGENCE = 3.0  # factor on the lowest loss at which training stops
@@ -45,14 +43,6 @@ RECENT = 0.05  # weight of an update in the moving average of the loss
 LONGER = (  # for little data
     "-s train.batch_tokens=512 -s train.evaluate_every=100 -s train.epochs=0 -s train.minutes=5"
 )
-
-
-class Epoch(NamedTuple):
-    """One pass over the data."""
-
-    number: int  # from 0
-    examples: Examples
-    plan: list[np.ndarray]  # batches, as arrays of example numbers
 
 
 def fit(
@@ -71,23 +61,32 @@ def fit(
     counters = state.counters
     stepper = Stepper(state, config, dtype, processes)
     while not counters.ended:
-        epoch = start_epoch(state.model, examples, config, counters.epoch)
-        yield from fit_epoch(stepper, epoch, evaluate, reward_loss)
-        if counters.batch >= len(epoch.plan):
+        if config.encoder_from and (encoder := pretrained_encoder(state.model)):
+            is_frozen = counters.epoch + 1 < config.encoder_from
+            encoder.freeze() if is_frozen else encoder.unfreeze()
+        own = examples.at(counters.epoch)
+        plan = batches_of(own, config, counters.epoch)
+        yield from fit_epoch(stepper, own, plan, evaluate, reward_loss)
+        if counters.batch >= len(plan):
             counters.epoch, counters.batch = counters.epoch + 1, 0
         counters.ended = counters.ended or limit_reached(counters, config)
     yield Ended(counters.step, counters.ended)
 
 
 def fit_epoch(
-    stepper: Stepper, epoch: Epoch, evaluate: Evaluate | None, reward_loss: RewardLoss | None
+    stepper: Stepper,
+    examples: Examples,
+    plan: list[np.ndarray],
+    evaluate: Evaluate | None,
+    reward_loss: RewardLoss | None,
 ) -> Iterator[Event]:
     """Train on the batches of an epoch that are left; yield the events.
 
-    A run can be resumed at any point of the loop, also before an evaluation that is due.
+    plan: the batches, as arrays of example numbers. A run can be resumed at any point of the loop,
+    also before an evaluation that is due.
     """
     state, config = stepper.state, stepper.config
-    counters, plan = state.counters, epoch.plan
+    counters = state.counters
     while True:
         if evaluate and due(counters, len(plan), config):
             yield judged(state, evaluate(state), config)
@@ -97,7 +96,7 @@ def fit_epoch(
         by_reward = counters.epoch + 1 >= config.self_critical_from
         progress = (counters.batch + 1) / len(plan)
         stepper.count_time()
-        update = UpdateBatch(epoch.examples, numbers, reward_loss if by_reward else None)
+        update = UpdateBatch(examples, numbers, reward_loss if by_reward else None)
         event = stepper.train_on(update, progress)
         stepper.count_time()
         counters.batch += 1
@@ -224,16 +223,6 @@ def reopen(counters: Counters, config: TrainConfig) -> None:
     if counters.ended.startswith("diverged"):
         counters.level = counters.lowest = None
     counters.ended, counters.kept = "", None
-
-
-def start_epoch(
-    model: EncoderDecoder, examples: Examples, config: TrainConfig, number: int
-) -> Epoch:
-    """Return an epoch of some examples; freeze or unfreeze the pretrained encoder."""
-    if config.encoder_from and (encoder := pretrained_encoder(model)):
-        encoder.unfreeze() if number + 1 >= config.encoder_from else encoder.freeze()
-    examples = examples.at(number)
-    return Epoch(number, examples, batches_of(examples, config, number))
 
 
 def batches_of(examples: Examples, config: TrainConfig, number: int = 0) -> list[np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -201,7 +200,11 @@ def add_evaluation(folder: Path, name: str, evaluation: SampledEvaluation) -> No
         kept = kept[::-2][::-1]  # every second one, the newest among them
     with write_errors(folder):
         folder.mkdir(exist_ok=True)
-    write_text(folder / "samples.jsonl", "".join(map(_as_line, kept)))
+    records = [
+        {**one._asdict(), "samples": [sample._asdict() for sample in one.samples]} for one in kept
+    ]
+    lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+    write_text(folder / "samples.jsonl", "".join(lines))
     write_text(folder / "index.html", samples_page(name, kept, STYLE))
 
 
@@ -209,7 +212,15 @@ def read_evaluations(folder: Path) -> list[SampledEvaluation]:
     """Return the recorded evaluations; none if the file is missing or damaged."""
     try:
         lines = (folder / "samples.jsonl").read_text("utf-8").split("\n")
-        return [_from_record(json.loads(line)) for line in lines if line]
+        records = [json.loads(line) for line in lines if line]
+        return [
+            SampledEvaluation(
+                int(record["step"]),
+                record["score"],
+                tuple(ShownExample(**sample) for sample in record["samples"]),
+            )
+            for record in records
+        ]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return []  # samples do not affect the training
 
@@ -220,13 +231,3 @@ def shortened(sample: ShownExample) -> ShownExample:
         f"{text[:LETTERS]}..." if len(text) > LETTERS else text for text in sample[:3]
     )
     return sample._replace(source=source, reference=reference, output=output)
-
-
-def _as_line(evaluation: SampledEvaluation) -> str:
-    samples = [sample._asdict() for sample in evaluation.samples]
-    return json.dumps({**evaluation._asdict(), "samples": samples}, ensure_ascii=False) + "\n"
-
-
-def _from_record(record: dict[str, Any]) -> SampledEvaluation:
-    samples = tuple(ShownExample(**sample) for sample in record["samples"])
-    return SampledEvaluation(int(record["step"]), record["score"], samples)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.config import AudioConfig
-from models.sound.features import filters, frame_count, log_mel
+from models.sound.features import filters, log_mel
 
 WHISPER = AudioConfig(padded=30)
 SMALL = AudioConfig(rate=8000, bands=40)
@@ -41,7 +41,7 @@ def test_filters_are_those_of_transformers(config: AudioConfig) -> None:
 @pytest.mark.parametrize("samples", [1, 79, 80, 200, 801, 8000])
 def test_each_hop_has_a_frame(samples: int) -> None:
     found = log_mel(noise(samples / 8000, 8000), SMALL)
-    assert found.shape == (frame_count(samples, SMALL), 40) and found.isfinite().all()
+    assert found.shape == (max(1, samples // 80), 40) and found.isfinite().all()
 
 
 def test_silence_and_a_constant_offset_have_finite_features() -> None:

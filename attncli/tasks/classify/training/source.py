@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from attncli.data.text.corpus import SEED, described
 from attncli.data.text.tables import LabelledText, check_order, read_labelled
@@ -114,23 +114,16 @@ class LabelTraining(TrainingSource):
 # Training on labelled texts.
 
 
-class LabelSplits(NamedTuple):
-    """Labelled texts as read from their files."""
-
-    train: list[LabelledText]
-    dev: list[LabelledText]
-
-
 def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
     data, place = settings.data, folder / "data"
-    rows = read_rows(data)
-    labels = sorted({row.label for part in rows for row in part})
+    train, dev = read_rows(data)
+    labels = sorted({row.label for row in (*train, *dev)})
     if settings.start_from:
         check_known(labels, read_tokenizer(Path(settings.start_from)), data.labels)
     else:
         check_labels(labels)
-    if not rows.train:
+    if not train:
         raise ModelError(f"1 different text in {data.labels}", "2 or more")
 
     def vocabulary(part: Path, texts: list[str], _: list[str]) -> Tokenizer:
@@ -138,13 +131,13 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
             part, settings, lambda: learn(texts, labels, settings.tokenizer), progress
         )
 
-    table = PairTable(data.labels, lambda: ((text, label) for label, text in rows.train))
+    table = PairTable(data.labels, lambda: ((text, label) for label, text in train))
     pairs, dropped = prepare_pairs(settings, table, place, progress, learn=vocabulary)
-    dev = dev_labels(rows.dev) if rows.dev else None
     remarks: tuple[str, ...] = ()
     if dev and not data.dev_labels:
         remarks = (described(len(dev), "labelled texts"),)
-    return Data(Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks), dev)
+    prepared = Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks)
+    return Data(prepared, dev_labels(dev) if dev else None)
 
 
 def check_known(labels: Sequence[str], tokenizer: Any, path: str) -> None:
@@ -165,18 +158,18 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevSet:
     return DevLabels([row.text for row in rows], [row.label for row in rows])
 
 
-def read_rows(data: LabelData) -> LabelSplits:
+def read_rows(data: LabelData) -> tuple[list[LabelledText], list[LabelledText]]:
     """Return the rows of both sets; raise ModelError for a dev label that training lacks."""
     rows = read_labelled(data.labels)
     check_order(rows, data.labels)
     if not data.dev_labels:
-        return LabelSplits(*set_aside(rows, data.dev_share))
+        return set_aside(rows, data.dev_share)
     dev = read_labelled(data.dev_labels)
     if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
         raise ModelError(
             f"label {unknown[0]!r} in {data.dev_labels}", f"the labels of {data.labels}"
         )
-    return LabelSplits(rows, dev)
+    return rows, dev
 
 
 def learn(texts: Iterable[str], labels: Sequence[str], config: TokenizerConfig) -> LabelTokenizer:
