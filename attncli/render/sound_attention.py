@@ -23,7 +23,7 @@ from attncli.terminal.messages import Screen, fitted, padded, without_controls
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.inference.transcriber import SpokenSegment, Transcript
+    from models.inference.transcriber import Transcript
 
 MOST = 12  # segments of a picture; a page has all
 SPACE = "▁"  # at the start of a token that begins a word
@@ -61,22 +61,20 @@ class SoundMap(NamedTuple):
 
 def sound_maps(transcript: Transcript) -> list[SoundMap]:
     """Return the maps of the segments of a transcript that have attention."""
-    return [_map(segment) for segment in transcript.segments if segment.attention]
-
-
-def _map(segment: SpokenSegment) -> SoundMap:
-    found = segment.attention
-    assert found is not None
-    return SoundMap(
-        segment.start,
-        segment.end,
-        tuple(without_controls(token.replace(SPACE, "")) or SPACE for token in found.tokens),
-        found.weights.float().cpu().numpy(),
-        found.slot_seconds,
-        found.spectrogram.float().cpu().numpy(),
-        found.frame_seconds,
-        tuple((word.text, word.start, word.end) for word in segment.words),
-    )
+    return [
+        SoundMap(
+            segment.start,
+            segment.end,
+            tuple(without_controls(token.replace(SPACE, "")) or SPACE for token in found.tokens),
+            found.weights.float().cpu().numpy(),
+            found.slot_seconds,
+            found.spectrogram.float().cpu().numpy(),
+            found.frame_seconds,
+            tuple((word.text, word.start, word.end) for word in segment.words),
+        )
+        for segment in transcript.segments
+        if (found := segment.attention)
+    ]
 
 
 # A picture: the segments one under another.

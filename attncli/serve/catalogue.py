@@ -276,7 +276,17 @@ class Keys:
     def __init__(self, path: Path | None) -> None:
         """Raise ModelError if the file cannot be read or has no key."""
         self.required = path is not None
-        self._keys = _read_keys(path) if path else []
+        self._keys: list[bytes] = []
+        if path is None:
+            return
+        try:
+            lines = path.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            expected = "a file with one key per line"
+            raise ModelError(f"cannot read {path} ({error})", expected) from None
+        self._keys = [line.strip().encode() for line in lines if line.strip() and line[0] != "#"]
+        if not self._keys:
+            raise ModelError(f"{path} has no key", "one key per line")
 
     def check(self, key: str) -> None:
         """Raise RequestError for a key that is not known, if one is needed."""
@@ -322,14 +332,3 @@ def _is_loopback(host: str) -> bool:
     with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host == "localhost"
-
-
-def _read_keys(path: Path) -> list[bytes]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"cannot read {path} ({error})", "a file with one key per line") from None
-    keys = [line.strip().encode() for line in lines if line.strip() and line[0] != "#"]
-    if not keys:
-        raise ModelError(f"{path} has no key", "one key per line")
-    return keys

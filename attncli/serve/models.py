@@ -19,7 +19,7 @@ from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.jobs import loading
-from attncli.options.settings import HardAttention
+from attncli.options.settings import HardAttention, Options
 from attncli.serve.requests import SECONDS, RequestError
 from attncli.tasks.align.pairs import align_pairs, aligner_of, self_heads
 from attncli.tasks.caption.images import CaptionOptions, CaptionRunner
@@ -36,15 +36,12 @@ from models.base.errors import (
     ResourceError,
     is_exhausted,
 )
+from models.storage.archive import read_facts
 from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
     from attncli.render.transcripts import TranscribedFile
     from models.explain.methods import SelfWeights
-    from models.inference.captioner import Captioner
-    from models.inference.classifier import Classifier
-    from models.inference.text_translator import TextTranslator
-    from models.inference.transcriber import Transcriber
 
 
 WORDS = {"units": "word"}  # of alignments
@@ -57,36 +54,25 @@ class ServedModel:
         self.folder, self.device, self.threads = folder, device, threads
 
     @cached_property
-    def options(self) -> TranslateOptions:
-        """Options to open the model; a multilingual one gets a language, which each job changes."""
+    def model(self) -> Any:
+        """The model; a multilingual translator gets a language, which each job changes."""
+        task = read_facts(self.folder).task
+        options = Options(self.device, self.threads, messages=console)
+        if task != "translate":
+            return loading.open_model(task, self.folder, options)
         to = (*loading.languages_of(self.folder), "")[0]
-        return TranslateOptions(self.device, self.threads, to=to, messages=console)
+        opening = TranslateOptions(self.device, self.threads, to=to, messages=console)
+        return TranslateRunner.open([self.folder], opening).translator
 
-    @cached_property
-    def translator(self) -> TextTranslator:
-        """The translator."""
-        return TranslateRunner.open([self.folder], self.options).translator
-
-    @cached_property
-    def captioner(self) -> Captioner:
-        """The captioner."""
-        return loading.open_model("caption", self.folder, self.options)
-
-    @cached_property
-    def transcriber(self) -> Transcriber:
-        """The model of speech."""
-        return loading.open_model("transcribe", self.folder, replace(self.options, to=""))
-
-    @cached_property
-    def classifier(self) -> Classifier:
-        """The classifier."""
-        return loading.open_model("classify", self.folder, self.options)
+    def reading(self, mode: str) -> Any:
+        """Return the model with a read mode; "": as saved. Raises ConfigurationError if soft."""
+        return self.model.with_read_mode(mode, seed=self.model.search.seed) if mode else self.model
 
 
 class ModelJob(Protocol):
     """Options of one kind of work."""
 
-    def run(self, model: ServedModel, inputs: Sequence[Any]) -> Sequence[Any]:
+    def run(self, served: ServedModel, inputs: Sequence[Any]) -> Sequence[Any]:
         """Return one result per input, in order. Raises ModelError for an input."""
 
 
@@ -102,9 +88,9 @@ class TranslateJob:
     terms: tuple[Term, ...] = ()  # of a glossary
     read_mode: str = ""  # of hard attention; "": as saved with the model
 
-    def run(self, model: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
+    def run(self, served: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
         """Translate; a text that cannot be translated has no translation and a note."""
-        translator = _reading(model.translator, self.read_mode)
+        translator = served.reading(self.read_mode)
         translator = _listing(_directed(translator, self.languages), self.nbest)
         if self.terms:
             translator = translator.with_glossary(Glossary(self.terms))
@@ -126,10 +112,10 @@ class AlignJob:
     heads: bool = False
     read_mode: str = ""
 
-    def run(self, model: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
+    def run(self, served: ServedModel, inputs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         """Align; a pair that cannot be aligned has a note."""
         pairs = [PairLine(number, *texts) for number, texts in enumerate(inputs, 1)]
-        translator = _directed(_reading(model.translator, self.read_mode), self.languages)
+        translator = _directed(served.reading(self.read_mode), self.languages)
         [translator] = translator.in_torch()
         aligner = aligner_of(translator, WORDS, heads=self.heads, scored=False)
         found = align_pairs(pairs, aligner)
@@ -146,12 +132,10 @@ class ClassifyJob:
     attention: bool = False
     read_mode: str = ""
 
-    def run(self, model: ServedModel, inputs: Sequence[str]) -> list[ClassifiedLine]:
+    def run(self, served: ServedModel, inputs: Sequence[str]) -> list[ClassifiedLine]:
         """Classify; an empty text has no label."""
         lines = [Line(number, text) for number, text in enumerate(inputs, 1)]
-        runner = ClassifyRunner(
-            _reading(model.classifier, self.read_mode), ClassifyOptions(nbest=self.nbest)
-        )
+        runner = ClassifyRunner(served.reading(self.read_mode), ClassifyOptions(nbest=self.nbest))
         [found] = runner.run([lines], weights=self.attention)
         return found
 
@@ -164,9 +148,9 @@ class CaptionJob:
     attention: bool = True
     read_mode: str = ""
 
-    def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
+    def run(self, served: ServedModel, inputs: Sequence[bytes]) -> list[CaptionedImage]:
         """Caption; an image that cannot be read has a note and no caption."""
-        captioner = _listing(_reading(model.captioner, self.read_mode), self.nbest)
+        captioner = _listing(served.reading(self.read_mode), self.nbest)
         files = [ImageFile("the image", content) for content in inputs]
         options = CaptionOptions(attention=HardAttention(self.read_mode))
         found = CaptionRunner(captioner, options).run([files], weights=self.attention)
@@ -181,9 +165,9 @@ class TranscribeJob:
     language: str = ""  # of a model of several languages; empty: it is recognised
     read_mode: str = ""
 
-    def run(self, model: ServedModel, inputs: Sequence[bytes]) -> list[TranscribedFile]:
+    def run(self, served: ServedModel, inputs: Sequence[bytes]) -> list[TranscribedFile]:
         """Transcribe; a recording that cannot be read has a note and no transcript."""
-        transcriber = _reading(model.transcriber, self.read_mode)
+        transcriber = served.reading(self.read_mode)
         if self.language:
             transcriber = transcriber.languages(self.language)
         files = [ImageFile("the recording", content) for content in inputs]
@@ -194,11 +178,6 @@ class TranscribeJob:
 def _listing(model: Any, nbest: int) -> Any:
     """Return a model that lists a number of outputs; the first of them does not depend on it."""
     return model.with_search(replace(model.search, nbest=nbest))
-
-
-def _reading(model: Any, read_mode: str) -> Any:
-    """Return a model with another read mode. Raises ConfigurationError if it is not hard."""
-    return model.with_read_mode(read_mode, seed=model.search.seed) if read_mode else model
 
 
 def _with_self_attention(pair: AlignedPair, own: SelfWeights) -> AlignedPair:

@@ -256,16 +256,12 @@ def record(found: Any) -> dict[str, Any]:
         "text": transcript.text,
         "seconds": round(transcript.seconds, 3),
         "words": words_of(transcript.words),
-        "segments": [
-            {"start": round(each.start, 3), "end": round(each.end, 3), "text": each.text}
-            for each in transcript.segments
-        ],
+        "segments": [times(each) | {"text": each.text} for each in transcript.segments],
     }
     if maps := sound_maps(transcript):
         answer["maps"] = [
-            {
-                "start": round(one.start, 3),
-                "end": round(one.end, 3),
+            times(one)
+            | {
                 "tokens": list(one.tokens),
                 "weights": one.shares.astype(float).round(3).tolist(),
                 "slotSeconds": one.slot_seconds,
@@ -278,12 +274,15 @@ def record(found: Any) -> dict[str, Any]:
 
 def words_of(words: Any) -> list[dict[str, Any]]:
     """Return words with their times in seconds."""
-    return [
-        {"word": one.text, "start": round(one.start, 3), "end": round(one.end, 3)} for one in words
-    ]
+    return [{"word": one.text} | times(one) for one in words]
 
 
-def compression(text: str) -> float:
+def times(one: Any) -> dict[str, float]:
+    """Return start and end of a part of a recording, in seconds."""
+    return {"start": round(one.start, 3), "end": round(one.end, 3)}
+
+
+def _compression(text: str) -> float:
     """Return the length of a text divided by that of its compressed form."""
     content = text.encode("utf-8", "replace")
     return len(content) / len(zlib.compress(content))
@@ -305,13 +304,12 @@ def verbose(found: Any, language: str, parts: list[str]) -> dict[str, Any]:
             {
                 "id": number,
                 "seek": round(100 * each.start),
-                "start": round(each.start, 3),
-                "end": round(each.end, 3),
+                **times(each),
                 "text": each.text,
                 "tokens": list(each.hypotheses[0].ids),
                 "temperature": 0.0,
                 "avg_logprob": each.hypotheses[0].log_prob / (len(each.hypotheses[0].ids) + 1),
-                "compression_ratio": round(compression(each.text), 3),
+                "compression_ratio": round(_compression(each.text), 3),
                 "no_speech_prob": each.no_speech,
             }
             for number, each in enumerate(transcript.segments)

@@ -32,9 +32,9 @@ class Echo:
 
     name: str = ""
 
-    def run(self, model: Any, inputs: Sequence[str]) -> list[str]:
-        model.batches.append(list(inputs))
-        if not model.gate.wait(10):
+    def run(self, served: Any, inputs: Sequence[str]) -> list[str]:
+        served.batches.append(list(inputs))
+        if not served.gate.wait(10):
             raise TimeoutError
         if "bad" in inputs:
             raise InputError("a bad input")
