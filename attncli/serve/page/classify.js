@@ -1,7 +1,7 @@
 // The label view: a text in, its most probable labels out, and the words that decided.
-import { $, fill, later, make } from "./dom.js";
+import { $, fill, later, make, tell } from "./dom.js";
 import { post, Refusal } from "./service.js";
-import { limitsOf, offerReads, readOf } from "./models.js";
+import { offerReads, readOf, showLimits } from "./models.js";
 import { light } from "./words.js";
 
 const WAIT = 250, LABELS = 8;  // milliseconds, labels that are listed
@@ -19,11 +19,9 @@ export function startLabels(offered) {
 
 async function classify() {
   const mine = ++turn, text = $("label-input").value, name = $("label-model").value;
-  const model = offer.models.find((one) => one.name === name), { title, content } = limitsOf(model);
+  const model = offer.models.find((one) => one.name === name), say = (said, bad) => tell("label-state", said, bad);
   offerReads("label-read", [model]);
-  $("label-limits").hidden = !title;
-  $("label-limits").querySelector("summary").textContent = title;
-  $("label-limits").querySelector("div").replaceChildren(content);
+  showLimits("label-limits", model);
   $("label-words").replaceChildren();
   if (!text.trim()) { $("labels").replaceChildren(); say(""); return; }
   try {
@@ -51,9 +49,4 @@ function show({ labels, words = [] }) {
     light(span, weight / most);
     return [span, " "];
   }));
-}
-
-function say(text, bad = false) {
-  $("label-state").textContent = text;
-  $("label-state").classList.toggle("bad", bad);
 }

@@ -24,6 +24,12 @@ export function refill(select, options) {
   if (!same) fill(select, options, select.value);
 }
 
+// Tell the state of a view; `bad`: as an error.
+export function tell(id, text, bad = false) {
+  $(id).textContent = text;
+  $(id).classList.toggle("bad", bad);
+}
+
 // Call a function when `wait` milliseconds have passed without another call.
 export function later(wait, work) {
   let timer = 0;
@@ -52,6 +58,24 @@ export function acceptDrops(element, take) {
     over(false)(event);
     take([...event.dataTransfer.files]);
   });
+}
+
+// Words of which only one is reached by Tab and the arrow keys move among them. `show(index)` is called for the word that
+// is pointed at or reached.
+export function wordSpans(words, show) {
+  const spans = words.map((word, at) => {
+    const span = make("span", { className: "word", tabIndex: at ? -1 : 0 }, word);
+    span.onmouseenter = span.onfocus = () => show(at);
+    span.onkeydown = (event) => {
+      const next = roving(spans, event.key, at);
+      if (next < 0) return;
+      event.preventDefault();
+      spans.forEach((one, n) => { one.tabIndex = n === next ? 0 : -1; });
+      spans[next].focus();
+    };
+    return span;
+  });
+  return spans;
 }
 
 // Arrow keys move among elements of which only one is reached by Tab.

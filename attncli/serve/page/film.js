@@ -1,5 +1,5 @@
 // A caption over its image: each word shows its map; all of them are played as a film.
-import { make, roving } from "./dom.js";
+import { make, wordSpans } from "./dom.js";
 import { escaped, headed, savePicture, textWidth } from "./pictures.js";
 
 const SIDE = 448, DARK = 0.22, WORD = 900;  // pixels, brightness without attention, milliseconds
@@ -14,16 +14,8 @@ export async function film(answer, model) {
   const play = make("button", { className: "icon play", type: "button", title: "Play the words", "aria-label": "Play the words" });
   const saves = ["png", "svg"].map((type) => make("button", { className: "plain", type: "button", title: "Save the picture",
     onclick: () => savePicture([still(canvas, answer.words, Number(slider.value), title)], "caption", type) }, type.toUpperCase()));
-  const spans = answer.words.map((word, at) => {
-    const span = make("span", { className: "word", tabIndex: at ? -1 : 0 }, word);
-    span.onmouseenter = span.onfocus = () => { stop(); show(at); };
-    span.onclick = () => { stop(); show(at); };
-    span.onkeydown = (event) => {
-      const next = roving(spans, event.key, at);
-      if (next >= 0) { event.preventDefault(); spans[next].focus(); }
-    };
-    return span;
-  });
+  const spans = wordSpans(answer.words, (at) => { stop(); show(at); });
+  spans.forEach((span) => { span.onclick = span.onfocus; });
   caption.append(...spans.flatMap((span) => [span, " "]));
   let timer = 0, first = 0;
 

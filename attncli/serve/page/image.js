@@ -1,10 +1,11 @@
 // The image view: a photo in, its caption out, with the map of each word over the image.
-import { $, acceptDrops, fill, make } from "./dom.js";
+import { $, acceptDrops, fill, tell } from "./dom.js";
 import { Refusal, upload } from "./service.js";
 import { film } from "./film.js";
-import { limitsOf, offerReads, readOf } from "./models.js";
+import { offerReads, readOf, showLimits } from "./models.js";
 
 const CAPTIONS = 4;
+const say = (text, bad) => tell("image-state", text, bad);
 let offer, photo = null, turn = 0;
 
 export function startImages(offered) {
@@ -25,7 +26,7 @@ export function startImages(offered) {
     const files = [...(event.clipboardData?.files ?? [])];
     if (files.some(({ type }) => type.startsWith("image/"))) { $("tab-image").click(); take(files); }
   });
-  showLimits();
+  showModel();
   return (name) => { $("image-model").value = name; describe(); };
 }
 
@@ -36,7 +37,7 @@ function take([file]) {
 }
 
 async function describe() {
-  showLimits();
+  showModel();
   if (!photo) return;
   const mine = ++turn, names = [$("image-model").value, $("image-rival").value].filter(Boolean);
   $("films").replaceChildren();
@@ -66,19 +67,11 @@ function modelOf(name) {
   return offer.models.find((model) => model.name === name);
 }
 
-function showLimits() {
+function showModel() {
   const model = modelOf($("image-model").value);
   offerReads("image-read", [model, modelOf($("image-rival").value)]);
-  const { title, content } = limitsOf(model);
   $("image-licence").hidden = model?.use !== "research";
   $("image-licence").textContent = `${model?.name}: for research, not for commercial use (licence: ${model?.licence}). `
     + "BLIP may be used for anything (BSD-3): attn models add Salesforce/blip-image-captioning-base";
-  $("image-limits").hidden = !title;
-  $("image-limits").querySelector("summary").textContent = title;
-  $("image-limits").querySelector("div").replaceChildren(content);
-}
-
-function say(text, bad = false) {
-  $("image-state").textContent = text;
-  $("image-state").classList.toggle("bad", bad);
+  showLimits("image-limits", model);
 }

@@ -9,11 +9,12 @@ export function showModels(models, use) {
   $("cards").replaceChildren(...models.map((model) => card(model, use)));
 }
 
-// What a model cannot do, from its card: a title ("" if the card says nothing) and the text.
-export function limitsOf(model) {
+// Show what a model cannot do, from its card; hide the part if the card says nothing.
+export function showLimits(id, model) {
   const found = /^##+ +(.*(?:cannot|limit).*)\n([^]*?)(?=\n#|$(?![^]))/im.exec(model?.card ?? "");
-  const title = found ? `What ${model.name} cannot do` : "";
-  return { title, content: found ? markdown(found[2]) : "" };
+  $(id).hidden = !found;
+  $(id).querySelector("summary").textContent = found ? `What ${model.name} cannot do` : "";
+  $(id).querySelector("div").replaceChildren(found ? markdown(found[2]) : "");
 }
 
 // Offer how hard attention is read; hide the choice where no model has hard attention.

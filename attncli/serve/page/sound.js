@@ -1,11 +1,12 @@
 // The sound view: a recording in, its text out; a word plays from where it is heard.
-import { $, acceptDrops, fill, make, roving } from "./dom.js";
+import { $, acceptDrops, fill, make, tell, wordSpans } from "./dom.js";
 import { Refusal, upload } from "./service.js";
 import { offerReads, readOf } from "./models.js";
 import { escaped, headed, savePicture, textWidth } from "./pictures.js";
 
 const RATE = 16000, LONGEST = 600;  // samples a second that are sent of the microphone, and seconds
 const ROW = 18, BAND = 110, WIDTH = 900;  // pixels of a picture
+const say = (text, bad) => tell("sound-state", text, bad);
 let offer, sent = null, recorder = null, turn = 0, stopAt = 0;
 
 export function startSound(given) {
@@ -99,16 +100,14 @@ async function take(file) {
 // title: the model and how its attention is read.
 function show({ text, words, maps = [] }, title) {
   const drawn = maps.map(timeMap);
-  const spans = words.map(({ word, start, end }, at) => {
-    const span = make("span", { className: "word", tabIndex: at ? -1 : 0, title: `${start.toFixed(2)} to ${end.toFixed(2)} s` }, word);
-    span.onmouseenter = span.onfocus = () => drawn.forEach((one) => one.mark(start, end));
+  const spans = wordSpans(words.map(({ word }) => word), (at) => drawn.forEach((one) => one.mark(words[at].start, words[at].end)));
+  spans.forEach((span, at) => {
+    const { start, end } = words[at];
+    span.title = `${start.toFixed(2)} to ${end.toFixed(2)} s`;
     span.onclick = () => play(start, end);
-    span.onkeydown = (event) => {
+    span.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") { event.preventDefault(); play(start, end); }
-      const next = roving(spans, event.key, at);
-      if (next >= 0) { event.preventDefault(); spans[next].focus(); }
-    };
-    return span;
+    });
   });
   const saves = ["png", "svg"].map((type) => make("button", { className: "plain", title: "Save the picture",
     onclick: () => savePicture(maps.map((map) => picture(map, title)), "sound", type) }, type.toUpperCase()));
@@ -163,9 +162,4 @@ function picture({ start, end, tokens, weights, slotSeconds, spectrogram }, titl
   parts.push(`<text x="${left}" y="${bottom + 14}" font-size="11" fill="#5c6270">${start.toFixed(2)} to ${end.toFixed(2)} seconds</text>`);
   const blue = (share) => `fill="#1d4ed8" fill-opacity="${share}" stroke="#d9dce3"`;
   return headed(title, { width: Math.ceil(left + WIDTH + 20), height: bottom + 26, content: parts.join("") }, ["0", "largest of the token"], blue);
-}
-
-function say(text, bad = false) {
-  $("sound-state").textContent = text;
-  $("sound-state").classList.toggle("bad", bad);
 }

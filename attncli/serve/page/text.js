@@ -1,7 +1,7 @@
 // The text view: translation as one types, swap, words that light up, alternatives, comparison.
-import { $, fill, glossaryOf, later, make } from "./dom.js";
+import { $, fill, glossaryOf, later, make, tell } from "./dom.js";
 import { post, Refusal } from "./service.js";
-import { limitsOf, offerReads, readOf } from "./models.js";
+import { offerReads, readOf, showLimits } from "./models.js";
 import { crossWeight, drawHeads, drawMap, forgetMaps, offerLayers, startAttention } from "./attention.js";
 import { light, places, showWords } from "./words.js";
 
@@ -52,6 +52,7 @@ async function warm() {
   await post("/align", pair).catch(() => {});
 }
 
+const modelOf = (name) => offer.models.find((model) => model.name === name);
 const slowly = later(WAIT, () => changed());
 
 // One model and its output.
@@ -61,7 +62,7 @@ function column(prefix, select, output, map) {
     get model() { return $(select).value; },
     get output() { return $(output); },
     get map() { return $(map); },
-    get read() { return readOf("read", offer.models.find(({ name }) => name === this.model)); },
+    get read() { return readOf("read", modelOf(this.model)); },
     get isUsed() { return select === "model" || Boolean($(select).value); },
     text() { return this.lines.map((line) => line?.text ?? "").join("\n"); },
   };
@@ -88,7 +89,7 @@ function fillModels(wanted) {
 }
 
 function useModel(name) {
-  const model = offer.models.find((one) => one.name === name);
+  const model = modelOf(name);
   const [direction] = model.directions;
   if (!direction) return;
   for (const side of ["source", "target"]) {
@@ -126,7 +127,7 @@ async function changed() {
   chosenLine = Math.min(chosenLine, lines.length - 1);
   $("rival-pane").hidden = !columns[1].isUsed;
   $("who").hidden = !columns[1].isUsed;
-  offerReads("read", columns.map((one) => offer.models.find(({ name }) => name === one.model)));
+  offerReads("read", columns.map((one) => modelOf(one.model)));
   await Promise.all(columns.map((one) => translateColumn(one, lines, turn)));
 }
 
@@ -135,7 +136,7 @@ async function translateColumn(one, lines, turn) {
   $(`${one.prefix}who`).textContent = one.model;
   one.lines = lines.map((line) => line.trim() ? known.get(keyOf(one, line)) : { text: "" });
   draw(one, lines);
-  if (!one.prefix) showLimits(one.model);
+  if (!one.prefix) showLimits("limits", modelOf(one.model));
   const missing = [...lines.keys()].filter((n) => !one.lines[n]);
   try {
     if (missing.length) state(one, "Translating …");
@@ -285,13 +286,6 @@ function showNotes(one) {
   $("notes").hidden = !notes.length;
 }
 
-async function showLimits(name) {
-  const { title, content } = limitsOf(offer.models.find((model) => model.name === name));
-  $("limits").hidden = !title;
-  $("limits").querySelector("summary").textContent = title;
-  $("limits").querySelector("div").replaceChildren(content);
-}
-
 function described(one, milliseconds) {
   const line = one.lines.find((each) => each?.language);
   if (!line) return "";
@@ -310,10 +304,7 @@ function isDoubtful(line) {
   return $("source").value === "auto" && english && line.language !== "en" && (line.confidence < SURE || letters < LETTERS);
 }
 
-function state(one, text, bad = false) {
-  $(`${one.prefix}state`).textContent = text;
-  $(`${one.prefix}state`).classList.toggle("bad", bad);
-}
+const state = (one, text, bad) => tell(`${one.prefix}state`, text, bad);
 
 function measure() {
   const { value } = $("input"), most = offer.settings.charLimit;

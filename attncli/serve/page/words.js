@@ -1,26 +1,13 @@
 // Words that can be pointed at, and the weights that light up their counterparts.
-import { make, roving } from "./dom.js";
+import { wordSpans } from "./dom.js";
 
 // Fill an element with a text whose words are spans. `tell(index)` is called for the word that is
 // pointed at or reached with the arrow keys; `tell(-1)` when it is left.
 export function showWords(holder, text, tell) {
-  const spans = [];
-  holder.replaceChildren(...text.split(/(\s+)/).map((part) => {
-    if (!part || /^\s+$/.test(part)) return part;
-    const at = spans.length;
-    const span = make("span", { className: "word", tabIndex: at ? -1 : 0 }, part);
-    span.onmouseenter = span.onfocus = () => tell(at);
-    span.onmouseleave = span.onblur = () => tell(-1);
-    span.onkeydown = (event) => {
-      const next = roving(spans, event.key, at);
-      if (next < 0) return;
-      event.preventDefault();
-      spans.forEach((one, n) => { one.tabIndex = n === next ? 0 : -1; });
-      spans[next].focus();
-    };
-    spans.push(span);
-    return span;
-  }));
+  const parts = text.split(/(\s+)/), isWord = (part) => part && !/^\s+$/.test(part);
+  const spans = wordSpans(parts.filter(isWord), tell), rest = spans.values();
+  spans.forEach((span) => { span.onmouseleave = span.onblur = () => tell(-1); });
+  holder.replaceChildren(...parts.map((part) => isWord(part) ? rest.next().value : part));
   return spans;
 }
 
