@@ -121,19 +121,14 @@ class _Placing:
         end = self.target_words[word][1]
         last = word + 1 == len(self.target_words)
         gap = self.target[end : None if last else self.target_words[word + 1][0]]
-        return end + len(_first(gap))
+        return end + len(re.split(r"\s", gap, maxsplit=1)[0])
 
     def _start(self, word: int) -> int:
         """Return the start of a target word, including punctuation that touches only this word."""
         start = self.target_words[word][0]
         gap = self.target[self.target_words[word - 1][1] if word else 0 : start]
-        glued = len(_first(gap[::-1]))
+        glued = len(re.split(r"\s", gap)[-1])
         return start if word and glued == len(gap) else start - glued
-
-
-def _first(gap: str) -> str:
-    """Return the part of a gap between words that precedes any space."""
-    return re.split(r"\s", gap, maxsplit=1)[0]
 
 
 def _items(tags: tuple[Segment, ...]) -> list[PlacedTag]:
@@ -172,32 +167,35 @@ def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
     placed = _Placing(tagged, target, weights).result()
     wanted = Counter(tag.raw for tag in tagged.tags)
     for escaped in (tagged.escaped, True):
-        written = _written(placed, target, escaped=escaped)
+        written = _Writer(escaped=escaped).line(placed, target)
         if count(written) == wanted:
             return written
-    return _written(placed, SIGNS.sub(lambda found: " " * len(found[0]), target), loose=True)
-
-
-def _written(
-    placed: list[PlacedTag], target: str, *, escaped: bool = False, loose: bool = False
-) -> str:
-    writer = _Writer(escaped=escaped, loose=loose)
-    at = 0
-    for position, tag in _in_order(placed):
-        writer.text(target[at:position])
-        writer.tag(tag)
-        at = position
-    writer.text(target[at:])
-    return "".join(writer.written)
+    return _Writer(loose=True).line(placed, SIGNS.sub(" ", target))
 
 
 class _Writer:
-    def __init__(self, *, escaped: bool, loose: bool) -> None:
+    """Writer of a translation with its tags.
+
+    escaped: True writes the characters of tags as entities. loose: True puts a space around each
+    tag, so that no text can join it.
+    """
+
+    def __init__(self, *, escaped: bool = False, loose: bool = False) -> None:
         self.written: list[str] = []
         self.escaped, self.loose = escaped, loose
         self.last = ""  # last character written that is not part of a tag
         self.joined = False  # True if the next text is written without its leading spaces
         self.spaced = False  # True if the next word is written after a space
+
+    def line(self, placed: list[PlacedTag], target: str) -> str:
+        """Return a translation with its tags."""
+        at = 0
+        for position, tag in _in_order(placed):
+            self.text(target[at:position])
+            self.tag(tag)
+            at = position
+        self.text(target[at:])
+        return "".join(self.written)
 
     def text(self, text: str) -> None:
         """Write part of the translation."""

@@ -112,12 +112,6 @@ class WeightIndex:
             range(len(gains)), key=lambda word: (round(gains[word], 6), -abs(first + word - guess))
         )
 
-    def strongest(self, source: int, within: Span) -> int | None:
-        """Return the target word with the most attention on a source word, if at least LEAST."""
-        words = [w for w in self.by_source.get(source, ()) if within[0] <= w < within[1]]
-        best = max(words, key=lambda word: self.shares[word][source], default=None)
-        return best if best is not None and self.shares[best][source] >= LEAST else None
-
     def _window(self, source: Iterable[int], within: Span) -> Span:
         """Return the span of the target words with attention on some source words."""
         words = [word for one in source for word in self.by_source.get(one, ())]

@@ -13,16 +13,6 @@ from attncli.tags.protect import Part, restore
 from attncli.tags.spans import TokenWeights, word_weights, words
 from tests.attncli.tags.small import line, looks, tree
 
-
-def carried(source: str, target: str, *links: tuple[int, int]) -> str:
-    """With hard links from source words to target words, all counted from 0."""
-    table: list[dict[int, float]] = [{} for _ in words(target)]
-    for i, j in links:
-        table[j][i] = 1.0
-    tagged = parse(source)
-    return restore(project_tags(tagged, target, table), tagged.parts)
-
-
 MOVED = [(0, 1), (1, 2), (2, 0)]
 ORDER, TURNED = [(0, 0), (1, 1), (2, 2), (3, 3)], [(0, 0), (1, 2), (2, 1)]
 
@@ -54,36 +44,27 @@ ORDER, TURNED = [(0, 0), (1, 1), (2, 2), (3, 3)], [(0, 0), (1, 2), (2, 1)]
         ("Hello, <b>{x}</b> b", "Hallo, \ue000 c", ORDER[:3], "Hallo, <b>{x}</b> c"),
         ("<b>{n} files</b> left", "übrig: \ue000 Dateien", MOVED, "übrig: <b>{n} Dateien</b>"),
         ("a <b>b</b>", "日本", ORDER[:2], "日<b>本</b>"),
+        # where nothing is aligned, the relative position decides
+        ("a b <b>c</b> d", "w x y z", [], "w x <b>y</b> z"),
+        ("a b <br/> d e", "w x", [], "w <br/> x"),
+        ("a <b>b</b>", "", [], "<b></b>"),
+        # two elements never share a word; a distant link does not extend an element
+        ("<b>a</b> <i>b</i>", "x", [(0, 0), (1, 0)], "<b>x</b><i></i>"),
+        ("<b>a</b> b c d e", "u v w x y z", [*ORDER, (4, 4), (0, 5)], "<b>u</b> v w x y z"),
+        # a text is escaped as its source was; the model cannot make up markup
+        ("<b>a</b> &amp; b", "x & < y", ORDER[:2], "<b>x</b> &amp; &lt; y"),
+        ("<b>a</b> & b", "x & < y", ORDER[:2], "<b>x</b> & < y"),
+        ("<b>a</b>", "x <i> y", ORDER[:1], "<b>x</b> &lt;i&gt; y"),
     ],
 )
 def test_markup_is_where_its_words_are(
     source: str, target: str, links: list[tuple[int, int]], expected: str
 ) -> None:
-    assert carried(source, target, *links) == expected
-
-
-def test_where_nothing_is_aligned_relative_position_decides() -> None:
-    assert carried("a b <b>c</b> d", "w x y z") == "w x <b>y</b> z"
-    assert carried("a b <br/> d e", "w x") == "w <br/> x"
-    assert carried("a <b>b</b>", "") == "<b></b>"
-
-
-def test_two_elements_never_share_a_word() -> None:
-    assert carried("<b>a</b> <i>b</i>", "x", (0, 0), (1, 0)) == "<b>x</b><i></i>"
-
-
-def test_a_distant_link_does_not_extend_an_element() -> None:
-    links = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (0, 5)]
-    assert carried("<b>a</b> b c d e", "u v w x y z", *links) == "<b>u</b> v w x y z"
-
-
-def test_text_is_escaped_as_the_source_was() -> None:
-    assert carried("<b>a</b> &amp; b", "x & < y", (0, 0), (1, 1)) == "<b>x</b> &amp; &lt; y"
-    assert carried("<b>a</b> & b", "x & < y", (0, 0), (1, 1)) == "<b>x</b> & < y"
-
-
-def test_the_model_cannot_make_up_markup() -> None:
-    assert carried("<b>a</b>", "x <i> y", (0, 0)) == "<b>x</b> &lt;i&gt; y"
+    table: list[dict[int, float]] = [{} for _ in words(target)]
+    for i, j in links:  # from source words to target words, counted from 0
+        table[j][i] = 1.0
+    tagged = parse(source)
+    assert restore(project_tags(tagged, target, table), tagged.parts) == expected
 
 
 def test_as_much_markup_comes_out_as_went_in() -> None:

@@ -106,11 +106,9 @@ def test_alignments_that_do_not_fit_the_texts_are_refused(
         read_external_alignments(write(tmp_path / "view", text), LENGTHS)
 
 
-PAIR = ("The dog sees.", "Der Hund sieht.")
-
-
 def test_linked_words_link_all_their_tokens_but_no_marks(tiny_tokenizer: Tokenizer) -> None:
-    source, target = tiny_tokenizer.encode(PAIR[0]), tiny_tokenizer.encode_target(PAIR[1])
+    source = tiny_tokenizer.encode("The dog sees.")
+    target = tiny_tokenizer.encode_target("Der Hund sieht.")
     links = token_links(((1, 1), (2, 2)), source, target, tiny_tokenizer)
     shares = [
         units(processor, ids, marks=False).shares

@@ -126,11 +126,9 @@ def test_concatenated_examples_join_pairs_of_one_direction(
 
 
 def test_no_concatenated_example_is_longer_than_the_limit(mixed: Mixed) -> None:
-    longest = 60
-    mixture = mixed(concatenate=0.6, longest=longest)
-    assert (mixture.rows >= 0).sum(1).max() > 1
+    mixture = mixed(concatenate=0.6, longest=60)
     many = (mixture.rows >= 0).sum(1) > 1
-    assert np.maximum(*mixture.lengths)[many].max() <= longest
+    assert many.any() and np.maximum(*mixture.lengths)[many].max() <= 60
 
 
 def test_examples_depend_on_seed_and_epoch_alone(mixed: Mixed) -> None:
@@ -138,11 +136,8 @@ def test_examples_depend_on_seed_and_epoch_alone(mixed: Mixed) -> None:
     one, other = (mixed(**variation) for _ in range(2))
     one.batch(np.arange(10))  # the past changes nothing
     left, right = one.at(3).batch(np.arange(5, 15)), other.at(3).batch(np.arange(5, 15))
-    assert all(
-        a is b or (a is not None and b is not None and a.equal(b))
-        for a, b in zip(left, right, strict=True)  # None where there is none
-    )
-    [alone] = [other.at(3).batch(np.array([7])).source]
+    assert left.source.equal(right.source) and left.target_out.equal(right.target_out)
+    alone = other.at(3).batch(np.array([7])).source
     assert left.source[2][: alone.shape[1]].equal(alone[0])  # nor the rest of the batch
     assert texts_of(one.at(3)) != texts_of(one.at(4))
 
