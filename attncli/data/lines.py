@@ -14,11 +14,10 @@ import os
 import select
 import stat
 import sys
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
 
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import (
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from attncli.tags.checks import Check
     from attncli.tags.stand_ins import MarkedTranslation
 
+Block = TypeVar("Block", bytes, bytes | None)
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
@@ -95,10 +95,8 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
 
     Raises InputError for UTF-16.
     """
-    reader = _Reader(stream)
-    most, growth = (FIRST_OF_FILE, 4) if reader.is_file else (FIRST_LINES, 2)
     number, remarked = 1, False
-    while lines := reader.chunk(most):
+    for lines in _chunks(stream):
         if number == 1 and lines[0].startswith(UTF_16_MARKS):  # only noise would be read
             found = f"{_name(stream)} in UTF-16"
             raise InputError(found, "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
@@ -113,7 +111,44 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
                 chunk[n] = chunk[n]._replace(text=body.decode(WESTERN), fault="")
         yield chunk
         number += len(lines)
-        most = min(growth * most, CHUNK_LINES)
+
+
+def _chunks(stream: BinaryIO) -> Iterator[list[bytes]]:
+    """Yield the lines of a stream in chunks, which grow; never wait with a line in hand."""
+    raw = getattr(stream, "raw", stream)
+    descriptor = raw.fileno() if isinstance(raw, io.FileIO) else None  # None: decoded
+    is_file = descriptor is None or stat.S_ISREG(os.fstat(descriptor).st_mode)
+    most, growth = (FIRST_OF_FILE, 4) if is_file else (FIRST_LINES, 2)
+    if descriptor is None:
+        blocks: Iterator[bytes | None] = iter(lambda: stream.read(BLOCK), b"")
+    else:
+        blocks = _blocks(stream, descriptor, is_file)
+    chunk, size = list[bytes](), 0
+    for line in itertools.chain(byte_lines(blocks), [None]):
+        if line is not None:
+            chunk.append(line)
+            size += len(line)
+        if chunk and (line is None or len(chunk) == most or size >= CHUNK_BYTES):
+            yield chunk
+            chunk, size = [], 0
+            most = min(growth * most, CHUNK_LINES)
+
+
+def _blocks(stream: BinaryIO, descriptor: int, is_file: bool) -> Iterator[bytes | None]:
+    """Yield the bytes of a stream as they arrive, decompressed; None before it must be waited."""
+    block = os.read(descriptor, BLOCK)
+    if is_compressed(block):
+        yield from decompressed(stream, _name(stream), block)
+        return
+    while block:
+        yield block
+        try:
+            arrived = is_file or bool(select.select([descriptor], [], [], 0)[0])
+        except (OSError, ValueError):  # pipes cannot be asked on Windows
+            arrived = False
+        if not arrived:
+            yield None
+        block = os.read(descriptor, BLOCK)
 
 
 def _name(stream: BinaryIO) -> str:
@@ -135,78 +170,6 @@ def decode(line: bytes, number: int) -> Line:
     except UnicodeDecodeError as error:
         fault = f"{NOT_UTF_8} (byte 0x{body[error.start]:02x} at position {error.start + 1})"
         return Line(number, body.decode("utf-8", "replace"), ending, fault)
-
-
-class _Reader:
-    """Reader of complete lines, with a buffer for the beginning of the next one."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
-        self.blocks = iter(lambda: stream.read(BLOCK), b"")  # of a stream that is no file
-        raw = getattr(stream, "raw", stream)
-        self.descriptor = raw.fileno() if isinstance(raw, io.FileIO) else None  # None: decoded
-        self.is_file = self.descriptor is None or stat.S_ISREG(os.fstat(self.descriptor).st_mode)
-        self.complete: deque[bytes] = deque()
-        self.waiting = 0  # bytes in the complete lines
-        self.partial = bytearray()
-        self.begun = self.ended = False
-
-    def chunk(self, most: int) -> list[bytes]:
-        """Return the available lines, waiting for the first; none at the end."""
-        while not self.complete and not self.ended:
-            self._read()
-        while len(self.complete) < most and self._more_is_there():
-            self._read()
-        taken: list[bytes] = []
-        least = self.waiting - CHUNK_BYTES  # bytes that may stay
-        while self.complete and len(taken) < most and self.waiting > least:
-            taken.append(self.complete.popleft())
-            self.waiting -= len(taken[-1])
-        return taken
-
-    def _read(self) -> None:
-        """Split the available bytes into lines; wait if there are none."""
-        block = self._block()
-        if not block:
-            self.ended = True
-            if self.partial:
-                self._complete(b"")
-            return
-        first, *others = block.split(b"\n")
-        for line in others:
-            self._complete(first + b"\n")
-            first = line
-        if len(self.partial) <= LINE_BYTES:
-            self.partial += first
-
-    def _block(self) -> bytes:
-        """Return the available bytes, decompressed if the stream begins as a compressed one."""
-        if self.descriptor is None:
-            return next(self.blocks, b"")
-        block = os.read(self.descriptor, BLOCK)
-        if not self.begun and is_compressed(block):
-            self.blocks = decompressed(self.stream, _name(self.stream), block)
-            self.descriptor = None
-            return next(self.blocks, b"")
-        self.begun = True
-        return block
-
-    def _complete(self, rest: bytes) -> None:
-        self.partial += rest
-        self.complete.append(bytes(self.partial))
-        self.waiting += len(self.partial)
-        self.partial.clear()
-
-    def _more_is_there(self) -> bool:
-        """Return True if there is room for more bytes, and a read would not wait."""
-        if self.ended or self.waiting + len(self.partial) >= CHUNK_BYTES:
-            return False
-        if self.is_file or self.descriptor is None:
-            return True
-        try:
-            return bool(select.select([self.descriptor], [], [], 0)[0])
-        except (OSError, ValueError):  # pipes cannot be asked on Windows
-            return False
 
 
 PROMPT = "> "
@@ -268,13 +231,16 @@ def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
                 yield form(line.text.rstrip("\r"))
 
 
-def byte_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines of some blocks, with their ends.
+def byte_lines(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the lines of some blocks, with their ends; None for None.
 
     An over-long line is cut just above the limit of `decode`.
     """
     partial = bytearray()
     for block in blocks:
+        if block is None:
+            yield block
+            continue
         first, *others = block.split(b"\n")
         if len(partial) <= LINE_BYTES:
             partial += first
