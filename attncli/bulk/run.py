@@ -1,16 +1,8 @@
 """A bulk job: cut the inputs, let an engine process the missing shards, join the parts.
 
-The state is in OUT.bulk/:
-
-    parts/NAME       results of a shard: SHA-256 of the rest (32 bytes), then the part
-    errors.jsonl     records without a result: file, record (from 1), error
-    warnings.jsonl   remarks about records: file, record, warning
-    job.json         the finished job: digest of its parts, digests of its outputs, counts
-    .lock            locked while a job runs
-
-The name of a part is a digest of the content of its shard, of models and settings, and of the
-number of its first record, which some output formats contain. A part is written completely or not
-at all. A damaged part counts as missing.
+The state is in OUT.bulk/ (docs/bulk.md). A part begins with the SHA-256 of its rest; a damaged one
+counts as missing. Its name is a digest of the content of its shard, of models and settings, and of
+the number of its first record, which some output formats contain.
 """
 
 from __future__ import annotations

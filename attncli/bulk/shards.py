@@ -1,11 +1,8 @@
 """Inputs of `attn bulk`: files and their outputs, cut into shards of records, and their results.
 
-- lines: text files, plain or compressed (gz, xz, zst).
-- rows: tables. Each shard starts with the first line, which can be a header.
-- jsonl: an object on each line, one field of which is the text. The output has the same objects in
-  the same order, with the result in a further field: translation, label or links. An object without
-  a result gets a field `error`. A line that is not a JSON object is copied unchanged.
-- images: files, folders and TAR files. Every machine reads them by their paths.
+Inputs are lines, rows of a table (each shard starts with its first line, which can be a header),
+lines of JSON, whose objects get the result or an error as a further field, and images, which every
+machine reads by their paths.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Workers of `attn bulk`: processes of this machine, or actors of a Ray cluster.
 
 An engine is a function `process(job, shards, processes)`. It yields the parts of the shards in any
-order, and takes shards only as fast as its workers need them. It retries a shard whose worker dies,
-and ends its workers when it is closed. processes: workers at the same time; 0: as many as fit.
-
-RAY_ADDRESS names the cluster; without it, Ray starts on this machine. All actors of a job ask for
-half of the processors: if they asked for all, they would wait for ever as soon as anything else
-runs.
+order, takes shards only as fast as its workers need them, retries a shard whose worker dies, and
+ends its workers when it is closed. processes: workers at the same time; 0: as many as fit.
 """
 
 from __future__ import annotations
@@ -32,7 +28,9 @@ from models.base.limits import processors
 
 DEATHS = 5  # of workers on one shard, after which a job stops
 AHEAD = 4  # shards per worker whose parts are not written yet
-SHARE = 0.5  # of the processors, for which the actors of Ray ask together
+# of the processors, for which the actors of Ray ask together: with all, they would wait for ever as
+# soon as anything else runs
+SHARE = 0.5
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 

@@ -214,6 +214,8 @@ def drawn(
         score=None if alignment.note or math.isnan(alignment.score) else alignment.score,
         note=alignment.note,
         ending=pair.ending,
+        inputs=alignment.inputs,
+        cells=None if alignment.cells is None else alignment.cells.numpy(),
     )
 
 

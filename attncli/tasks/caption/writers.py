@@ -1,16 +1,7 @@
-"""Captions as text, TSV, JSON lines or one HTML page: their cells and records.
+"""Captions as text, TSV, JSON lines or one HTML page: their cells and records; see docs/caption.md.
 
-- ``text``: the caption alone for one image, ``image <TAB> caption`` for several; with scores,
-  the score and a tab precede the caption. With ``--nbest`` above 1, one row with score per output.
-- ``tsv``: image, caption and score of each output, and the read mode of hard attention.
-- ``jsonl``: one object per image: image, caption, hypotheses with text, score, log_prob, tokens
-  and truncated, the read mode, and an error if there is no caption.
-- ``html``: every image with its caption; each word shows its attention map.
-
-Control characters in an image's name are written as escapes such as ``\\x1b``.
-
-An image without a caption keeps its row, with an empty caption, if there are several. A line break
-or tab inside a caption or a name becomes a space where it would break the format.
+An image without a caption keeps its row, with an empty caption, if there are several. Control
+characters in its name are written as escapes; a line break or tab that breaks a row is a space.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""Explanations as text, heat maps or JSON lines.
-
-- ``text``: the output, a heat map for each of its words (not of an image), and a table of measures.
-- ``jsonl``: one object per line: source, target, log_probs of the words, relevances and measures of
-  each method and of random orders, rank correlations of each pair of methods.
+"""Explanations as text, heat maps or JSON lines; see docs/explain.md.
 
 A heat map has a row for each method. A cell is the share of the largest relevance of the row;
 negative relevances are 0.
-
 """
 
 from __future__ import annotations

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attncli.data.lines import TranslatedLine
-from attncli.data.panels import AlignedPair, Panel
+from attncli.data.panels import AlignedPair
+from attncli.data.text.corpus import PairLine
 from attncli.tags.parse import TaggedLine
 from attncli.tags.place import project_tags
 from attncli.tags.spans import TokenWeights, word_weights, words
 from attncli.tags.stand_ins import MarkedTranslation, shifted
-from attncli.tasks.align.pairs import Aligner, every_head, side_by_side
+from attncli.tasks.align.pairs import Aligner, drawn, every_head, side_by_side
 from models.base.types import EMPTY, Translation
 from models.text.tokenizer import END
 
@@ -72,15 +73,7 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], by: Alig
     found = zip([alignment for alignment, _ in parts], outcome.marked, strict=True)
     whole = joined([with_parts(*each) for each in found])
     heads = parts[0][1] if len(parts) == 1 else None
-    return AlignedPair(
-        outcome.line.number,
-        whole.source,
-        whole.target,
-        (Panel(by.name, whole.links, whole.weights.numpy(), heads, by.shown),),
-        note=whole.note,
-        inputs=whole.inputs,
-        cells=None if whole.cells is None else whole.cells.numpy(),
-    )
+    return drawn(PairLine(outcome.line.number, "", ""), whole, by, heads)
 
 
 def joined(parts: Sequence[Alignment]) -> Alignment:

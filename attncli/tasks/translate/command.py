@@ -25,7 +25,7 @@ from attncli.tasks.translate.engine import Precision, TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import REPORTED, OutputReport, rendered
 from attncli.terminal import console
-from attncli.terminal.messages import Messages, Screen, current_screen
+from attncli.terminal.messages import Screen, current_screen
 from models.base.errors import ConfigurationError
 
 Text = Annotated[
@@ -149,7 +149,7 @@ def translate(
         writer = line_writer(layout, drawing, current_screen() if show else None)
         failed: list[TranslatedLine] = []
         run = _with_failed(partial(runner.run, weights=aligned), failed)
-        complete = write_translations(run, document or stream, output, writer, console)
+        complete = write_translations(run, document or stream, output, writer)
     if runner.summary and not document:
         console.say(runner.summary)
     raise typer.Exit(not complete or (strict and bool(failed)))
@@ -185,20 +185,19 @@ def write_translations(
     source: BinaryIO | Document,
     output: Path | None,
     writer: line_streams.LineWriter[TranslatedLine],
-    messages: Messages,
 ) -> bool:
     """Translate and write the lines of a stream, or a document; return True if all could be."""
     if isinstance(source, Document):
         with open_output(output) as write:
             return documents.translate_document(
-                source, run, write, messages, shown=line_streams.is_away(output)
+                source, run, write, console, shown=line_streams.is_away(output)
             )
     report = OutputReport()
     complete = line_streams.write_lines("translating", source, output, run, writer, report.messages)
     for message in report.totals(above=REPORTED):
-        messages.warn(message)
+        console.warn(message)
     if remark := report.copied():
-        messages.say(remark)
+        console.say(remark)
     writer.picture.draw()
     return complete
 

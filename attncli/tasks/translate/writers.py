@@ -1,16 +1,7 @@
-"""Translations as text, TSV or JSON lines: their cells and records.
+"""Translations as text, TSV or JSON lines: their cells and records; see docs/translate.md.
 
-- ``text``: the best output of each line; with scores, the score and a tab precede it. With
-  ``--nbest`` above 1, n-best lists as in Moses: ``index ||| output ||| score``, index from 0.
-  With alignments, links follow the output as in Marian: ``output ||| 0-0 2-1``.
-- ``tsv``: source, output and score of each output, and its links if requested.
-- ``jsonl``: one object per line: source, hypotheses with text, score, log_prob, tokens, truncated
-  (and alignment: units of source and target, links, a row of weights per target unit, and, for
-  several inputs, the input of each source unit and the weights on the cells of an image; and
-  repetition, if the output is caught in a loop), the read mode of hard attention, and an error if
-  the line was not translated, and the checks that the best output fails: name and what was found.
-
-Hypotheses are sorted by score; log_prob is the natural logarithm of the probability.
+Text has n-best lists as in Moses, and links after the output as in Marian. Hypotheses are sorted by
+score; log_prob is the natural logarithm of the probability.
 """
 
 from __future__ import annotations
