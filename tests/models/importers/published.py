@@ -22,6 +22,15 @@ except (ImportError, RuntimeError):  # absent, or built for another torch: nothi
 transformers: Any = import_module("transformers")
 
 M2M_CODES = ("en", "de", "fr", "zh")
+SMALL = {  # of the classes that follow BART
+    "d_model": 32,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+}
 SCRIPTS = (
     "The old man sees a small house near the river and he likes its “red” door.",
     "Die Katze läuft über die Straße – schnell, wie immer – und trinkt « Milch ».",
@@ -121,20 +130,14 @@ def marian(
     *,
     languages: Sequence[str] = (),
     separate: bool = False,
-    sizes: dict[str, int] | None = None,
-    lost: int = 3,
-    count: int = 0,
+    learns: bool = True,
 ) -> Any:
-    """Write a Marian model into a folder; return it.
-
-    sizes: of the model, which then learns nothing. lost: pieces that vocab.json lacks. count: size
-    of the vocabulary, if it has more than the pieces of the texts.
-    """
+    """Write a Marian model into a folder; return it. learns: False for no training."""
     folder.mkdir(parents=True, exist_ok=True)
     sides = [sentencepiece(lines(200), 400), sentencepiece(lines(300)[100:], 380)]
     for name, side in zip(("source.spm", "target.spm"), sides, strict=True):
         (folder / name).write_bytes(side)
-    own = [[piece for piece in pieces(side)[3:]][: -lost or None] for side in sides]
+    own = [pieces(side)[3:-3] for side in sides]
     codes = [f">>{code}<<" for code in languages]
     if separate:
         longest = max(map(len, own))  # both have one id for <pad>
@@ -145,15 +148,11 @@ def marian(
         names = ["vocab.json", "target_vocab.json"]
     else:
         both = dict.fromkeys([*own[0], *own[1]])
-        both |= dict.fromkeys(f"fill{n}" for n in range(count - len(both) - 3))
         vocabularies, names = [["</s>", "<unk>", *both, *codes, "<pad>"]], ["vocab.json"]
     for name, tokens in zip(names, vocabularies, strict=True):
         ids = {token: number for number, token in enumerate(tokens)}
         (folder / name).write_text(json.dumps(ids), "utf-8")
     pad, target = len(vocabularies[0]) - 1, len(vocabularies[-1])
-    small = {"d_model": 32, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
-    small |= {"encoder_layers": 2, "decoder_layers": 2}
-    small |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
     config = transformers.MarianConfig(
         vocab_size=pad + 1,
         decoder_vocab_size=target,
@@ -166,7 +165,8 @@ def marian(
         activation_function="swish",
         share_encoder_decoder_embeddings=not separate,
         tie_word_embeddings=not separate,
-        **{"max_position_embeddings": 512, **small, **(sizes or {})},
+        max_position_embeddings=512,
+        **SMALL,
     )
     config._attn_implementation = "eager"
     torch.manual_seed(1)
@@ -175,7 +175,7 @@ def marian(
         model.final_logits_bias += torch.randn_like(model.final_logits_bias) / 4
     tokenizer_config = {"source_lang": "en", "target_lang": "de", "separate_vocabs": separate}
     (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer_config))
-    if sizes is None:
+    if learns:
         tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
         inputs = tokenizer(lines(80), return_tensors="pt", padding=True)
         targets = tokenizer(text_target=lines(80))["input_ids"]
@@ -219,13 +219,7 @@ def m2m100(folder: Path, kind: str = "m2m100", languages: Sequence[str] = ()) ->
     (folder / "special_tokens_map.json").write_text(json.dumps(listed))
     config = transformers.M2M100Config(
         vocab_size=len(tokens) + (2 if kind == "nllb" else 8),
-        d_model=32,
-        encoder_ffn_dim=48,
-        decoder_ffn_dim=48,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
+        **SMALL,
         max_position_embeddings=256,
         scale_embedding=True,
         dropout=0.0,
@@ -272,17 +266,8 @@ def blip(folder: Path) -> Any:
     folder.mkdir(parents=True, exist_ok=True)
     signs = sorted({sign for line in CAPTIONS for sign in line if sign != " "})
     whole = dict.fromkeys(word for line in CAPTIONS for word in line.split() if word.isalpha())
-    words = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        *signs,
-        *(f"##{s}" for s in signs),
-        *whole,
-    ]
-    words = [*dict.fromkeys(words)]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = [*dict.fromkeys([*special, *signs, *(f"##{s}" for s in signs), *whole])]
     (folder / "vocab.txt").write_text("\n".join(words) + "\n", "utf-8")
     mean, deviation = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]
     pixels = {"image_mean": mean, "image_std": deviation, "resample": 3}
@@ -403,13 +388,7 @@ def whisper(folder: Path, *, steps: int = 40) -> Any:
     (folder / "preprocessor_config.json").write_text(json.dumps(sound))
     config = transformers.WhisperConfig(
         vocab_size=words + len(special),
-        d_model=32,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
+        **{**SMALL, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64},
         max_source_positions=SECONDS * 50,
         max_target_positions=48,
         pad_token_id=end,

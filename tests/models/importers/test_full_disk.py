@@ -25,7 +25,7 @@ class Full(Program):
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
-    published.marian(tmp_path / "opus", sizes={})
+    published.marian(tmp_path / "opus", learns=False)
     home = {"XDG_DATA_HOME": str(tmp_path / "home")}
     program = Full(["models", "add", str(tmp_path / "opus")], changes=home)
     _, said = program.communicate()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -104,25 +103,3 @@ def test_outputs_are_those_of_generate(both: Both, beam: int) -> None:
     assert len({*map(tuple, expected)}) > 20
     decoded = [both.tokenizer.decode(ids, use_source_tokenizer=False) for ids in expected]
     assert [each.text.strip() for each in found] == [text.strip() for text in decoded]
-
-
-@pytest.mark.slow
-@torch.no_grad()
-def test_the_logits_at_the_sizes_of_opus_mt_en_de_are_those_of_its_model(tmp_path: Path) -> None:
-    layers = {"encoder_layers": 6, "decoder_layers": 6, "d_model": 512}
-    feed = {"encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048}
-    heads = {"encoder_attention_heads": 8, "decoder_attention_heads": 8}
-    theirs = published.marian(tmp_path / "hub", sizes=layers | feed | heads, count=58_101)
-    (tmp_path / "bundle").mkdir()
-    import_model(tmp_path / "hub", tmp_path / "bundle", name="large")
-    ours = load_translator(tmp_path / "bundle")
-    rows = torch.tensor(importer_of(tmp_path / "hub").imported.target.rows)
-    sources = [ours.encode(text) for text in LINES[:4]]
-    batch = pad_pairs(sources, [[*range(10, 18), 3]] * 4, torch.device("cpu"))
-    expected = theirs(
-        rows[batch.source],
-        attention_mask=batch.source_mask.long(),
-        decoder_input_ids=rows[batch.target_in],
-    ).logits
-    found = ours.model.output(ours.model.teacher_force(batch).features)
-    torch.testing.assert_close(found[..., 4:700], expected[..., rows[4:700]], atol=1e-4, rtol=1e-4)

@@ -135,13 +135,6 @@ def test_torch_searches_what_ctranslate2_searches_differently(
     assert fast == load_translator(tiny_bundle).translate(texts, search=search)
 
 
-def test_an_empty_text_and_a_text_that_is_too_long(tiny_bundle: Path) -> None:
-    fast = CTranslate2Translator.read(tiny_bundle)
-    assert fast.translate(["", " "])[0].text == ""
-    with pytest.raises(ModelError, match="at most 512"):
-        fast.translate(["dog " * 600])
-
-
 def test_int8_translates_the_grammar_as_fp32_does() -> None:
     exact = CTranslate2Translator.read(GRAMMAR).translate(SENTENCES)
     int8 = CTranslate2Translator.read(GRAMMAR, precision="int8").translate(SENTENCES)
