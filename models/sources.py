@@ -23,12 +23,13 @@ class Source:
     runner: ClassVar[str]  # module:Class, built from (bundle, device) or by `read(folder)`
     shared_weights: ClassVar[str] = ""  # prefix of weights that models may share; empty: none
     ensemble: ClassVar[str] = ""  # module:Class, built from several runners; empty: there is none
+    reads_tokens: ClassVar[bool] = True  # False: there is no source vocabulary
     has_columns: ClassVar[bool] = False  # True if a line of input is a row of several columns
     unused_settings: ClassVar[tuple[str, ...]] = ()  # of search and tokenizer, without effect
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the vocabulary sizes of a model, given those of its tokenizer."""
-        return sizes
+        return sizes if self.reads_tokens else VocabularySizes(0, sizes.target, False)
 
     def open(self, folder: Any, *, device: str = "cpu") -> Any:
         """Return the trained model in a folder, ready to use. Imports torch."""
@@ -99,16 +100,13 @@ class ImageSource(Source):
 
     task = "caption"
     ability = "captions images"
+    reads_tokens = False
     runner = "models.inference.captioner:Captioner"
     shared_weights = "encoder.body."
     unused_settings = (
         *("search.max_ratio", "search.max_extra", "search.split_above"),
         *("tokenizer.joint", "tokenizer.target_kind"),
     )
-
-    def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
-        """Return the target's vocabulary size alone; the source's is 0."""
-        return VocabularySizes(0, sizes.target, False)
 
 
 class AudioSource(Source):
@@ -119,15 +117,12 @@ class AudioSource(Source):
 
     task = "transcribe"
     ability = "transcribes recordings"
+    reads_tokens = False
     runner = "models.inference.transcriber:Transcriber"
     unused_settings = (
         "search.max_caption",
         *("tokenizer.joint", "tokenizer.target_kind"),
     )
-
-    def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
-        """Return the target's vocabulary size alone; the source's is 0."""
-        return VocabularySizes(0, sizes.target, False)
 
 
 class LabelledTextSource(Source):

@@ -22,7 +22,7 @@ from models.decoders.base import shifted
 from models.inference.search.batching import pad, pad_pairs
 from models.inference.search.beam import search
 from models.inference.search.constrained import constrained_search, with_phrases
-from models.inference.search.hypotheses import Backend, Finished, length_limit, length_penalty
+from models.inference.search.hypotheses import Backend, Finished, length_limit
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.inference.trained import TorchModel
 from models.losses import sequence_loss
@@ -356,5 +356,4 @@ def rescored(
     batch = pad_pairs([source.ids], [[*ids, END]], translator.device)
     found = translator.model.teacher_force(batch)
     log_prob = -float(sequence_loss(found, batch, translator.model.output).nll.sum())
-    score = log_prob / length_penalty(len(ids) + 1, config)
-    return Finished(tuple(ids), log_prob, score)
+    return Finished.scored(ids, log_prob, config)

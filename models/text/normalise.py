@@ -15,10 +15,6 @@ from models.use_config import PrepareConfig
 # all white space: a tab inside a sentence is a space to a model
 SPACES = re.compile("[\t-\r\x1c-\x20\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 APOSTROPHE_SIGNS = "\u2019\u02bc\uff07"
-REPLACEMENTS = (  # of a text without spaces at its ends: `normalise`, for other programs
-    (SPACES.pattern, " "),
-    (f"[{APOSTROPHE_SIGNS}]", "'"),
-)
 APOSTROPHES = str.maketrans(dict.fromkeys(APOSTROPHE_SIGNS, "'"))
 STOPS = tuple(".!?…:;。！？")
 TAIL = re.compile(r"\W*$")

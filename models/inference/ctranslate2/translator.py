@@ -34,7 +34,6 @@ from models.inference.search.hypotheses import (
     check_search,
     led_by,
     length_limit,
-    length_penalty,
 )
 from models.inference.text_translator import EncodedText, TextTranslator
 from models.storage.settings import NAME as CONFIG
@@ -189,7 +188,11 @@ class CTranslate2Translator(TextTranslator):
         found = []
         for result in interruptible(translate):
             outputs = zip(result.hypotheses, result.scores, strict=True)
-            found.append([finished(tokens, log_prob, config) for tokens, log_prob in outputs])
+            each = []
+            for tokens, log_prob in outputs:  # truncated if there is no end mark
+                ids, cut = tuple(map(int, tokens)), tokens[-1:] != [str(END)]
+                each.append(Finished.scored(ids if cut else ids[:-1], log_prob, config, cut))
+            found.append(each)
         return found
 
     def _best(
@@ -226,9 +229,7 @@ class CTranslate2Translator(TextTranslator):
         outputs = [[one for one in found if not one.truncated] for found in best]
         likely, doubtful = math.log(0.5), set[tuple[int, tuple[int, ...]]]()
         for (n, one), end in zip(cut, self._log_probs_of_end(sources, cut), strict=True):
-            log_prob = one.log_prob + end
-            score = log_prob / length_penalty(len(one.ids) + 1, config)
-            outputs[n].append(Finished(one.ids, log_prob, score, truncated=end < likely))
+            outputs[n].append(Finished.scored(one.ids, one.log_prob + end, config, end < likely))
             if likely - math.log(len(self.tokenizer.target)) < end < likely:  # below, no maximum
                 doubtful.add((n, one.ids))
         outputs = [sorted(found, key=by_score)[: config.nbest] for found in outputs]
@@ -303,14 +304,6 @@ def table_size(config: ModelConfig, search: SearchConfig) -> int:
     """Return the size of the table of positions: the longest output of the longest source."""
     longest = length_limit(config.max_source, search)
     return max(config.max_source, min(MOST_POSITIONS, longest))
-
-
-def finished(tokens: Sequence[str], log_prob: float, config: SearchConfig) -> Finished:
-    """Return a hypothesis of CTranslate2, which is truncated if it has no end mark."""
-    ids = tuple(map(int, tokens))
-    cut = ids[-1:] != (END,)
-    body = ids if cut else ids[:-1]
-    return Finished(body, log_prob, log_prob / length_penalty(len(body) + 1, config), cut)
 
 
 def by_score(one: Finished) -> float:

@@ -145,8 +145,7 @@ def _ended(
         rank = int((log_probs[row] > log_probs[row, END]).sum())
         if rank < width or truncated:
             log_prob = one.log_prob + float(log_probs[row, END])
-            score = log_prob / length_penalty(len(one.ids), config)
-            yield Finished(one.ids[1:], log_prob, score, truncated and rank > 0)
+            yield Finished.scored(one.ids[1:], log_prob, config, truncated and rank > 0)
 
 
 def _continued(

@@ -23,6 +23,14 @@ class Finished(NamedTuple):
     score: float
     truncated: bool = False  # the length limit ended it where the model preferred another token
 
+    @classmethod
+    def scored(
+        cls, ids: Sequence[int], log_prob: float, config: SearchConfig, truncated: bool = False
+    ) -> Finished:
+        """Return a hypothesis with its score. ids: without the end mark."""
+        score = log_prob / length_penalty(len(ids) + 1, config)
+        return cls(tuple(ids), log_prob, score, truncated)
+
 
 def length_penalty(length: int, config: SearchConfig) -> float:
     """Return lp of an output of `length` tokens, end mark included. Wu et al. 2016, eq. 14."""
@@ -113,12 +121,7 @@ def in_order(parts: Sequence[Outputs], config: SearchConfig) -> list[list[Finish
         lists = (part.tolist() for part in finished[1:])
         for sentence, *hypotheses in zip(sentences, *lists, strict=True):
             each = [
-                Finished(
-                    ids=tuple(ids[1:length]),
-                    log_prob=log_prob,
-                    score=log_prob / length_penalty(length, config),
-                    truncated=truncated,
-                )
+                Finished.scored(ids[1:length], log_prob, config, truncated)
                 for log_prob, length, truncated, ids in zip(*hypotheses, strict=True)
                 if length
             ]
