@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from models import load_translator
 from models.base.errors import ModelError
 from models.catalogue.installed import user_folder
 from models.importers.base import import_model
+from tests.forks import Program
 from tests.models.importers import published
 
 
@@ -137,3 +139,26 @@ def test_weights_that_are_only_in_pytorchs_file_and_in_fp16_stay_fp16(
     stored = load_file(tmp_path / "back" / "model.safetensors")
     assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
     assert load_translator(tmp_path / "back").model.output.weight.dtype == torch.float32
+
+
+MOST = 50_000  # bytes of a file: the weights need more
+
+
+class Full(Program):
+    """The command line where no file can grow beyond MOST bytes."""
+
+    @staticmethod
+    def _run(*given: object) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MOST, MOST))
+        Program._run(*given)  # type: ignore[arg-type]
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    published.marian(tmp_path / "opus", learns=False)
+    home = {"XDG_DATA_HOME": str(tmp_path / "home")}
+    program = Full(["models", "add", str(tmp_path / "opus")], changes=home)
+    _, said = program.communicate()
+    last = said.splitlines()[-1]
+    assert program.returncode == 1 and last.startswith("attn: cannot write"), said
+    assert "Traceback" not in said
+    assert [path for path in (tmp_path / "home").rglob("*") if path.is_file()] == []

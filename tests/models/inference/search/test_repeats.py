@@ -1,7 +1,9 @@
-"""Repeated n-grams and the repetition penalty: by plain loops, in all searches and engines."""
+"""Repeated n-grams, loops and texts: by plain loops, in all searches and engines."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +12,23 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.base.errors import ConfigurationError
+from models.base.limits import OUTPUT_TOKENS
+from models.base.types import Hypothesis
 from models.inference.ctranslate2.translator import CTranslate2Translator
-from models.inference.search.repeats import log_probs_of
+from models.inference.search.hypotheses import (
+    caption_limit,
+    check_search,
+    length_limit,
+    length_penalty,
+)
+from models.inference.search.repeats import (
+    Repetition,
+    different_texts,
+    log_probs_of,
+    merged,
+    repetition,
+)
 from models.inference.translator import Translator
 from models.use_config import SearchConfig
 
@@ -73,3 +90,99 @@ def test_ctranslate2_finds_the_outputs_of_torch(
         for one, other in zip(fast.translate(TEXTS, search=search), slow, strict=True):
             assert one.text == other.text
             assert one.hypotheses[0].score == pytest.approx(other.hypotheses[0].score, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "text, phrase, count",
+    [
+        ("a man " + "and a dog " * 5, "and a dog", 5),
+        ("no " * 9, "no", 9),
+        ("x y " * 4 + "end.", "x y", 4),
+        ("哈哈" * 6, "哈", 12),
+    ],
+)
+def test_a_loop_is_found_with_its_phrase(text: str, phrase: str, count: int) -> None:
+    assert repetition(text) == Repetition(phrase, count)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "very very very good", "the dog and the cat and the man and", "0000"]
+)
+def test_ordinary_text_has_no_loop(text: str) -> None:
+    assert repetition(text) is None
+
+
+def test_a_loop_of_the_source_is_not_a_fault() -> None:
+    assert repetition("ja " * 8, "yes " * 8) is None
+    assert repetition("ja " * 20, "yes " * 8) == Repetition("ja", 20)
+    assert repetition("ja " * 20, "yes", "ja " * 20) is None  # so does a reference
+    assert repetition("ja " * 20, "yes", "ja " * 8) == Repetition("ja", 20)
+
+
+#: ten sequences of tokens of six texts, of falling probability; "a" has four sequences
+FOUND = [
+    Hypothesis(text, score=-n / 2, log_prob=-n / 2, tokens=(), ids=(7,) * (n + 1))
+    for n, text in enumerate(["a", "b", "a ", "a", "c", "d", "d", "e", " a", "f"])
+]
+
+
+def search(numbers: Sequence[int], config: SearchConfig) -> list[list[Hypothesis]]:
+    """Return what a search of some width finds; it starts elsewhere if it is wide."""
+    found = FOUND[: config.nbest] if config.nbest < 5 else [FOUND[1], FOUND[0], *FOUND[2:]]
+    return [found[: config.nbest] for _ in numbers]
+
+
+@pytest.mark.parametrize("nbest", range(1, 8))
+def test_texts_differ_are_as_many_as_asked_for_and_the_first_stays(nbest: int) -> None:
+    config = SearchConfig(beam=2, nbest=nbest, length_penalty=0)
+    for found in different_texts(search, 2, config):
+        texts = ["".join(one.text.split()) for one in found]
+        assert len(texts) == len({*texts}) == min(nbest, 6)
+        assert found[0].ids == FOUND[0].ids
+        scores = [one.score for one in found[1:]]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_probabilities_of_one_text_are_added(alpha: float) -> None:
+    first, *_ = merged(FOUND, SearchConfig(length_penalty=alpha))
+    same = [one for one in FOUND if one.text.strip() == "a"]
+    total = math.log(sum(math.exp(one.log_prob) for one in same))
+    assert first.log_prob == pytest.approx(total)
+    assert first.score == pytest.approx(
+        total / length_penalty(2, SearchConfig(length_penalty=alpha))
+    )
+
+
+def test_the_same_sequence_found_twice_counts_once() -> None:
+    assert merged([FOUND[0], FOUND[0]], SearchConfig()) == [FOUND[0]]
+
+
+@pytest.mark.parametrize("nbest", [2, 5, 9])
+def test_more_outputs_of_a_model_never_change_the_first(
+    nbest: int, tiny_translator: Translator
+) -> None:
+    config = SearchConfig(beam=2, max_ratio=1, max_extra=4)
+    texts = ["the dog", "a red house"]
+    [*ones] = tiny_translator.translate(texts, search=config)
+    [*lists] = tiny_translator.translate(texts, search=replace(config, nbest=nbest))
+    for one, many in zip(ones, lists, strict=True):
+        assert many.hypotheses[0].ids == one.hypotheses[0].ids
+        assert len({each.text for each in many.hypotheses}) == len(many.hypotheses) == nbest
+
+
+def test_the_length_limit_is_a_factor_and_a_constant() -> None:
+    assert length_limit(7, SearchConfig(max_ratio=1.5, max_extra=4)) == 14
+
+
+@pytest.mark.parametrize("ratio", [1e4, 2.0**63, 1e308])
+def test_no_setting_of_a_model_makes_an_output_longer_than_the_ceiling(ratio: float) -> None:
+    assert length_limit(512, SearchConfig(max_ratio=ratio, max_extra=2**20)) == OUTPUT_TOKENS
+    assert caption_limit(SearchConfig(max_caption=2**20)) == OUTPUT_TOKENS
+
+
+def test_every_allowed_length_penalty_can_be_computed() -> None:
+    check_search(SearchConfig(length_penalty=100))
+    assert length_penalty(OUTPUT_TOKENS, SearchConfig(length_penalty=100)) < math.inf
+    with pytest.raises(ConfigurationError, match="length_penalty"):
+        check_search(SearchConfig(length_penalty=101))
