@@ -75,6 +75,7 @@ class Window(nn.Module):
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__()
+        self.reach = config.window_size  # slots on either side of the centre, if it has one
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots in the window of queries (B, T, Q).

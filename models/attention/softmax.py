@@ -12,8 +12,6 @@ from torch.nn.functional import pad
 from models.base.types import AttentionOutput
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
-SHORT_ROWS = range(12, 32)  # lengths of rows that amax does not compute with vectors
-FEWEST_ELEMENTS = 2**14  # of all rows, from which on padding pays
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -40,7 +38,7 @@ class RowSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, mask: Tensor) -> Tensor:
         """Return exp(score) / sum of exp(scores), with the row's highest score subtracted first."""
-        powers = (scores - row_maxima(scores)).clamp_min_(LOWEST).exp_()
+        powers = (scores - scores.amax(-1, keepdim=True)).clamp_min_(LOWEST).exp_()
         weights = powers.div_(powers.sum(-1, keepdim=True)).mul_(mask)
         ctx.save_for_backward(weights)
         return weights
@@ -51,15 +49,6 @@ class RowSoftmax(torch.autograd.Function):
         (weights,) = ctx.saved_tensors
         scaled = weights * grads[0]
         return scaled.addcmul_(weights, scaled.sum(-1, keepdim=True), value=-1), None
-
-
-def row_maxima(scores: Tensor) -> Tensor:
-    """Return the maximum of each row (..., S), (..., 1)."""
-    sizes_known = not torch.compiler.is_compiling()
-    if sizes_known and scores.shape[-1] in SHORT_ROWS and scores.numel() >= FEWEST_ELEMENTS:
-        padding = (0, SHORT_ROWS.stop - scores.shape[-1])
-        scores = nn.functional.pad(scores, padding, value=-torch.inf)
-    return scores.amax(-1, keepdim=True)
 
 
 class NullSlot(nn.Module):

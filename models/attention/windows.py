@@ -33,10 +33,6 @@ class LocalMonotonic(Window):
 
     needs_history = True
 
-    def __init__(self, query_size: int, config: AttentionConfig) -> None:
-        super().__init__(query_size, config)
-        self.reach = config.window_size
-
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots (B, T, S) around the step's own."""
         assert history is not None
@@ -57,7 +53,6 @@ class LocalPredictive(Window):
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, config)
-        self.reach = config.window_size
         self.hidden = Linear(query_size, query_size, bias=False)  # W
         self.place = Linear(query_size, 1, bias=False)  # v
 
@@ -83,10 +78,6 @@ class LocalMedian(Window):
 
     needs_history = True
     sequential = True
-
-    def __init__(self, query_size: int, config: AttentionConfig) -> None:
-        super().__init__(query_size, config)
-        self.reach = config.window_size
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots (B, T, S) around the median."""

@@ -119,13 +119,12 @@ def rearranged_json(content: dict[str, Any], vocabulary: Vocabulary) -> bytes:
     return json.dumps({**content, **changed}, ensure_ascii=False).encode()
 
 
-def of_words(pieces: Sequence[str], controls: Iterable[str] = (), *, ends: bool = True) -> bytes:
+def of_words(pieces: Sequence[str], *, ends: bool) -> bytes:
     """Return a SentencePiece model whose tokens are the words of a text, between spaces.
 
-    pieces: without the space mark, which is added to those that are no controls.
+    pieces: without the space mark, which is added.
     """
-    hidden = {*controls}
-    rows = [(p, 0.0, CONTROL) if p in hidden else (SPACE + p, 0.0, NORMAL) for p in pieces[4:]]
+    rows = [(SPACE + piece, 0.0, NORMAL) for piece in pieces[4:]]
     identity = _field(1, b"identity") + b"".join(_number(n, 1) for n in (3, 4, 5))
     return _message(rows, _number(3, WORDS) + _training(ends), identity)
 
