@@ -22,8 +22,7 @@ from models.inference.search.beam import search
 from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.trained import TorchModel
 from models.sound.features import log_mel, padded_frames
-from models.sound.reading import Recording, read_blocks, recording_of
-from models.sound.silences import SoundPiece, divided
+from models.sound.reading import Recording, SoundPiece, divided, read_blocks, recording_of
 from models.storage.archive import read_about
 from models.storage.settings import read_settings
 from models.text.languages import known_language

@@ -1,7 +1,8 @@
 """Recordings as samples: files, bytes, pipes and arrays of any rate, depth and number of channels.
 
 The channels are averaged, and the samples resampled, a block at a time, so that hours of sound need
-little memory. Whatever cannot be transcribed raises an InputError of one line.
+little memory. Whatever cannot be transcribed raises an InputError of one line. Long recordings are
+divided at silences, so that each piece has the length of a sentence or two.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import io
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import soundfile
 
 BLOCK = 10  # seconds that are read at a time
-SILENT = 1e-4  # largest minus smallest sample of a recording in which nothing can be heard
+SILENT = 1e-4  # largest minus smallest sample below which nothing can be heard
 LOUDEST = 2.0**32  # a sample beyond it is no sound; the squares of larger ones are infinite
 SHORTEST = 0.05  # seconds in which a word can be heard
 RATES = (1000, 1_000_000)  # samples a second of sound
@@ -259,3 +260,53 @@ def _too_long(name: str, seconds: float) -> ModelError:
         f"at most {AUDIO_SECONDS // 3600} hours",
         "divide it first",
     )
+
+
+STEP, BLUR = 0.02, 10  # seconds of an energy; energies that are averaged
+
+
+class SoundPiece(NamedTuple):
+    """A part of a recording."""
+
+    start: float  # in seconds
+    samples: Tensor  # (n,)
+
+
+def divided(
+    blocks: Iterable[Tensor], rate: int, seconds: float
+) -> Generator[SoundPiece, None, float]:
+    """Yield the audible pieces of a recording, each of at most so many seconds; return its length.
+
+    A piece ends where e_t, the sum of x^2 over 20 ms, averaged over 200 ms, is lowest between half
+    of its length and all of it.
+    blocks: its samples in consecutive parts; few are in memory at a time. A recording of at most
+    that length is one piece. A silent piece is left out.
+    """
+    most, held, start = max(1, int(seconds * rate)), torch.zeros(0), 0
+    for block in blocks:
+        held = torch.cat([held, block])
+        while len(held) > most:
+            end = quietest(held[:most], rate)
+            yield from _audible(held[:end], start, rate)
+            held, start = held[end:], start + end
+    yield from _audible(held, start, rate)
+    return (start + len(held)) / rate
+
+
+def quietest(samples: Tensor, rate: int) -> int:
+    """Return the sample of the second half of some samples around which the sound is lowest."""
+    step = max(1, int(STEP * rate))
+    half = len(samples) // 2
+    count = (len(samples) - half) // step
+    if count <= BLUR:
+        return len(samples)
+    parts = samples[half : half + count * step].view(count, step)
+    energies = parts.sub(samples.mean()).square().sum(1)
+    means = energies.unfold(0, BLUR, 1).mean(1)  # (count - BLUR + 1,)
+    place = int(means.flip(0).argmin())  # the last of equal ones
+    return half + (len(means) - 1 - place) * step + BLUR * step // 2
+
+
+def _audible(samples: Tensor, start: int, rate: int) -> Iterator[SoundPiece]:
+    if len(samples) and float(samples.max() - samples.min()) >= SILENT:
+        yield SoundPiece(start / rate, samples)

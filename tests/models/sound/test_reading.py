@@ -13,8 +13,7 @@ import torch
 from models.base.errors import InputError, ModelError, NotFoundError
 from models.base.limits import AUDIO_SECONDS
 from models.sound import reading
-from models.sound.reading import SampleArray, read_blocks, read_sound, shortfall
-from models.sound.silences import divided
+from models.sound.reading import SampleArray, divided, read_blocks, read_sound, shortfall
 
 soundfile = pytest.importorskip("soundfile")
 RATE = 8000
