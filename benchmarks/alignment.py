@@ -69,7 +69,7 @@ def main() -> None:
     pairs = data.pairs("gold")
     lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
     gold = read_links(options.gold.with_name(options.gold.name + ".gold"), lengths)
-    print(f"gold counts from {gold.base} ({gold.reason})\n")
+    print(f"gold {gold.note}\n")
     found = {"diagonal": diagonals(lengths)}
     if eflomal := shutil.which(options.eflomal):
         found |= by_eflomal(eflomal, data, options.work, len(pairs))

@@ -22,6 +22,7 @@ import numpy as np
 
 from attncli.data.batching import Examples
 from attncli.data.lines import open_text
+from attncli.data.text.tokens import Side, SideWriter
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
 from models.base.types import Batch
@@ -113,63 +114,38 @@ def range_of(text: str, setting: str) -> tuple[int, int]:
     return int(low), int(high or low)
 
 
-class SampleTable:
-    """The samples of recordings, memory-mapped."""
+class Samples(Side):
+    """Samples of recordings: 16-bit numbers of a file, or floats from -1 to 1 in memory."""
 
-    def __init__(self, folder: Path, part: str) -> None:
-        self.offsets = np.load(folder / f"{part}.offsets.npy", allow_pickle=False)
-        total = int(self.offsets[-1])
-        path = folder / f"{part}.samples.bin"
-        self.samples = np.memmap(path, "<i2", "r", shape=(total,)) if total else np.zeros(0, "<i2")
+    @classmethod
+    def read(cls, folder: Path, part: str) -> Samples:
+        """Return the memory-mapped samples of a part of the data: train or dev."""
+        offsets, path = folder / f"{part}.offsets.npy", folder / f"{part}.samples.bin"
+        samples = np.memmap(path, "<i2", "r") if path.stat().st_size else np.zeros(0, "<i2")
+        return cls(samples, np.load(offsets, allow_pickle=False))
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, number: int) -> np.ndarray:
+    def __getitem__(self, index: int) -> np.ndarray:
         """Return the samples (n,) of a recording, from -1 to 1."""
-        start, end = self.offsets[number : number + 2]
-        return self.samples[start:end].astype(np.float32) / FULL
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Samples of each recording, (N,)."""
-        return np.diff(self.offsets)
+        samples = super().__getitem__(index)
+        return samples.astype(np.float32) / FULL if samples.dtype.kind == "i" else samples
 
 
-class HeldSamples(list[np.ndarray]):
-    """The samples of recordings, in memory."""
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Samples of each recording, (N,)."""
-        return np.array([len(samples) for samples in self])
-
-
-class SampleWriter:
-    """Writer of the files of a part of the data: train or dev."""
+class SampleWriter(SideWriter):
+    """Writer of the files of a part of the data."""
 
     def __init__(self, folder: Path, part: str) -> None:
-        self.path, self.offsets = folder / f"{part}.offsets.npy", [0]
-        self.file = (folder / f"{part}.samples.bin").open("wb")
+        super().__init__(folder, part, np.dtype("<i2"), "samples.bin")
 
-    def add(self, samples: Tensor) -> None:
+    def add_sound(self, samples: Tensor) -> None:
         """Append a recording, (n,)."""
-        self.file.write(
-            (samples.clamp(-1, 1) * FULL).round().short().numpy().astype("<i2").tobytes()
-        )
-        self.offsets.append(self.offsets[-1] + len(samples))
-
-    def close(self) -> None:
-        """Close the file of samples, and write the offsets."""
-        self.file.close()
-        np.save(self.path, np.array(self.offsets, np.int64), allow_pickle=False)
+        self.add([(samples.clamp(-1, 1) * FULL).round().short().numpy()])
 
 
 @dataclass(frozen=True)
 class SoundExamples(Examples):
     """Recordings with their texts, joined anew in every epoch."""
 
-    table: SampleTable | HeldSamples
+    table: Samples
     rows: Sequence[Transcribed]  # of each recording
     tokenizer: Tokenizer | None  # None: the targets are not read
     audio: AudioConfig

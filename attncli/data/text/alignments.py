@@ -60,13 +60,7 @@ class LinkFile(NamedTuple):
     """The links of a file, a row for each sentence pair, and how it was read."""
 
     rows: tuple[PairLinks, ...]
-    base: int  # index of the first word: 0 or 1
-    reason: str  # how that is known
-
-    @property
-    def note(self) -> str:
-        """Index of the first word, and how it is known."""
-        return f"counts from {self.base} ({self.reason})"
+    note: str  # index of the first word, 0 or 1, and how it is known
 
 
 class RawLink(NamedTuple):
@@ -118,7 +112,7 @@ def read_links(
                 "links between existing words",
                 f"it was read as counting from {base} ({reason})",
             )
-    return LinkFile(_rows(links, len(sizes), base), base, reason)
+    return LinkFile(_rows(links, len(sizes), base), f"counts from {base} ({reason})")
 
 
 def _rows(links: Sequence[RawLink], pairs: int, base: int) -> tuple[PairLinks, ...]:

@@ -78,7 +78,7 @@ class Direction(NamedTuple):
     @property
     def pairs(self) -> int:
         """Number of pairs."""
-        return len(self.source.offsets) - 1
+        return len(self.source)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from 65,536 tokens on), and `.offsets`, the position of each sentence.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +32,9 @@ class Side:
 
     ids: np.ndarray  # of all sentences, one after another
     offsets: np.ndarray  # (N + 1,)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> np.ndarray:
         """Return the ids of one sentence, end mark included."""
@@ -69,7 +72,7 @@ class TokenPairs(Examples):
     @property
     def count(self) -> int:
         """Number of sentence pairs."""
-        return len(self.source.offsets) - 1
+        return len(self.source)
 
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
@@ -175,18 +178,18 @@ def _encoded(
 
 
 class SideWriter:
-    """Writer of one side's files."""
+    """Writer of one side's files. end: of the name of the file of numbers."""
 
-    def __init__(self, folder: Path, side: str, kind: np.dtype) -> None:
+    def __init__(self, folder: Path, side: str, kind: np.dtype, end: str = "ids") -> None:
         self.offsets_path, self.kind = folder / f"{side}.offsets.npy", kind
-        self.file = (folder / f"{side}.ids").open("wb")
+        self.file = (folder / f"{side}.{end}").open("wb")
         self.lengths = array("I")
 
-    def add(self, rows: Iterable[list[int]]) -> None:
+    def add(self, rows: Iterable[Sequence[int] | np.ndarray]) -> None:
         """Append the ids of some sentences."""
-        rows = list(rows)
-        self.lengths.extend(map(len, rows))
-        self.file.write(np.fromiter(chain.from_iterable(rows), self.kind).tobytes())
+        for row in rows:
+            self.lengths.append(len(row))
+            self.file.write(np.asarray(row, self.kind).tobytes())
 
     def close(self) -> None:
         """Close the file of ids, and write the offsets."""

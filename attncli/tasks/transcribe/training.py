@@ -17,8 +17,7 @@ import numpy as np
 from attncli.data.images.named import ImageIndex, find_images, open_images
 from attncli.data.recordings import (
     AugmentConfig,
-    HeldSamples,
-    SampleTable,
+    Samples,
     SampleWriter,
     SoundExamples,
     Transcribed,
@@ -160,10 +159,11 @@ class AudioTraining(TrainingSource):
 
         rows, index = read_transcripts(files[0]), open_images(config.data.audio)
         found = find_images([row.audio for row in rows], index, str(files[0]))
-        rate, table = config.model.audio.rate, HeldSamples()
+        rate, sounds = config.model.audio.rate, []
         for number, file in enumerate(found):
             progress("reading recordings", number, len(found))
-            table.append(read_sound(file.content(), rate, file.name).numpy())
+            sounds.append(read_sound(file.content(), rate, file.name).numpy())
+        table = Samples(np.concatenate(sounds), np.cumsum([0, *map(len, sounds)]))
         frames, seed = slot_frames(config), config.train.seed
         test = SoundExamples(table, rows, None, config.model.audio, AugmentConfig(), frames, seed)
         return DevTranscripts(test, np.arange(test.count))
@@ -254,7 +254,7 @@ def write_samples(
         try:
             place = index.find(row.audio)
             content = place.read() if place else Path(data.audio, row.audio)
-            writer.add(read_sound(content, rate, row.audio, data.max_seconds))
+            writer.add_sound(read_sound(content, rate, row.audio, data.max_seconds))
         except NotFoundError:
             faults[1].append(f"line {row.line}: {row.audio}")
             continue
@@ -276,7 +276,7 @@ def examples_of(
     if part == "dev":
         augment = AugmentConfig(join=augment.join, pause=augment.pause)
     return SoundExamples(
-        SampleTable(folder, part),
+        Samples.read(folder, part),
         [Transcribed(*row) for row in made[part]],
         tokenizer,
         config.model.audio,

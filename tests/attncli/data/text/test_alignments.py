@@ -26,13 +26,17 @@ def test_pharaoh_with_possible_links_and_probabilities(tmp_path: Path) -> None:
     assert found.rows[0].sure == {(0, 0)} and found.rows[0].possible == {(0, 0), (1, 2), (2, 1)}
     assert found.rows[1] == PairLinks(frozenset())
     assert found.rows[2].sure == {(0, 1), (1, 0)}
-    assert (found.base, found.reason) == (0, "line 1 has 0-0")
+    assert found.note == "counts from 0 (line 1 has 0-0)"
 
 
 def test_naacl_counts_from_one_and_may_leave_pairs_out(tmp_path: Path) -> None:
     path = write(tmp_path / "links", "0001 1 1\n0001 2 3 P\n\n3 1 2 S 0.5\n")
     found = read_links(path)
-    assert found.base == 1 and [len(row.possible) for row in found.rows] == [2, 0, 1]
+    assert found.note.startswith("counts from 1") and [len(row.possible) for row in found.rows] == [
+        2,
+        0,
+        1,
+    ]
     assert found.rows[0].sure == {(0, 0)} and found.rows[0].possible == {(0, 0), (1, 2)}
     assert found.rows[2].sure == {(0, 1)}
     assert len(read_links(path, [(2, 3), (1, 1), (2, 2), (1, 1)]).rows) == 4
@@ -45,8 +49,8 @@ def test_the_same_links_counted_from_either_are_the_same(tmp_path: Path) -> None
     from_one = read_links(write(tmp_path / "links", "1-1 2p3\n"), lengths)
     from_zero = read_links(write(tmp_path / "links", "0-0 1p2\n"), lengths)
     assert from_one.rows == from_zero.rows
-    assert (from_one.base, from_zero.base) == (1, 0)
-    assert from_one.reason == "line 1 has 2p3, and 2 source words"
+    assert from_zero.note.startswith("counts from 0")
+    assert from_one.note == "counts from 1 (line 1 has 2p3, and 2 source words)"
 
 
 def test_a_link_out_of_range_names_its_line(tmp_path: Path) -> None:
