@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, get_args
+from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -22,6 +23,7 @@ TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
 TEXTS = ("q", "translation", "timestamp_granularities[]")  # fields that may be lists
 MOST_FIELDS = 1000  # of a form
+UNREADABLE = "the form cannot be read"
 MOST_TERMS = 1000  # of a glossary
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
@@ -128,13 +130,13 @@ async def read_parameters(request: Request) -> Parameters:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     values = _listed(request.query_params.multi_items())
     if kind == "multipart/form-data":
-        return await _form(request, values)
+        return await _multipart(request, values)
     body = await _in_time(request, request.body())
     is_file = kind.startswith(("image/", "audio/")) or kind == BYTES
     if is_file or (kind in (FORM, "") and not _is_text(body)):
         return Parameters(values, {"file": body}, {"file": ""})
     if kind == FORM and not body.lstrip().startswith(b"{"):
-        return await _form(request, values)
+        return Parameters(values | _listed(_fields(body)), {}, {})
     if body.strip():
         values |= _object(body)
     return Parameters(values, {}, {})
@@ -172,14 +174,14 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _form(request: Request, values: dict[str, Any]) -> Parameters:
+async def _multipart(request: Request, values: dict[str, Any]) -> Parameters:
     files: dict[str, bytes] = {}
     names: dict[str, str] = {}
     reading = request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
     try:
         form = await _in_time(request, reading)
     except (HTTPException, MultiPartException, ValueError, KeyError, AssertionError):
-        raise invalid("the form cannot be read") from None
+        raise invalid(UNREADABLE) from None
     for name, value in form.multi_items():
         if isinstance(value, UploadFile):
             files[name], names[name] = await value.read(), value.filename or ""
@@ -187,6 +189,17 @@ async def _form(request: Request, values: dict[str, Any]) -> Parameters:
     values |= _listed(fields)
     await form.close()
     return Parameters(values, files, names)
+
+
+def _fields(body: bytes) -> list[tuple[str, str]]:
+    """Return the fields of a form in UTF-8, percent-encoded or not.
+
+    Starlette reads the bytes that are not percent-encoded, as `curl -d` sends them, as Latin-1.
+    """
+    try:
+        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise invalid(UNREADABLE) from None
 
 
 def _listed(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:

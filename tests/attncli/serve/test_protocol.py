@@ -45,6 +45,16 @@ def test_json_form_query_and_multipart_mean_the_same(url: str) -> None:
     assert len({answer.text for answer in answers}) == 1 and answers[0].status_code == 200
 
 
+@pytest.mark.parametrize("charset", ["", "; charset=utf-8"])
+def test_a_form_is_utf_8_even_if_it_is_not_percent_encoded(url: str, charset: str) -> None:
+    """As `curl -d` sends it; a semicolon does not divide fields."""
+    given = {"q": "Où est la gare ; ici ?", "source": "fr", "target": "en"}
+    body = "&".join(f"{name}={value}" for name, value in given.items()).encode()
+    headers = {"Content-Type": CURL["Content-Type"] + charset}
+    answer = httpx.post(f"{url}/translate", content=body, headers=headers)
+    assert answer.text == post(url, **given).text
+
+
 def test_lines_are_translated_one_by_one(url: str) -> None:
     text = "Good morning.\n\n  I am tired."
     found = post(url, q=text, source="en", target="de").json()["translatedText"].split("\n")
