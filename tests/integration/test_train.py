@@ -119,7 +119,7 @@ def test_ctrl_c_in_the_preparation_ends_at_once(texts: Texts, tmp_path: Path) ->
 def test_a_run_in_plain_lines_and_again(texts: Texts, tmp_path: Path, attn: Attn) -> None:
     with texts.train.open("a", encoding="utf-8") as file:
         file.write("only source\t\n")
-    command = arguments(texts, tmp_path / "a run")
+    command = arguments(texts, tmp_path / "a run", "-s", "train.samples=3")
     out, err = attn(*command)
     lines = err.splitlines()
     summary = next(line for line in lines if line.startswith("transformer-nano: "))

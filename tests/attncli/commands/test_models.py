@@ -84,7 +84,7 @@ def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
 ) -> None:
     run, _ = finished_and_stopped(tmp_path)
     text = attn("models", "show", str(run)).out
-    facts = ["# task: translate", "# data: train.tsv", "# score: BLEU", "# run: finished, 14 up"]
+    facts = ["# task: translate", "# data: train.tsv", "# score: loss", "# run: finished, 14 up"]
     places = [text.index(fact) for fact in [*facts, "# # transformer-nano", "\n[model]"]]
     assert places == sorted(places)
     assert "model.image" not in text and "gate =" not in text and "languages =" not in text

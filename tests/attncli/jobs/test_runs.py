@@ -54,7 +54,7 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
     demo, half = found["runs/demo"], found["runs/half"]
     assert demo.languages == ""  # one table, whose name tells none
     assert demo.step > half.step > 0
-    assert demo.score.startswith("BLEU") and demo.data == "train.tsv"
+    assert demo.score.startswith("loss") and demo.data == "train.tsv"
     assert demo.bytes == sum(len(content) for content in contents(folder / "demo").values())
     assert half.freeable == 0 < demo.freeable < demo.bytes
     (folder / "half/log.jsonl").touch()

@@ -40,7 +40,8 @@ from tests.attncli.training.small import (
 )
 
 VARIANTS = {  # preset and settings
-    "ema": "transformer-nano train.ema=0.9 train.average=3 train.evaluate_every=4",
+    "ema": "transformer-nano train.ema=0.9 train.average=3 train.evaluate_every=4 "
+    "train.metric=bleu",
     "shards": "transformer-nano train.shards=2 train.evaluate_every=0 train.optimiser=muon "
     "train.average=2",
     "bf16": "transformer-nano train.precision=bf16",

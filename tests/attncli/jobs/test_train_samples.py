@@ -29,6 +29,8 @@ from tests.attncli.training.small_captions import small_config as captioner_conf
 from tests.attncli.training.small_captions import write_images
 from tests.attncli.training.test_multilingual import config_of
 
+SAMPLES = ("train.samples=3", "train.steps=9", "train.evaluate_every=4")
+
 
 def evaluation(step: int, output: str = "Ein Hund.") -> SampledEvaluation:
     return SampledEvaluation(
@@ -63,13 +65,13 @@ def test_samples_do_not_change_the_training(
 def test_the_page_of_an_interrupted_run_is_that_of_an_unbroken_one(
     texts: Texts, tmp_path: Path
 ) -> None:
-    config = small_config(texts)
+    config = small_config(texts, *SAMPLES)
     run(config, tmp_path / "a" / "run")
     run_with_stops(config, tmp_path / "b" / "run")
     for name in ("samples.jsonl", "index.html"):
         one, other = (tmp_path / side / "run" / "samples" / name for side in "ab")
         assert one.read_bytes() == other.read_bytes(), name
-    assert [each.step for each in read_evaluations(one.parent)] == [5, 10, 14]
+    assert [each.step for each in read_evaluations(one.parent)] == [4, 8, 9]
 
 
 def test_records_after_a_repeated_evaluation_are_replaced(tmp_path: Path) -> None:
@@ -98,7 +100,7 @@ def test_texts_are_escaped_and_the_newest_evaluation_is_first(tmp_path: Path) ->
 
 def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> None:
     files = write_images(tmp_path)
-    config = captioner_config(files, f"data.features={tmp_path / 'features'}", "train.steps=5")
+    config = captioner_config(files, f"data.features={tmp_path / 'features'}", *SAMPLES)
     run(config, tmp_path / "run")
     [*_, last] = read_evaluations(tmp_path / "run" / "samples")
     names = {row.split("\t")[0] for row in files.dev.read_text("utf-8").splitlines()}
@@ -109,7 +111,9 @@ def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> Non
 
 def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
     table = {"labels": write_toy(tmp_path / "labels.tsv", 60)}
-    config = settings([], preset="bilstm-attention-nano", assignments=TINY, inputs=table)
+    config = settings(
+        [], preset="bilstm-attention-nano", assignments=[*TINY, *SAMPLES], inputs=table
+    )
     run(config, tmp_path / "run")
     [*_, last] = read_evaluations(tmp_path / "run" / "samples")
     first, *others = last.samples
@@ -118,7 +122,7 @@ def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
 
 
 def test_every_direction_of_a_multilingual_model_is_shown(tmp_path: Path) -> None:
-    run(config_of(tmp_path, "train.steps=5"), tmp_path / "run")
-    [last] = read_evaluations(tmp_path / "run" / "samples")
+    run(config_of(tmp_path, *SAMPLES, "train.samples=8"), tmp_path / "run")
+    [*_, last] = read_evaluations(tmp_path / "run" / "samples")
     words = {*" ".join(sample.reference for sample in last.samples).lower().split()}
     assert words & {"der", "die", "das"} and "the" in words

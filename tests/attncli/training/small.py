@@ -26,6 +26,7 @@ SMALL = (
     *("model.decoder_layers=1", "train.batch_tokens=200", "train.warmup=4", "train.log_every=1"),
     *("train.steps=14", "train.evaluate_every=5", "search.method=greedy", "search.max_extra=3"),
     *("search.max_ratio=0.5", "tokenizer.size=330", "train.bleu_tokenizer=char"),
+    *("train.samples=0", "train.metric=loss"),
 )
 TINY = tuple(s for s in SMALL if not s.startswith(("model.decoder", "search")))  # of classifiers
 
@@ -115,7 +116,7 @@ def after(polls: int) -> Callable[[], bool]:
 def run_with_stops(config: RunConfig, folder: Path) -> None:
     """Train to the end, stopped and continued again and again, at least three times."""
     stops = 0
-    for polls in itertools.cycle([5, 3, 8, 4, 6]):  # evaluations ask twice: some stop there, too
+    for polls in itertools.cycle([4, 2, 3, 8]):  # evaluations ask twice: some stop there, too
         try:
             run(config, folder, after(polls))
             break

@@ -21,6 +21,7 @@ SMALL = (
     *("model.embedding=16", "model.hidden=16", "model.image.size=32", "train.batch_tokens=60"),
     *("train.warmup=4", "train.log_every=1", "train.steps=14", "train.evaluate_every=5"),
     *("search.method=greedy", "search.max_caption=30", "tokenizer.size=340", "train.lr=0.01"),
+    *("train.samples=0", "train.metric=loss"),
 )
 PRETRAINED = ("model.image.weights=DEFAULT", "train.batch_tokens=300", "train.steps=0")
 PATCHES = ("model.image.encoder=patches", "model.image.weights=DEFAULT")

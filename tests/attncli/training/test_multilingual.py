@@ -27,7 +27,7 @@ from tests.attncli.training.small import SMALL, after, assert_same, run
 
 VARIED = (
     *("data.noise=0.3", "data.concatenate=0.2", "data.temperature=3"),
-    *("train.subword_sampling=0.3", "train.r_drop=1"),
+    *("train.subword_sampling=0.3", "train.r_drop=1", "train.metric=bleu"),
 )
 
 
@@ -61,7 +61,7 @@ def config_of(folder: Path, *changes: str, start: Path | None = None) -> RunConf
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run folder."""
     folder = tmp_path_factory.mktemp("multilingual")
-    run(config_of(folder), folder / "run")
+    run(config_of(folder, "train.metric=bleu"), folder / "run")
     return folder / "run"
 
 

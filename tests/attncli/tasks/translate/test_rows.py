@@ -29,6 +29,7 @@ SMALL = (
     *("model.embedding=16", "model.hidden=16", "train.batch_tokens=200", "train.warmup=4"),
     *("train.log_every=1", "train.steps=9", "train.evaluate_every=4", "tokenizer.size=320"),
     *("search.method=greedy", "train.bleu_tokenizer=char"),
+    *("train.samples=0", "train.metric=loss"),
 )
 PIXELS = ("model.image.encoder=small-cnn", "model.image.weights=none", "model.image.size=32")
 FEATURES = ("model.image.encoder=patches", "model.image.size=32")
