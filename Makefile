@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
-WORKERS := -n auto --maxprocesses 8 --dist loadfile  # a process for each core
+# A process for each core; each takes the next file in the order of tests/conftest.py.
+WORKERS := -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install demo test test-all check wheel format torture bench clean
 
