@@ -31,7 +31,7 @@ def write_opus(folder: Path) -> None:
     pytest.importorskip("transformers")
     from tests.models.importers.published import marian
 
-    marian(folder / "opus-mt-en-de")
+    marian(folder / "opus-mt-en-de", sizes={})
 
 
 FILES: dict[str, Callable[[Path], None]] = {  # pages whose files the workplace does not have
@@ -43,10 +43,14 @@ SETTINGS = (*TINY, "search.method=beam")
 SMALL = " ".join(f"-s {setting}" for setting in SETTINGS)
 GREEDY = "-s search.method=greedy"
 ADDED = (  # the first pattern that matches a line adds to it
-    (r"^attn train .*--start-from opus", "-s train.steps=2"),
+    (
+        r"^attn train .*--start-from opus",
+        "-s train.steps=2 -s train.samples=0 -s train.metric=loss",
+    ),
+    (r"^attn (translate|evaluate) -m opus", "-s search.max_extra=2 -s search.max_ratio=0.2"),
     (r"^attn train .*--start-from photos ", "-s train.steps=1 -s search.max_caption=5"),
     (r"^attn train .*--images ", f"-s model.image.encoder=small-cnn {SMALL}"),
-    (r"^attn caption ", "-b 1 -s search.max_caption=5"),
+    (r"^attn caption ", "-s search.beam=1 -s search.max_caption=5"),
     (r"^attn train -o ", f"{SMALL} -s data.demo_size=60"),
     (r"^attn train ", SMALL),
     (r"^attn models compare none", f"--seeds 1 {SMALL} -s data.demo_size=60 {GREEDY}"),

@@ -25,7 +25,7 @@ ROW_PRESET, SPEECH_PRESET = "multi-source-nano", "listen-attend-spell-nano"
 TINY = (
     *("model.embedding=16", "model.hidden=16", "model.encoder_layers=1", "model.decoder_layers=1"),
     *("train.steps=2", "train.batch_tokens=200", "tokenizer.size=330", "search.method=greedy"),
-    *("search.max_extra=2", "search.max_ratio=0.2"),
+    *("search.max_extra=2", "search.max_ratio=0.2", "train.samples=0"),
 )
 SMALL = " ".join(f"-s {value}" for value in TINY)
 

@@ -65,7 +65,7 @@ COMMANDS = [
     "models export nllb exported-nllb",
     "caption -m blip 0.png",
     "caption -m blip 0.png --picture map.png",
-    "caption -m blip 0.png -b 3 -n 3",
+    "caption -m blip 0.png -s search.beam=3 -n 3",
     "bulk . described/ -- caption -m blip",
     "transcribe -m ear short.wav long.wav --align",
     "transcribe -m ear long.wav --from de --to en --format srt -o long.srt",
