@@ -384,11 +384,12 @@ def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[
         image = attention.image.resize((columns, columns))
         yield [*_blocks(np.asarray(image), screen), " " * columns, " " * columns]
     for word, text in enumerate(attention.words):
-        drawn = (
-            _blocks(np.asarray(highlighted(attention, word, columns)), screen)
-            if screen.colours
-            else _shaded(attention.drawn(word), columns)
-        )
+        if screen.colours:
+            drawn = _blocks(np.asarray(highlighted(attention, word, columns)), screen)
+        else:  # a character is twice as high as it is wide
+            levels = smooth(attention.drawn(word), columns)[: columns // 2 * 2 : 2]
+            rows = (levels * (len(SHADES) - 1)).round().astype(int)
+            drawn = ["".join(SHADES[level] for level in row) for row in rows]
         texts = (text, attention.figures(word))
         yield [*drawn, *(padded(fitted(text, columns), columns) for text in texts)]
 
@@ -403,9 +404,3 @@ def _blocks(pixels: NDArray[np.uint8], screen: Screen) -> list[str]:
         )
         lines.append("".join(cells) + RESET)
     return lines
-
-
-def _shaded(weights: NDArray[np.float32], columns: int) -> list[str]:
-    """Return a map as lines of shades; a character is twice as high as it is wide."""
-    levels = (smooth(weights, columns) * (len(SHADES) - 1)).round().astype(int)
-    return ["".join(SHADES[level] for level in row) for row in levels[: columns // 2 * 2 : 2]]

@@ -94,7 +94,9 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     if score.x:
         _line(panels[1], score, 1, marker="o")
         _name(panels[1], "update", f"dev {name}")
-        _mark_best(panels[1], score)
+        value, step = max((y, -x) for x, y in zip(score.x, score.y, strict=True))  # the best
+        place = {"textcoords": "offset points", "xytext": (0, 6), "ha": "center"}
+        panels[1].annotate(f"{value:.2f}", (-step, value), **place)
     _save(figure, path)
 
 
@@ -190,13 +192,6 @@ def _behind(axes: Axes, bars: Sequence[Bar]) -> None:
     counts.set_ylim(top=2.5 * max(bar.height for bar in bars))
     axes.set_zorder(counts.get_zorder() + 1)
     axes.patch.set_visible(False)
-
-
-def _mark_best(axes: Axes, curve: Curve) -> None:
-    value, step = max((y, -x) for x, y in zip(curve.x, curve.y, strict=True))
-    axes.annotate(
-        f"{value:.2f}", (-step, value), textcoords="offset points", xytext=(0, 6), ha="center"
-    )
 
 
 def _save(figure: Figure, path: Path) -> None:

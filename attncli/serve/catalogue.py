@@ -44,7 +44,6 @@ ta=Tamil te=Telugu th=Thai tl=Tagalog tr=Turkish uk=Ukrainian ur=Urdu uz=Uzbek v
 yi=Yiddish zh=Chinese
 """
 NAMES: dict[str, str] = {pair[:2]: pair[3:] for pair in ENGLISH_NAMES.split()}
-RIGHT_TO_LEFT = frozenset(("ar", "fa", "he", "ps", "ur", "yi"))
 
 
 class ServedDirection(NamedTuple):
@@ -260,7 +259,11 @@ class Hosts:
 
     def allows(self, header: str) -> bool:
         """Return True for the `Host` header of a request to this service."""
-        name = host_name(header)
+        name = header.strip().lower()
+        if name.startswith("["):
+            name = name[1:].partition("]")[0]
+        elif name.count(":") == 1:
+            name = name.partition(":")[0]
         if self._any or name in self._names or name.endswith(".localhost"):
             return True
         try:
@@ -318,14 +321,6 @@ class RateLimit:
             wait = math.ceil(MINUTE - (now - times[0]))
             raise RequestError(429, f"Slowdown: {self.per_minute} per 1 minute", max(1, wait))
         times.append(now)
-
-
-def host_name(header: str) -> str:
-    """Return the name in a `Host` header, without port and brackets, in lower case."""
-    header = header.strip().lower()
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.rpartition(":")[0] if header.count(":") == 1 else header
 
 
 def _is_loopback(host: str) -> bool:

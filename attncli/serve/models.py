@@ -41,7 +41,6 @@ from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
     from attncli.render.transcripts import TranscribedFile
-    from models.explain.methods import SelfWeights
 
 
 WORDS = {"units": "word"}  # of alignments
@@ -94,11 +93,8 @@ class TranslateJob:
         translator = _listing(_directed(translator, self.languages), self.nbest)
         if self.terms:
             translator = translator.with_glossary(Glossary(self.terms))
-        options = TranslateOptions(
-            document=self.document,
-            given=("align.units",),
-            heads=self.heads,  # words
-        )
+        words = ("align.units",)  # whose default this is, also for a model that saves another
+        options = TranslateOptions(document=self.document, heads=self.heads, given=words)
         lines = [Line(n, text) for n, text in enumerate(inputs, 1)]
         [found] = TranslateRunner(translator, options).run([lines], weights=self.weights)
         return found
@@ -121,7 +117,12 @@ class AlignJob:
         found = align_pairs(pairs, aligner)
         if not self.heads:
             return found
-        return [*map(_with_self_attention, found, self_heads(aligner, inputs))]
+        drawn = []
+        for pair, sides in zip(found, self_heads(aligner, inputs), strict=True):
+            source, target = (None if each is None else each.numpy() for each in sides)
+            first = pair.panels[0]._replace(source_heads=source, target_heads=target)
+            drawn.append(pair._replace(panels=(first, *pair.panels[1:])))
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -178,13 +179,6 @@ class TranscribeJob:
 def _listing(model: Any, nbest: int) -> Any:
     """Return a model that lists a number of outputs; the first of them does not depend on it."""
     return model.with_search(replace(model.search, nbest=nbest))
-
-
-def _with_self_attention(pair: AlignedPair, own: SelfWeights) -> AlignedPair:
-    """Return a pair whose first panel has the self-attention of both sides."""
-    source, target = (None if each is None else each.numpy() for each in own)
-    first = pair.panels[0]._replace(source_heads=source, target_heads=target)
-    return pair._replace(panels=(first, *pair.panels[1:]))
 
 
 def _directed(translator: Any, languages: tuple[str, str]) -> Any:

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Scope
 
 from attncli.documents.document import suffixes
-from attncli.serve.catalogue import CAPTION, RIGHT_TO_LEFT, OfferedModel, name_of
+from attncli.serve.catalogue import CAPTION, OfferedModel, name_of
 from attncli.serve.http.media import IDENTIFIER
 from attncli.serve.requests import RequestError
 from attncli.serve.service import service_of
@@ -89,7 +89,6 @@ async def frontend_settings(request: Request) -> Response:
             "detects": IDENTIFIER in service.catalogue.models(),
             "suggestions": False,
             "supportedFilesFormat": suffixes(),
-            "rightToLeft": sorted(RIGHT_TO_LEFT),
             "version": __version__,
         }
     )

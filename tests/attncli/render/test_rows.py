@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from attncli.render.rows import InputCells, OutputCells, RowWriter
+from attncli.render.rows import InputCells, OutputCells, RowWriter, columns, wrapped
 from attncli.render.rows import RowLayout as Layout
 
 
@@ -51,3 +51,11 @@ def test_a_record_is_one_line_of_json_and_a_format_of_the_task_comes_first() -> 
     )
     assert list(own.rows("a", Layout())) == ["A"]
     assert list(own.rows("a", Layout("tsv"))) == list(WRITER.rows("a", Layout("tsv")))
+
+
+def test_long_lines_of_a_table_continue_below_the_second_column() -> None:
+    table = columns([["  a", "one two three four"], ["  bcd", "five"]], left=2)
+    assert wrapped(f"Names\n\n{table}", 16) == (
+        "Names\n\n  a    one two\n       three\n       four\n  bcd  five\n"
+    )
+    assert wrapped(table, 80) == table

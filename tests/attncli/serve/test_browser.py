@@ -187,31 +187,19 @@ def test_a_doubtful_language_and_labels(page: Callable[..., Any]) -> None:
     assert one(driver, "#labels strong").text == "de"
 
 
-def test_a_photo(page: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_photo_and_how_its_hard_attention_is_drawn(
+    page: Callable[..., Any], tmp_path: Path
+) -> None:
     Image.effect_noise((300, 200), 80).convert("RGB").save(tmp_path / "<b>photo.png")
-    driver = page("#view=image")
+    driver = page("#view=image&q=The+old+dog+sleeps.&source=en&target=de")
     one(driver, "#image-file").send_keys(str(tmp_path / "<b>photo.png"))
-    until(driver, lambda: all_of(driver, ".film .word"))
-    words = all_of(driver, ".film .word")
+    words = until(driver, lambda: all_of(driver, ".film .word"))
     whole = driver.execute_script("return document.querySelector('canvas').toDataURL()")
     words[-1].click()
     shown = driver.execute_script("return document.querySelector('canvas').toDataURL()")
     assert shown != whole and "at" in words[-1].get_attribute("class")
-    driver.execute_script(SAVED)
-    one(driver, ".film button.plain:last-of-type").click()
-    until(driver, lambda: driver.execute_script("return window.saved.length"))
-    assert b"<image" in bytes(driver.execute_async_script(KEPT))
-
-
-def test_how_hard_attention_is_drawn_is_chosen_and_named(
-    page: Callable[..., Any], tmp_path: Path
-) -> None:
-    Image.effect_noise((300, 200), 80).convert("RGB").save(tmp_path / "photo.png")
-    driver = page("#view=image&q=The+old+dog+sleeps.&source=en&target=de")
-    one(driver, "#image-file").send_keys(str(tmp_path / "photo.png"))
-    until(driver, lambda: all_of(driver, ".film .word"))
     choice = one(driver, "#image-read")
-    assert not choice.is_displayed()
+    assert not choice.is_displayed()  # the attention of the default model is soft
     Select(one(driver, "#image-model")).select_by_value("photos-hard")
     assert [option.text for option in Select(choice).options] == READS
     until(driver, lambda: "hard expected attention, drawn by argmax" in one(driver, "#films").text)
