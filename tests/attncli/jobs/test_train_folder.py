@@ -21,7 +21,7 @@ from tests.attncli.training.small import (
     run,
     small_config,
 )
-from tests.models.test_bundle_files import flip
+from tests.models.test_bundle import flip
 
 
 def refusal(texts: Texts, folder: Path, *changes: str) -> str:
