@@ -220,12 +220,6 @@ def test_several_models_are_rows_and_curves(
     assert plot.read_bytes() == drawn
 
 
-def test_folders_of_one_name_are_named_by_what_differs(
-    upper: None, files: list[Path], attn: Attn
-) -> None:
-    assert list(evaluated(attn, "-m", "a/best", "-m", "b/best", *files)) == ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
