@@ -9,8 +9,14 @@ from pathlib import Path
 import typer
 
 from attncli.commands.train import options
-from attncli.commands.train.processes import launch, open_device
-from attncli.commands.train.run import Display, follow, memory_advice, train_shown
+from attncli.commands.train.run import (
+    Display,
+    follow,
+    launch,
+    memory_advice,
+    open_device,
+    train_shown,
+)
 from attncli.data.streams import check_files
 from attncli.options.settings import Options
 from attncli.options.shared import Device, Threads

@@ -12,8 +12,7 @@ from typing import Any
 
 import typer
 
-from attncli.commands.train.processes import joined
-from attncli.commands.train.run import follow
+from attncli.commands.train.run import follow, joined
 from attncli.jobs.train import train
 from attncli.options.settings import Options
 from attncli.training.interfaces import Interrupted
