@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from joeynmt_models import BEAM, LENGTH_PENALTY, SHARED, searched
 
 if TYPE_CHECKING:
-    from attncli.training.interfaces import Prepared
+    from attncli.training.interfaces import Data
     from attncli.training.settings.config import RunConfig
 
 Figures = dict[str, Any]
@@ -125,7 +125,7 @@ def _settings(data: Path, preset: str, assignments: list[str]) -> RunConfig:
     return settings(files, [], preset, ["train.batch_tokens=4096", *assignments])
 
 
-def _prepared(config: RunConfig, work: Path) -> Prepared:
+def _prepared(config: RunConfig, work: Path) -> Data:
     from attncli.tasks.translate.training.data import prepare, variation_of
     from attncli.training.sources import preparation
 
@@ -134,7 +134,7 @@ def _prepared(config: RunConfig, work: Path) -> Prepared:
     return prepare(settings, variation, work / "data", lambda what, done, total: None)
 
 
-def _contents(config: RunConfig, prepared: Prepared, warm_up: int, steps: int) -> Figures:
+def _contents(config: RunConfig, prepared: Data, warm_up: int, steps: int) -> Figures:
     """Return the token counts of the timed batches; their plan depends on the seed alone."""
     from attncli.data.batching import epoch_plan
 

@@ -108,12 +108,12 @@ def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None
     source = training_source(config.model.family)
     data = source.load(config, path, lambda label, done, total: None)
     config = completed(config, data)
-    state = stored_state(RunFolder(path), config, data.prepared, torch.device(device))
-    tables = (data.prepared.tokenizer, config.tokenizer, SearchConfig(**vars(config.search)))
-    bundle = Bundle(state.model, *tables, prepare=data.prepared.prepare)
+    state = stored_state(RunFolder(path), config, data, torch.device(device))
+    tables = (data.tokenizer, config.tokenizer, SearchConfig(**vars(config.search)))
+    bundle = Bundle(state.model, *tables, prepare=data.prepare)
     score = evaluator(bundle, data.dev, config.train, group)
-    prepared, dtype = data.prepared, DTYPES[config.train.precision]
-    for _ in fit(state, prepared.examples, score, config.train, dtype, prepared.reward_loss, group):
+    dtype = DTYPES[config.train.precision]
+    for _ in fit(state, data.examples, score, config.train, dtype, data.reward_loss, group):
         if group.first(False):
             return
 
@@ -166,7 +166,7 @@ def updates(
     run: Run, report: Report, stop_requested: StopRequested, processes: Processes
 ) -> Iterator[Event]:
     """Yield the events of the loop; log and save each before it is yielded."""
-    config, data, saved = run.config.train, run.data.prepared, time.monotonic()
+    config, data, saved = run.config.train, run.data, time.monotonic()
     bundle, dev = run.bundle(run.state.model), run.data.dev
     score = evaluator(bundle, dev, config, processes, report)
     for event in fit(

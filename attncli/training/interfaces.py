@@ -216,25 +216,19 @@ class UpdateBatch(NamedTuple):
     reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
 
 
-class Prepared(NamedTuple):
-    """Data ready for training."""
+class Data(NamedTuple):
+    """Data ready for training, and the dev set."""
 
     tokenizer: Tokenizer
     examples: Examples
     dropped: Dropped
+    dev: DevSet | None = None
+    replay: DevSet | None = None  # pairs that measure what the initial model knew
     notes: tuple[str, ...] = ()  # warnings about the data
     reward_loss: RewardLoss | None = None  # for self-critical training
     remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
     prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
     buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
-
-
-class Data(NamedTuple):
-    """Training data and dev set of a run."""
-
-    prepared: Prepared
-    dev: DevSet | None
-    replay: DevSet | None = None  # pairs that measure what the initial model knew
 
 
 class Optimiser(Protocol):

@@ -28,7 +28,7 @@ from attncli.data.text.corpus import described, held_out
 from attncli.data.text.tokens import Dropped
 from attncli.embedded import as_table, as_tar, tones
 from attncli.terminal.messages import counted
-from attncli.training.interfaces import Data, DevSet, Prepared, Progress
+from attncli.training.interfaces import Data, DevSet, Progress
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import (
     MARGIN,
@@ -180,15 +180,15 @@ class AudioTraining(TrainingSource):
             dev = examples_of(config, place, "dev", made, tokenizer)
         if made["dev"] and not config.data.dev_transcripts:
             remarks.append(described(len(made["dev"]), "recordings"))
-        prepared = Prepared(
+        return Data(
             tokenizer,
             train,
             Dropped(made["empty"], made["long"]),
-            notes(made["faults"], made.get("lost", [])),
+            DevTranscripts(dev, np.arange(dev.count)) if made["dev"] else None,
+            notes=notes(made["faults"], made.get("lost", [])),
             remarks=tuple(remarks),
             buffers=statistics_of(made),
         )
-        return Data(prepared, DevTranscripts(dev, np.arange(dev.count)) if made["dev"] else None)
 
 
 def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:

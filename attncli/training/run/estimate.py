@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 
 from attncli.terminal.messages import counted, rounded_time
-from attncli.training.interfaces import Prepared, Progress, Stepped
+from attncli.training.interfaces import Data, Progress, Stepped
 from attncli.training.run.fit import batches_of, fit, short_run
 from attncli.training.run.run import fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
@@ -56,29 +56,29 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
     """Return the sizes and the time of a run; nothing is kept."""
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
         source = training_source(config.model.family)
-        prepared, dev, _ = source.load(config, Path(name), progress)
-        sizes = sizes_of(prepared.tokenizer, config.model.family)
-        state = fresh_state(config, prepared, device)
+        data = source.load(config, Path(name), progress)
+        sizes = sizes_of(data.tokenizer, config.model.family)
+        state = fresh_state(config, data, device)
         return Estimate(
             parameters=state.model.parameter_count(),
             vocabulary=source.describe_vocabulary(sizes),
-            pairs=prepared.examples.count,
+            pairs=data.examples.count,
             unit=source.unit,
-            left_out=sum(prepared.dropped),
-            dev=len(dev) if dev else 0,
-            warnings=prepared.notes + short_run(prepared.examples, config.train),
-            batches=len(batches_of(prepared.examples, config.train)),
-            target_tokens=int(prepared.examples.lengths[1].sum()),
-            seconds=timed_updates(state, prepared, config),
+            left_out=sum(data.dropped),
+            dev=len(data.dev) if data.dev else 0,
+            warnings=data.notes + short_run(data.examples, config.train),
+            batches=len(batches_of(data.examples, config.train)),
+            target_tokens=int(data.examples.lengths[1].sum()),
+            seconds=timed_updates(state, data, config),
         )
 
 
-def timed_updates(state: State, prepared: Prepared, config: RunConfig) -> tuple[float, ...]:
+def timed_updates(state: State, data: Data, config: RunConfig) -> tuple[float, ...]:
     """Return the seconds of the first updates of a run, if possible without the very first."""
     device = next(state.model.parameters()).device
     dtype = DTYPES[chosen_precision(config.model, config.train, device)]
     seconds: list[float] = []
-    for event in fit(state, prepared.examples, None, config.train, dtype, prepared.reward_loss):
+    for event in fit(state, data.examples, None, config.train, dtype, data.reward_loss):
         if isinstance(event, Stepped):
             seconds.append(event.seconds)
         if len(seconds) > TIMED or sum(seconds) > ENOUGH:

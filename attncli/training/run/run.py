@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from attncli.training.interfaces import Data, Prepared, Started
+from attncli.training.interfaces import Data, Started
 from attncli.training.run.configuration import load_initial_weights, load_vectors
 from attncli.training.run.fit import reopen, short_run
 from attncli.training.settings.config import RunConfig
@@ -60,10 +60,10 @@ class Run(NamedTuple):
 
     def bundle(self, model: EncoderDecoder) -> Bundle:
         """Return a model with the tokenizer, the settings and the kept parts of the run."""
-        config, prepared, kept = self.config, self.data.prepared, self.kept
+        config, data, kept = self.config, self.data, self.kept
         search = SearchConfig(**vars(config.search))
-        tables = (search, kept.settings, kept.statistical, prepared.prepare, kept.replay)
-        return Bundle(model, prepared.tokenizer, config.tokenizer, *tables)
+        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay)
+        return Bundle(model, data.tokenizer, config.tokenizer, *tables)
 
 
 def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> Run:
@@ -73,7 +73,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     """
     is_auto = config.train.metric == "auto"
     config = completed(config, data)
-    state = stored_state(folder, config, data.prepared, device)
+    state = stored_state(folder, config, data, device)
     check_dev(data, state.model)
     counters = state.counters
     dtype = DTYPES[config.train.precision]
@@ -86,7 +86,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
 
 def check_dev(data: Data, model: EncoderDecoder) -> None:
     """Raise InputError for a dev set of which no example can be scored."""
-    dev, tokenizer = data.dev, data.prepared.tokenizer
+    dev, tokenizer = data.dev, data.tokenizer
     if dev is None or next(iter(dev.batches(tokenizer, model)), None) is not None:
         return
     long = dev.too_long(tokenizer, model.config)
@@ -118,15 +118,13 @@ def completed(config: RunConfig, data: Data) -> RunConfig:
         metric = data.dev.default_metric() if data.dev else "bleu"
         config = replace(config, train=replace(config.train, metric=metric))
     source = training_source(config.model.family)
-    search = source.search_settings(config.search, data.prepared.examples)
+    search = source.search_settings(config.search, data.examples)
     return replace(config, search=search)
 
 
-def stored_state(
-    folder: RunFolder, config: RunConfig, prepared: Prepared, device: torch.device
-) -> State:
+def stored_state(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> State:
     """Return the state of a run's checkpoint, or of a new run, ready to continue."""
-    state = fresh_state(config, prepared, device)
+    state = fresh_state(config, data, device)
     if config.start_from:
         state.counters.evaluated = NEVER  # so that the initial model is scored
     if folder.checkpoint.exists():
@@ -135,14 +133,14 @@ def stored_state(
     return state
 
 
-def fresh_state(config: RunConfig, prepared: Prepared, device: torch.device) -> State:
+def fresh_state(config: RunConfig, data: Data, device: torch.device) -> State:
     """Return the state before the first update: a model initialised from the run's seed."""
     torch.manual_seed(config.train.seed)
     own = replace(config.model, vectors=())  # the bundle names no file of vectors
-    model = build(own, sizes_of(prepared.tokenizer, config.model.family))
-    load_initial_weights(model, config.start_from, prepared.tokenizer)
-    load_vectors(model, config.model.vectors, prepared.tokenizer)
-    for name, values in prepared.buffers.items() if not config.start_from else ():
+    model = build(own, sizes_of(data.tokenizer, config.model.family))
+    load_initial_weights(model, config.start_from, data.tokenizer)
+    load_vectors(model, config.model.vectors, data.tokenizer)
+    for name, values in data.buffers.items() if not config.start_from else ():
         model.get_buffer(name).copy_(values)
     if config.train.encoder_from and (encoder := pretrained_encoder(model)):
         encoder.unfreeze()  # its weights are part of the state from the start
@@ -155,27 +153,26 @@ def started(run: Run, processes: int = 1, changes: tuple[str, ...] = ()) -> Star
 
     changes: of the learning rate since the run was begun.
     """
-    tokenizer, examples, dropped, notes, _, remarks, *_ = run.data.prepared
-    dev, family = run.data.dev, run.config.model.family
+    data, dev, family = run.data, run.data.dev, run.config.model.family
     source = training_source(family)
     found = Started(
         preset=run.config.preset,
         parameters=run.state.model.parameter_count(),
-        vocabulary=source.describe_vocabulary(sizes_of(tokenizer, family)),
-        pairs=examples.count,
+        vocabulary=source.describe_vocabulary(sizes_of(data.tokenizer, family)),
+        pairs=data.examples.count,
         unit=source.unit,
         length_limits=source.length_limits,
-        empty=dropped.empty,
-        long=dropped.long,
-        notes=notes + changes + short_run(examples, run.config.train),
+        empty=data.dropped.empty,
+        long=data.dropped.long,
+        notes=data.notes + changes + short_run(data.examples, run.config.train),
         dev=len(dev) if dev else 0,
-        dev_long=dev.too_long(tokenizer, run.config.model) if dev else 0,
+        dev_long=dev.too_long(data.tokenizer, run.config.model) if dev else 0,
         device=str(run.device),
         precision=run.config.train.precision,
         metric=run.config.train.metric if dev else "",
         metric_is_auto=run.metric_is_auto,
         step=run.state.counters.step,
-        remarks=remarks,
+        remarks=data.remarks,
         processes=processes,
         dev_option=run.config.data.dev_option,
     )

@@ -104,8 +104,8 @@ def test_a_third_of_the_tokens_is_of_the_replay_set(
 ) -> None:
     config = config_of(start, own)
     data = TextTraining().load(config, tmp_path, lambda *progress: None)
-    assert isinstance(data.prepared.examples, Mixture)
-    epoch = data.prepared.examples.at(0)
+    assert isinstance(data.examples, Mixture)
+    epoch = data.examples.at(0)
     used = np.bincount(epoch.direction_of(epoch.rows[:, 0]), minlength=3)
     assert data.dev and len(data.dev) == 7 and used[0] == 63  # each own pair once
     tokens = epoch.lengths[1]
@@ -145,8 +145,8 @@ def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path)
     table.write_text("".join(f"dog {n}’s car\tl’auto {n}\n" for n in range(40)), "utf-8")
     config = settings([], [], None, start=start, corpora=[parse_corpus(f"en-to-de={table}")])
     data = TextTraining().load(config, tmp_path, lambda *progress: None)
-    batch = data.prepared.examples.batch(np.arange(10))
-    texts = [data.prepared.tokenizer.decode(row.tolist()) for row in batch.target_out]
+    batch = data.examples.batch(np.arange(10))
+    texts = [data.tokenizer.decode(row.tolist()) for row in batch.target_out]
     assert all("l'auto" in text for text in texts)
     assert "’" not in (tmp_path / "dev.0.tsv").read_text("utf-8")
 

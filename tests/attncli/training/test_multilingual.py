@@ -134,7 +134,7 @@ def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     assert weighted == replace(config.data.corpora[1], weight=5.0)
     corpora = (config.data.corpora[0], weighted)
     config = replace(config, data=replace(config.data, corpora=corpora))
-    prepared = TextTraining().load(config, tmp_path / "run", lambda *progress: None).prepared
+    prepared = TextTraining().load(config, tmp_path / "run", lambda *progress: None)
     assert "en-fr 12 pairs (33 %)" in prepared.remarks[0]  # 5 * 12 of 60 + 60 + 5 * 12
     examples = prepared.examples.at(0)
     assert isinstance(examples, Mixture)
@@ -166,7 +166,7 @@ def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
     ]
     config = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=corpora)
     assert config.tokenizer.directions == ("de-en", "en-de")
-    prepared = TextTraining().load(config, tmp_path, lambda *progress: None).prepared
+    prepared = TextTraining().load(config, tmp_path, lambda *progress: None)
     batch = prepared.examples.batch(np.array([0, 125]))
     pieces = [prepared.tokenizer.source.id_to_piece(row.tolist())[:3] for row in batch.source]
     assert pieces[0][0] == "<2de>" and pieces[0][1] != "<bt>"

@@ -70,7 +70,7 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     source = training_source(config.model.family)
     data = source.load(config, folder.path, lambda step, *_: steps.add(step))
     assert "tokenising" in steps and "learning the vocabulary" not in steps
-    assert data.prepared.tokenizer.files() == bundle.tokenizer.files()
+    assert data.tokenizer.files() == bundle.tokenizer.files()
     opened = open_run(folder, config, data, CPU)
     for name, tensor in weights_of(opened.state.model).items():
         assert torch.equal(tensor, weights_of(bundle.model)[name])
@@ -193,10 +193,10 @@ def test_word_vectors_are_the_first_embeddings(tmp_path: Path) -> None:
     config = small_config(texts, f"model.vectors={path}", "tokenizer.kind=word")
     assert config.model.vectors == (str(path),)
     data = training_source("transformer").load(config, tmp_path / "run", lambda *progress: None)
-    state = fresh_state(config, data.prepared, torch.device("cpu"))
+    state = fresh_state(config, data, torch.device("cpu"))
     encoder: Any = state.model.encoder
     weight = encoder.embedding.weight.detach()
-    processor = data.prepared.tokenizer.source
+    processor = data.tokenizer.source
     same = [
         float(torch.cosine_similarity(weight[n], torch.tensor(table[piece[1:]]).float(), 0))
         for n in range(len(weight))
@@ -207,7 +207,7 @@ def test_word_vectors_are_the_first_embeddings(tmp_path: Path) -> None:
     assert state.model.config.vectors == ()
     with pytest.raises(ModelError, match="of 16 numbers in .* for embeddings of 8.*embedding=16"):
         other = small_config(texts, f"model.vectors={path}", "model.embedding=8")
-        fresh_state(other, data.prepared, torch.device("cpu"))
+        fresh_state(other, data, torch.device("cpu"))
 
 
 def test_attention_learns_given_links(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_attention_learns_given_links(tmp_path: Path) -> None:
         config = small_config(texts, *changes, *strong, preset=preset)
         folder = tmp_path / preset
         folder.mkdir()
-        examples = training_source("transformer").load(config, folder, lambda *p: None).prepared
+        examples = training_source("transformer").load(config, folder, lambda *p: None)
         for number in range(examples.examples.count):
             batch = examples.examples.batch(np.array([number]))
             [source], [target] = batch.source, batch.target_out

@@ -39,7 +39,7 @@ from attncli.tasks.caption.training.source import (
     write_manifest,
 )
 from attncli.terminal.messages import counted
-from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.interfaces import Data, Progress
 from attncli.training.run.configuration import start_advice
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import (
@@ -90,8 +90,15 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
         longest = config.search.max_caption
         rewards = SelfCritical(references, texts.images, tokenizer, config.train, longest)
     dropped = Dropped(manifest.empty, manifest.long)
-    prepared = Prepared(tokenizer, examples, dropped, notes(manifest), rewards, remarks)
-    return Data(prepared, dev_set(captions.dev, manifest.dev, stores[-1], config.data))
+    return Data(
+        tokenizer,
+        examples,
+        dropped,
+        dev_set(captions.dev, manifest.dev, stores[-1], config.data),
+        notes=notes(manifest),
+        reward_loss=rewards,
+        remarks=remarks,
+    )
 
 
 def caption_examples(

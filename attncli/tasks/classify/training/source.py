@@ -13,7 +13,7 @@ from attncli.data.text.corpus import SEED, described
 from attncli.data.text.tables import LabelledText, check_order, read_labelled
 from attncli.embedded import as_table
 from attncli.embedded.grammar import split_tenses
-from attncli.training.interfaces import Data, DevSet, Prepared, Progress
+from attncli.training.interfaces import Data, DevSet, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources import (
@@ -136,8 +136,8 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     remarks: tuple[str, ...] = ()
     if dev and not data.dev_labels:
         remarks = (described(len(dev), "labelled texts"),)
-    prepared = Prepared(read_tokenizer(place), pairs, dropped, remarks=remarks)
-    return Data(prepared, dev_labels(dev) if dev else None)
+    found = dev_labels(dev) if dev else None
+    return Data(read_tokenizer(place), pairs, dropped, found, remarks=remarks)
 
 
 def check_known(labels: Sequence[str], tokenizer: Any, path: str) -> None:

@@ -25,7 +25,7 @@ from attncli.tasks.translate.training.data import (
 from attncli.tasks.translate.training.dev import DevDirections, DevTexts
 from attncli.tasks.translate.training.source import TextData
 from attncli.terminal.messages import counted
-from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.interfaces import Data, Progress
 from attncli.training.pairs import sampled_lines
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.sources import (
@@ -74,14 +74,15 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         share = example_share(directions, own, data.replay)
         variation = replace(variation, examples=round(count / (1 - share)))
         directions = with_replay_share(directions, own, share, data.temperature)
-    prepared = Prepared(
+    return Data(
         tokenizer,
         Mixture.of(directions, tokenizer, variation),
         tokens.Dropped(*(sum(column) for column in zip(*dropped, strict=True))),
+        dev,
+        read_dev(replay[1], languages),
         prepare=forms,
         remarks=(described(directions[:own], data.replay, variation.temperature), *remarks),
     )
-    return Data(prepared, dev, read_dev(replay[1], languages))
 
 
 def split_dev(

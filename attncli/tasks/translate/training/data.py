@@ -20,7 +20,7 @@ from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.text.tokens import Side, SideWriter, TokenPairs, read_side
 from attncli.tasks.translate.training.dev import read_texts
 from attncli.tasks.translate.training.source import TextData
-from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.interfaces import Data, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.sources import (
@@ -107,10 +107,10 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         data, held = split_dev(data, folder, few=few)
     dev = read_texts(data.dev) if data.dev else None
     files = settings._replace(data=data)
-    prepared = prepare(files, variation, folder / "data", progress, held)
+    examples = prepare(files, variation, folder / "data", progress, held)
     if dev and not settings.data.dev:
         remarks = (described(len(dev), "sources"),)
-    return Data(prepared._replace(remarks=remarks), dev)
+    return examples._replace(dev=dev, remarks=remarks)
 
 
 def split_dev(
@@ -148,7 +148,7 @@ def prepare(
     folder: Path,
     progress: Progress,
     held: Collection[str] = frozenset(),
-) -> Prepared:
+) -> Data:
     """Return the tokenizer and the memory-mapped corpus; prepare them the first time.
 
     held: sources to leave out, because they are the dev set.
@@ -172,7 +172,7 @@ def prepare(
     if variation.noise or variation.concatenate or variation.sampling:
         direction = Direction("", pairs.source, pairs.target)
         examples = Mixture.of([direction], tokenizer, variation)
-    return Prepared(tokenizer, examples, dropped, prepare=forms)
+    return Data(tokenizer, examples, dropped, prepare=forms)
 
 
 def pairs_of(

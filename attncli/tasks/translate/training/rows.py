@@ -19,7 +19,7 @@ from attncli.tasks.caption.training.features import FeatureStore, add_missing, f
 from attncli.tasks.translate.training.data import write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
 from attncli.tasks.translate.training.source import RowData
-from attncli.training.interfaces import Data, Prepared, Progress
+from attncli.training.interfaces import Data, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.config import TrainConfig
 from attncli.training.sources import Preparation, reading
@@ -162,9 +162,9 @@ def load(
         if dev:
             write_text(folder / "dev.tsv", "".join(f"{line}\n" for line in lines))
             remarks = (described(len(dev), "rows"),)
-    prepared = prepare(settings, table, columns.texts, folder / "data", images, progress)
+    examples = prepare(settings, table, columns.texts, folder / "data", images, progress)
     found = dev_rows(dev, images, progress) if dev else None
-    return Data(prepared._replace(remarks=remarks), found)
+    return examples._replace(dev=found, remarks=remarks)
 
 
 def dev_rows(pairs: list[tuple[str, str]], images: RowImages | None, progress: Progress) -> DevRows:
@@ -182,7 +182,7 @@ def prepare(
     folder: Path,
     images: RowImages | None,
     progress: Progress,
-) -> Prepared:
+) -> Data:
     """Return tokenizer and examples; they are made once, then read. texts: of a row."""
 
     def learn(part: Path, rows: list[str], targets: list[str]) -> Tokenizer:
@@ -197,10 +197,10 @@ def prepare(
     pairs, dropped = prepare_pairs(settings, table, folder, progress, learn=learn, finish=finish)
     tokenizer = RowTokenizer(Tokenizer.read(folder), texts)
     if images is None:
-        return Prepared(tokenizer, pairs, dropped)
+        return Data(tokenizer, pairs, dropped)
     with reading(f"the images of the rows in {folder} are"):
         stored = (folder / IMAGES).read_text("utf-8").splitlines()
     named = [line.partition(TAB) for line in stored]
     images.add_named({key: name for key, _, name in named}, progress)
     keys = tuple(key for key, _, _ in named)
-    return Prepared(tokenizer, RowExamples(pairs.source, pairs.target, images, keys), dropped)
+    return Data(tokenizer, RowExamples(pairs.source, pairs.target, images, keys), dropped)

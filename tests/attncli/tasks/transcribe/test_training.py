@@ -54,8 +54,8 @@ def trained(config: RunConfig, folder: Path, stop_after: int = 10**9) -> None:
 
 def examples(config: RunConfig, folder: Path) -> SoundExamples:
     found = training_source(config.model.family).load(config, folder, lambda *_: None)
-    assert isinstance(found.prepared.examples, SoundExamples)
-    return found.prepared.examples
+    assert isinstance(found.examples, SoundExamples)
+    return found.examples
 
 
 def test_a_resumed_run_is_that_of_an_uninterrupted_one(wavs: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_bad_recordings_are_left_out_and_named(wavs: Path, tmp_path: Path) -> No
     (wavs / "broken.wav").write_bytes(b"no recording")
     (wavs / "more.tsv").write_text(rows + "broken.wav\ta\nmissing.wav\tb\ntrain0.wav\t\n")
     config = configured(wavs, f"data.transcripts={wavs / 'more.tsv'}")
-    prepared = training_source(config.model.family).load(config, tmp_path, lambda *_: None).prepared
+    prepared = training_source(config.model.family).load(config, tmp_path, lambda *_: None)
     assert len(prepared.examples.table) == 12 and prepared.dropped.empty == 1  # type: ignore
     lost, note = prepared.notes
     assert lost == "1 row names no recording (line 14: missing.wav)"

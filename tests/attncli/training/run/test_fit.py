@@ -44,8 +44,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
     def make(*changes: str) -> tuple[State, TrainConfig, list[UpdateBatch]]:
         config = small_config(texts, "model.dropout=0", *changes)
         data = training_source(config.model.family).load(config, folder, lambda *progress: None)
-        pairs = data.prepared.examples
-        state = fresh_state(config, data.prepared, CPU)
+        pairs = data.examples
+        state = fresh_state(config, data, CPU)
         plan = epoch_plan(pairs, 200, seed=1, epoch=0)
         return state, config.train, [UpdateBatch(pairs, numbers) for numbers in plan]
 

@@ -14,7 +14,7 @@ from models.inference.describer import Describer
 from attncli.data.panels import ShownExample
 from attncli.data.text.tokens import Dropped
 from attncli.scoring.sequences import exact_match
-from attncli.training.interfaces import Data, Prepared, Progress, Report, Scores
+from attncli.training.interfaces import Data, Progress, Report, Scores
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import Comparison, TrainingSource
 from models.base.files import write_folder
@@ -150,4 +150,4 @@ class NumberTraining(TrainingSource):
         if not (folder / "data").exists():
             write_folder(folder / "data", lambda part: None)
         examples = NumberExamples(rows, tokenizer)
-        return Data(Prepared(tokenizer, examples, Dropped(0, 0)), DevNumbers(dev) if dev else None)
+        return Data(tokenizer, examples, Dropped(0, 0), DevNumbers(dev) if dev else None)

@@ -35,7 +35,7 @@ Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
 def begun(tmp_path: Path) -> Begun:
     """Return a reward_loss, an untrained model and a batch of captions with their images."""
     config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL)
-    prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
+    prepared = load(config, tmp_path / "run", lambda *progress: None)
     assert isinstance(prepared.reward_loss, SelfCritical)
     examples = prepared.examples.at(0)
     numbers = max(epoch_plan(examples, 60, seed=1, epoch=0), key=len)
@@ -153,7 +153,7 @@ def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
 def test_rewards_rise(tmp_path: Path) -> None:
     """Of captions that are rewarded for every e."""
     config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL)
-    prepared = load(config, tmp_path / "run", lambda *progress: None).prepared
+    prepared = load(config, tmp_path / "run", lambda *progress: None)
     state = fresh_state(config, prepared, CPU)
     reward_loss, stepper = prepared.reward_loss, Stepper(state, config.train, torch.float32)
     assert isinstance(reward_loss, SelfCritical)
