@@ -192,12 +192,14 @@ function draw(one, lines) {
   one.spans = [];
   one.output.replaceChildren(...lines.map((_, n) => {
     const holder = make("p", { dir: "auto" }), line = one.lines[n];
+    holder.classList.toggle("doubtful", Boolean(line?.notes?.length));
     if (line) one.spans[n] = showWords(holder, line.text, (j) => point(one, n, j));
     else holder.append(make("span", { className: "pending" }, "…"));
     return holder;
   }));
   if (columns[1].isUsed) markDifferences();
-  if (!one.prefix) { showAlternatives(one); showNotes(one); }
+  if (!one.prefix) showAlternatives(one);
+  showNotes();
   drawMaps();
 }
 
@@ -280,9 +282,14 @@ function showAlternatives(one) {
   }));
 }
 
-function showNotes(one) {
-  const notes = [...new Set(one.lines.flatMap((line) => line?.notes ?? []))];
-  $("notes").textContent = notes.join(" ");
+// What is doubtful about the outputs: its line if there are several, its model if there are two.
+function showNotes() {
+  const models = columns.filter((one) => one.isUsed);
+  const notes = models.flatMap((one) => one.lines.flatMap((line, n) => {
+    const name = [models.length > 1 && one.model, one.lines.length > 1 && `line ${n + 1}`].filter(Boolean).join(", ");
+    return (line?.notes ?? []).map((note) => make("p", {}, name && make("strong", {}, `${name}: `), note));
+  }));
+  $("notes").replaceChildren(...notes);
   $("notes").hidden = !notes.length;
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
+NUMBERS = "At+7:05+pm+on+9/11/2025+you+paid+¥12,000+and+₹+1,50,000."
 READS = ["argmax", "sample", "expectation"]
 LOCAL = ("http://127.0.0.1:", "data:", "blob:", "chrome:", "about:")
 
@@ -165,6 +167,26 @@ def test_self_attention_is_named_and_every_map_is_saved(page: Callable[..., Any]
     assert ">100 %<" in drawing
     with Image.open(io.BytesIO(saved(driver, "#attention-png"))) as picture:
         assert picture.format == "PNG" and len(picture.convert("L").getcolors() or [0]) > 2
+
+
+AMBER = "return getComputedStyle(document.querySelector(arguments[0])).backgroundColor"
+
+
+def test_a_doubtful_output_is_marked_amber_and_its_line_is_named(page: Callable[..., Any]) -> None:
+    driver = page("#q=The+old+dog+sleeps.%0A" + NUMBERS + "&source=en&target=de")
+    until(driver, lambda: one(driver, "#notes").is_displayed())
+    assert one(driver, "#notes").text.startswith("line 2: The output has other numbers: ")
+    doubtful = [line.get_attribute("class") for line in all_of(driver, "#output p")]
+    assert doubtful == ["", "doubtful"]
+    colours = [driver.execute_script(AMBER, place) for place in ("#notes", "#output .doubtful")]
+    red, _, blue = map(int, re.findall(r"\d+", colours[0]))
+    assert colours[0] == colours[1] and red > blue + 30
+    one(driver, "#clear").click()
+    one(driver, "#input").send_keys(" ".join(["Buffalo buffalo"] * 4))
+    until(driver, lambda: "a repetition loop" in one(driver, "#notes").text)
+    assert (
+        len(all_of(driver, "#output .doubtful")) == 1 and "line" not in one(driver, "#notes").text
+    )
 
 
 def test_a_glossary(page: Callable[..., Any]) -> None:
