@@ -15,11 +15,10 @@ import pytest
 import zstandard
 from PIL import Image
 
-from attncli.data.images.captions import read_captions
 from attncli.data.images.named import named_images, open_images
 from attncli.data.lines import open_text
 from attncli.data.split import split
-from attncli.data.text.alignments import read_external_alignments, read_links
+from attncli.data.text.alignments import read_links
 from attncli.data.text.tables import read_content
 from attncli.tags.parse import parse
 from attncli.tags.place import project_tags
@@ -84,27 +83,6 @@ def test_more_tags_than_the_ceiling_are_seen_at_once() -> None:
 def test_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ModelError, match="file"):
         read_links(write(tmp_path / "file", f"{text}\n"), index="0")
-
-
-@pytest.mark.parametrize("text", ["a ||| " + "1" * 5000 + "-0", "a ||| 1e999,0"])
-def test_alignments_of_other_programs_are_read_or_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ModelError):
-        read_external_alignments(write(tmp_path / "file", text + "\n"), [(1, 1)])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[" * 100_000,
-        '{"images": [{"id": 1, "file_name": 7}], "annotations": []}',
-        '{"images": [{"filename": ["x"], "sentences": [{"raw": "a"}]}]}',
-        '{"images": ' + "1" * 5000 + "}",
-        'image,caption\na.jpg,"' + "x" * 200_000 + '"\n',
-    ],
-)
-def test_captions_are_read_or_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ModelError, match="file"):
-        read_captions(write(tmp_path / "file", text))
 
 
 @pytest.mark.parametrize(

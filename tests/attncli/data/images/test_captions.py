@@ -104,6 +104,11 @@ def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
         ('{"pictures": []}', "JSON of another kind .no 'images'."),
         ('{"images": [1], "annotations": [{}]}', "JSON of another kind"),
         ("[1, 2]", "JSON of another kind"),
+        ("[" * 100_000, "is not JSON"),
+        ('{"images": ' + "1" * 5000 + "}", "is not JSON"),
+        ('{"images": [{"id": 1, "file_name": 7}], "annotations": []}', "7 is not a file name"),
+        ('{"images": [{"filename": ["x"], "sentences": []}]}', "is not a file name"),
+        ('image,caption\na.jpg,"' + "x" * 200_000 + '"\n', "is not a CSV file"),
         ("", "has no captions"),
     ],
 )

@@ -101,6 +101,8 @@ def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
         ("x y ||| zero\nz w ||| \n", "'zero' is not a link"),
         ('{"links": []}\n', "is not a link"),
         ("A-0\t0-0\n", "'A-0' is not a link"),
+        ("x y ||| 1e999,0 0,1\nz w ||| \n", "no table of weights"),
+        (f"x y ||| {'1' * 5000}-0\nz w ||| \n", "is not a link"),
     ],
 )
 def test_alignments_that_do_not_fit_the_texts_are_refused(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,36 +24,31 @@ from models.text.tokenizer import END, Tokenizer, train
 from models.use_config import TokenizerConfig
 
 Mixed = Callable[..., Mixture]
-CONFIG = TokenizerConfig(languages=("de", "en"))
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
     """Return a joint tokenizer with language tokens."""
     sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
-    return train(*sides, 400, CONFIG)
+    return train(*sides, 400, TokenizerConfig(languages=("de", "en")))
 
 
 @pytest.fixture(scope="module")
-def directions(
+def mixed(
     tokenizer: Tokenizer, tiny_pairs: list[Pair], tmp_path_factory: pytest.TempPathFactory
-) -> list[Direction]:
-    """40 pairs from English to German, and the first 8 of them in the other direction."""
-    found = []
-    for name, count in (("en-de", 40), ("de-en", 8)):
-        folder: Path = tmp_path_factory.mktemp(name)
-        texts = [(p.source, p.target) for p in tiny_pairs[:count]]
-        sides = texts if name == "en-de" else [(target, source) for source, target in texts]
-        write_pairs(sides, tokenizer, folder, max_length=200)
-        pairs = read_pairs(folder)
-        prefix = (tokenizer.language_id(name[3:]),)
-        found.append(Direction(name, pairs.source, pairs.target, prefix))
-    return found
+) -> Mixed:
+    """Return a function that mixes two directions for an epoch, with settings of `Variation`.
 
-
-@pytest.fixture(scope="module")
-def mixed(directions: list[Direction], tokenizer: Tokenizer) -> Mixed:
-    """Return a function that mixes the directions for an epoch, with settings of `Variation`."""
+    There are 40 pairs from English to German, and the first 8 of them in the other direction.
+    """
+    directions = []
+    sides = [(pair.source, pair.target) for pair in tiny_pairs[:40]]
+    turned = [(target, source) for source, target in sides[:8]]
+    for name, texts in (("en-de", sides), ("de-en", turned)):
+        folder = tmp_path_factory.mktemp(name)
+        write_pairs(texts, tokenizer, folder, max_length=200)
+        pairs, prefix = read_pairs(folder), (tokenizer.language_id(name[3:]),)
+        directions.append(Direction(name, pairs.source, pairs.target, prefix))
 
     def mix(epoch: int = 0, **settings: Any) -> Mixture:
         return Mixture.of(directions, tokenizer, Variation(**settings)).at(epoch)

@@ -1,4 +1,4 @@
-"""Drawn scenes: what is said is true, and is where it is said to be."""
+"""Embedded data: drawn scenes whose captions are true; sentences in an order by seed."""
 
 from __future__ import annotations
 
@@ -6,32 +6,25 @@ import io
 import itertools
 
 import numpy as np
+import pytest
 from PIL import Image
 
-from attncli.embedded.scenes import (
-    COLOURS,
-    GROUND,
-    SHAPES,
-    SIDE,
-    SIZES,
-    Scene,
-    generate,
-    png,
-    split,
-)
+from attncli.embedded import grammar, scenes
+from attncli.embedded.scenes import COLOURS, SHAPES, SIDE, SIZES, Scene
+from models.base.errors import ConfigurationError
 
-SOME = list(itertools.islice(generate(1), 200))
+SOME = list(itertools.islice(scenes.generate(1), 200))
 
 
 def pixels(scene: Scene) -> np.ndarray:
-    return np.asarray(Image.open(io.BytesIO(png(scene))))
+    return np.asarray(Image.open(io.BytesIO(scenes.png(scene))))
 
 
 def test_things_are_inside_their_boxes_in_their_colour_and_nowhere_else() -> None:
     for scene in SOME[:50]:
         shown = pixels(scene)
         assert shown.shape == (SIDE, SIDE, 3)
-        drawn = np.any(np.abs(shown.astype(int) - GROUND) > 8, axis=-1)
+        drawn = np.any(np.abs(shown.astype(int) - scenes.GROUND) > 8, axis=-1)
         for thing in scene.things:
             left, top, right, bottom = thing.box
             assert (right - left, bottom - top) == (SIZES[thing.size],) * 2
@@ -54,8 +47,31 @@ def test_each_word_of_a_caption_is_linked_to_its_object() -> None:
 
 
 def test_scenes_depend_on_the_seed_and_parts_share_none() -> None:
-    parts = split(100, 30, 30, seed=3)
-    assert parts == split(100, 30, 30, seed=3) != split(100, 30, 30, seed=4)
+    parts = scenes.split(100, 30, 30, seed=3)
+    assert parts == scenes.split(100, 30, 30, seed=3) != scenes.split(100, 30, 30, seed=4)
     every = [scene for part in parts for scene in part]
     assert len(set(every)) == 160
     assert [len(scene.things) for scene in every].count(1) in range(16, 48)
+
+
+def test_equal_seeds_give_equal_sentences() -> None:
+    assert (
+        list(grammar.generate(300, seed=6))
+        == list(grammar.generate(300, seed=6))
+        != list(grammar.generate(300, seed=7))
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 10])
+def test_splits_share_no_source_sentence(seed: int) -> None:
+    train, dev, test = grammar.split(8_000, 500, 500, seed=seed)
+    assert (len(train), len(dev), len(test)) == (8_000, 500, 500)
+    held_out = {pair.source for pair in dev + test}
+    assert len(held_out) == 1_000
+    assert not held_out & {pair.source for pair in train}
+    assert len(grammar.split_tenses(8_000, 500, seed=seed).train) == 8_000
+
+
+def test_more_sentences_than_there_are_is_one_line() -> None:
+    with pytest.raises(ConfigurationError, match="demo_size=9000; expected at most 80"):
+        grammar.split(9_000, 500, 500)
