@@ -304,6 +304,7 @@ PROGRAMS = """
 tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss
 c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
 """
+AS_LINES = "-s input.format=text translates its lines"
 # formats that cannot be read: their lines are not text, or are mostly markup; and what helps
 UNREAD = {
     ".pdf": "`pdftotext FILE.pdf` writes its text",
@@ -311,9 +312,8 @@ UNREAD = {
     ".ppt": "save it as .pptx",
     ".xls": "save it as .xlsx",
     **dict.fromkeys((".eml", ".msg"), "mail is not read: save its body as FILE.txt"),
-    **{f".{suffix}": "" for suffix in PROGRAMS.split()},
+    **{f".{suffix}": AS_LINES for suffix in PROGRAMS.split()},
 }
-AS_LINES = "-s input.format=text translates its lines"
 
 
 def uncompressed(path: Path) -> Path:
@@ -323,26 +323,18 @@ def uncompressed(path: Path) -> Path:
 
 def format_of(path: Path | None) -> str:
     """Return the format of a file by its name; "text" for other names."""
-    if path is None:
-        return TEXT
-    name = uncompressed(path)
-    suffix = name.suffix.lower()
+    suffix = uncompressed(path).suffix.lower() if path else ""
     return next((key for key, row in (FORMATS | PACKED).items() if suffix in row.suffixes), TEXT)
 
 
 def is_document(path: Path) -> bool:
     """Return True if the name of a file is that of a document, also of one that cannot be read."""
-    return format_of(path) != TEXT or is_unread(path)
-
-
-def is_unread(path: Path) -> bool:
-    """Return True if the name of a file is that of a document that cannot be read."""
-    return uncompressed(path).suffix.lower() in UNREAD
+    return format_of(path) != TEXT or bool(hint(path))
 
 
 def hint(path: Path) -> str:
-    """Return what helps with a document that cannot be read."""
-    return UNREAD[uncompressed(path).suffix.lower()] or AS_LINES
+    """Return what helps with a document that cannot be read; "" for other files."""
+    return UNREAD.get(uncompressed(path).suffix.lower(), "")
 
 
 def named_delimiter(path: Path | None) -> str:

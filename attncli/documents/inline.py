@@ -223,7 +223,11 @@ def trim(pieces: Sequence[Piece], partner: Mapping[int, int]) -> list[Piece]:
 
     Removed are tags around the whole text, and elements without words at its start or end.
     """
-    worded = [0, *accumulate(map(_is_worded, pieces))]
+    is_worded = (
+        piece.kind == "placeholder" or (piece.kind == "text" and has_letters(piece.text))
+        for piece in pieces
+    )
+    worded = [0, *accumulate(is_worded)]
     found, first, behind, size = list(pieces), 0, len(pieces), -1
     while first < behind and size != behind - first:
         size = behind - first
@@ -244,10 +248,6 @@ def trim(pieces: Sequence[Piece], partner: Mapping[int, int]) -> list[Piece]:
     if first < behind:
         found[behind - 1] = _without_edge(found[behind - 1], at_end=True)
     return found[first:behind]
-
-
-def _is_worded(piece: Piece) -> bool:
-    return piece.kind == "placeholder" or (piece.kind == "text" and has_letters(piece.text))
 
 
 def _is_blank(piece: Piece) -> bool:

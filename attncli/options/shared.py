@@ -15,7 +15,7 @@ import typer
 
 from attncli.data.lines import open_text
 from attncli.data.streams import check_output, open_output
-from attncli.documents.document import AS_LINES, COMPRESSED, FORMATS, hint, is_unread
+from attncli.documents.document import AS_LINES, COMPRESSED, FORMATS, hint
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError, NotFoundError
 from models.base.settings import option
@@ -172,8 +172,8 @@ def check_texts(texts: Sequence[str], command: str = "translate") -> None:
         raise NotFoundError(f"no file {texts[0]}", f"text to {command}, or a file with -i")
     if texts and all(map(_is_file, texts)):
         reading = f"read the file with -i {texts[0]}"
-        if command == "translate" and is_unread(Path(texts[0])):
-            reading = hint(Path(texts[0])).replace(AS_LINES, f"-i {texts[0]} {AS_LINES}")
+        if command == "translate" and (advice := hint(Path(texts[0]))):
+            reading = advice.replace(AS_LINES, f"-i {texts[0]} {AS_LINES}")
         raise ModelError(
             f"{texts[0]}: the name of a file, where text is expected",
             f"text to {command}",

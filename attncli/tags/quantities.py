@@ -200,7 +200,9 @@ def written(raw: str, source: str, target: str) -> str:
         if found.lastgroup == "clock":
             return _time(found[0], target)
         if found.lastgroup == "label":
-            return _label(found[0], target)
+            sign, _, code = found[0].partition(".")
+            shown = {"de": "Nr.", "fr": f"{sign[0]}°", "es": f"{sign[0]}.º"}.get(target, f"{sign}.")
+            return f"{shown} {code.lstrip()}"
         if found.lastgroup == "measure":
             return _measure(found[0], source, target)
         return localised(found[0], source, target)
@@ -258,12 +260,6 @@ def _time(raw: str, target: str) -> str:
     if target == "de":
         return to.join(f"{hour}" + f":{rest}" * (rest != "00") for hour, rest in times) + " Uhr"
     return to.join(f"{hour}:{rest}" for hour, rest in times)
-
-
-def _label(raw: str, target: str) -> str:
-    sign, code = re.fullmatch(rf"([Nn]os?\.)\s?({CODE})", raw).groups()  # type: ignore[union-attr]
-    shown = {"de": "Nr.", "fr": f"{sign[0]}°", "es": f"{sign[0]}.º"}.get(target, sign)
-    return f"{shown} {code}"
 
 
 CAPITAL_CODE = re.compile(

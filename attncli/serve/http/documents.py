@@ -25,7 +25,6 @@ from attncli.documents.document import (
     DocumentOptions,
     format_of,
     hint,
-    is_unread,
     named_delimiter,
     read_document,
     suffixes,
@@ -128,9 +127,9 @@ async def _upload(call: Call) -> Upload:
     name = PurePosixPath(given.file_names["file"].replace("\\", "/")).name
     source, target = given.text("source"), given.text("target")
     format = format_of(Path(name))
-    if is_unread(Path(name)) or (format == TEXT and not name.lower().endswith(".txt")):
-        is_known = is_unread(Path(name))
-        expected = hint(Path(name)) if is_known else f"expected {', '.join(suffixes())}"
+    advice = hint(Path(name))
+    if advice or (format == TEXT and not name.lower().endswith(".txt")):
+        expected = advice or f"expected {', '.join(suffixes())}"
         raise invalid(f"this kind of file is not supported; {expected}")
     document = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")

@@ -29,7 +29,6 @@ from attncli.documents.document import (
     Texts,
     format_of,
     hint,
-    is_unread,
     named_delimiter,
     read_document,
     reassemble,
@@ -90,8 +89,8 @@ def document_choice(
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
-    if path and not settings.format and is_unread(path):
-        raise InputError(f"cannot read {path}", hint=hint(path))
+    if path and not settings.format and (advice := hint(path)):
+        raise InputError(f"cannot read {path}", hint=advice)
     for where, given, wanted in (
         ("--column", columns, "csv"),
         ("--field", fields, FIELDED),
@@ -117,7 +116,7 @@ def check_format(output: Path | None, choice: DocumentChoice | None) -> None:
         return
     made, named = choice.format if choice else TEXT, format_of(output)
     if choice and named == TEXT:
-        is_other = is_unread(output) or output.suffix.lower() == ".txt"
+        is_other = bool(hint(output)) or output.suffix.lower() == ".txt"
     else:
         is_other = named != made and (choice is not None or named in PACKED)
     if is_other:
