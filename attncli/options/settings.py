@@ -16,8 +16,7 @@ with its tables and the options of its command line; the command reads it once:
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
@@ -163,12 +162,3 @@ def listed(tables: type) -> str:
         known.update(names)
         text = text.replace("\n[model]", f"{own}\n\n[model]", 1)
     return text
-
-
-def tables_of(command: Callable[..., Any]) -> type | None:
-    """Return the class of the tables of a command; None if it has no option -s."""
-    for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        for information in getattr(parameter.annotation, "__metadata__", ()):
-            if isinstance(information, SetOption):
-                return information.tables
-    return None

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pkgutil import resolve_name
+from typing import Any
 
 import pytest
 
-from attncli.options.settings import listed, names_of, tables_of
+from attncli.options.settings import SetOption, listed, names_of
 from attncli.shell import app
 from attncli.tasks.translate.engine import TranslateOptions
 from models.base.settings import flat, overridden, parse_toml
 from tests.attncli.command_line import Attn
+
+
+def tables_of(command: Callable[..., Any]) -> type | None:
+    """Return the class of the tables of a command; None if it has no option -s."""
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        for information in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(information, SetOption):
+                return information.tables
+    return None
+
 
 WITH_SETTINGS = [name for name in app.COMMANDS if tables_of(resolve_name(app.COMMANDS[name]))]
 
