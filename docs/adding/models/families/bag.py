@@ -36,7 +36,6 @@ class Bag(EncoderDecoder):
     def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
         encoder = BagEncoder(source, config.embedding)
-        decoder = RnnDecoder(
-            target, config, value_size=config.embedding, final_size=config.embedding, attends=True
-        )
+        size = config.embedding
+        decoder = RnnDecoder(target, config, value_size=size, final_size=size)
         super().__init__(config, encoder, decoder, Output(sizes.target, config.embedding, target))
