@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -74,3 +76,13 @@ def test_every_head_of_a_batch_in_one_call(tiny_translator: Translator) -> None:
         for layer, own in zip(shown["cross_attention"], alone.weights[0], strict=True):
             torch.testing.assert_close(layer[0], own, atol=1e-5, rtol=1e-4)
             torch.testing.assert_close(layer.sum(-1), torch.ones(layer.shape[:-1]))
+
+
+PARITY = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks/parity.py"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("row", PARITY["ROWS"], ids=lambda row: f"{row.member}-{row.package}")
+def test_a_member_equals_a_public_implementation(row: Any) -> None:
+    pytest.importorskip(row.package)
+    assert PARITY["difference"](row) < 1e-5

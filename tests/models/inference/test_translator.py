@@ -7,13 +7,18 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
+import torch
 
 from attncli.embedded.grammar import Pair
+from models import load_translator
 from models.base.errors import ModelError
 from models.base.types import Translation
+from models.catalogue.installed import BOX, is_bundle
 from models.inference.search.batching import length_batches
-from models.inference.translator import Translator
+from models.inference.translator import Translator, translated_by
+from models.text.languages import Glossary, Term
 from models.text.tokenizer import END
+from models.text.units import Units
 from models.use_config import SearchConfig
 
 SAMPLE = SearchConfig(method="sample", nbest=3)
@@ -129,3 +134,26 @@ def test_an_output_cut_at_its_limit_is_marked(tiny_translator: Translator) -> No
             [cut] = tiny_translator.translate([text], search=search)
             assert cut.hypotheses[0].truncated is (extra == len(ids)), method
             assert cut.hypotheses[0].ids == ids[: extra - 1]
+
+
+TARGET = Units(("Der", "Hund,", "ja"), ((0, 3), (4, 9), (10, 12)), torch.eye(3))
+
+
+def test_the_word_that_reads_a_term_alone_is_its_translation_without_its_marks() -> None:
+    totals = torch.tensor([0.9, 0.9, 0.9])
+    assert translated_by(torch.tensor([0.1, 0.8, 0.0]), totals, TARGET) == (4, 8)
+    assert translated_by(torch.tensor([0.6, 0.8, 0.0]), totals, TARGET) == (0, 8)
+    assert translated_by(torch.tensor([0.1, 0.5, 0.0]), totals, TARGET) is None  # a compound
+    assert translated_by(torch.tensor([0.1, 0.2, 0.0]), totals / 4, TARGET) is None
+
+
+def test_a_term_that_costs_much_replaces_one_word_and_moves_no_other() -> None:
+    if not is_bundle(BOX / "everyday"):
+        pytest.skip("the models are not in the box")
+    model = load_translator(BOX / "everyday").for_direction("de", "en")
+    texts = ["The delivery will arrive on Monday.", "Our customer service is closed today."]
+    free = [found.text.split() for found in model.translate(texts)]
+    terms = Glossary((Term("delivery", "Zustellung"), Term("customer", "Mandant")))
+    first, second = (found.text.split() for found in model.with_glossary(terms).translate(texts))
+    assert [word for word, old in zip(first, free[0], strict=True) if word != old] == ["Zustellung"]
+    assert any("Mandant" in word for word in second)
