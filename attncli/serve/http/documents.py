@@ -162,12 +162,11 @@ def _read(given: Parameters, format: str, name: str) -> Document:
 async def _answer(
     upload: Upload, outcomes: list[TranslatedLine], request: Request
 ) -> dict[str, Any]:
-    """Keep the translated document; return its address, and what was left as it is."""
+    """Keep the translated document; return its address, and the messages about it."""
     content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
     token = FILES.add(content, upload.name)
     url = f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
-    unread = jobs.faults(upload.document, quoted=True)
-    notes = [*unread, *jobs.left(upload.document, outcomes, quoted=True)]
+    notes = [*jobs.notes(upload.document, outcomes)]
     return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
 
 

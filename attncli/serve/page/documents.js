@@ -51,10 +51,10 @@ async function translate(file) {
 
 function finish({ translatedFileUrl, name, notes }, item, state, bar) {
   bar.remove();
-  state.textContent = "Done";
+  state.textContent = notes.length ? "Done; please read the notes" : "Done";
   const path = new URL(translatedFileUrl).pathname;  // behind a proxy, the name of this page counts
   item.firstChild.append(make("a", { className: "button", href: path, download: name }, `Save ${name}`));
-  item.append(...notes.map((note) => make("span", { className: "soft" }, note)));
+  item.append(...notes.map((note) => make("span", { className: "note doubtful" }, note)));
 }
 
 async function* events(file, signal) {

@@ -185,6 +185,22 @@ def translate_document(
     return not unread and all(outcome.translation for outcome in outcomes)
 
 
+def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
+    """Yield all messages about a translated document, for people who may see no line numbers."""
+    lines = document.content.split("\n")
+
+    def name(number: int) -> str:
+        quoted = _quote(lines[number - 1])
+        return quoted if document.save else f"line {number}, {quoted}"
+
+    report = OutputReport(name=name)
+    yield from (one.note for one in outcomes if one.note)
+    yield from report.messages(outcomes)
+    yield from report.totals(above=REPORTED)
+    yield from faults(document, quoted=True)
+    yield from left(document, outcomes, quoted=True)
+
+
 def decoded(content: bytes) -> tuple[str, str]:
     """Return the characters of a document and its encoding.
 

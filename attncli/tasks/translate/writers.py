@@ -7,7 +7,7 @@ score; log_prob is the natural logarithm of the probability.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncli.data.lines import TranslatedLine
 from attncli.render.alignment.data import inputs_of, linked, record_of
@@ -88,16 +88,21 @@ class OutputReport:
     """Messages about the best output of each line, and a summary if there are many.
 
     references: a list for each line, from line 1. A loop that a reference repeats as often is not
-    reported.
+    reported. name: how messages call the line with a number.
     """
 
-    def __init__(self, references: Sequence[Sequence[str]] = ()) -> None:
-        self._references = references
+    def __init__(
+        self,
+        references: Sequence[Sequence[str]] = (),
+        *,
+        name: Callable[[int], str] = "line {}".format,
+    ) -> None:
+        self._references, self._name = references, name
         self._counts: Counter[str] = Counter()
         self._copied = self._others = 0  # lines without letters that were copied; lines of text
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
-        """Yield a message for each of the first suspicious outputs, with its line number."""
+        """Yield a message for each of the first suspicious outputs, with the name of its line."""
         for outcome in outcomes:
             if text := outcome.line.text.strip():
                 copied = not outcome.parts and not any(map(str.isalpha, text))
@@ -106,7 +111,7 @@ class OutputReport:
             for kind, message in self._suspicions(outcome):
                 self._counts[kind] += 1
                 if self._counts[kind] <= REPORTED:
-                    yield f"line {outcome.line.number}: {message}"
+                    yield f"{self._name(outcome.line.number)}: {message}"
 
     def _suspicions(self, outcome: TranslatedLine) -> Iterator[tuple[str, str]]:
         """Yield the kind and the message of all that is suspicious about an output."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_plus
 
 import pytest
 from PIL import Image
@@ -243,6 +244,11 @@ def test_a_document(page: Callable[..., Any], tmp_path: Path) -> None:
     one(driver, "#document-file").send_keys(str(path))
     link = until(driver, lambda: all_of(driver, "#documents a"))[0]
     assert link.text.endswith("film.de.srt") or "Save film." in link.text
+    path = tmp_path / "bill.txt"
+    path.write_text(f"Good morning.\n{unquote_plus(NUMBERS)}\n")
+    one(driver, "#document-file").send_keys(str(path))
+    note = until(driver, lambda: all_of(driver, "#documents .doubtful"))[0]
+    assert note.text.startswith("line 2, “At 7:05 pm") and "other numbers" in note.text
 
 
 def test_a_recording_of_a_file_and_of_the_microphone(

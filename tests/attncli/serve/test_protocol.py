@@ -318,6 +318,17 @@ def test_each_text_of_a_document_has_its_language(url: str) -> None:
     assert 'the same, “{"a":"The dog sees' in answer["notes"][0]
 
 
+NUMBERS = "At 7:05 pm on 9/11/2025 you paid ¥12,000 and ₹ 1,50,000."
+
+
+def test_the_notes_of_a_document_name_what_fails_a_check(url: str, attn: Attn) -> None:
+    content = f"The old dog sleeps.\n{NUMBERS}\n"
+    [note] = uploaded(url, "a.txt", content.encode()).json()["notes"]
+    message = attn("translate", "--to", "de", given=content).err.strip().removeprefix("attn: ")
+    assert note.replace(", “At 7:05 pm on 9/11/2025 you paid ¥12,000…”", "") == message
+    assert message.startswith("line 2: other numbers: ")
+
+
 def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
     text = "A dog.\r\n\r\nA cat.\n"
     found = post(url, q=text, source="EN", target="de_DE").json()["translatedText"]
