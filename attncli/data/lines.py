@@ -97,9 +97,8 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
     """
     number, remarked = 1, False
     for lines in _chunks(stream):
-        if number == 1 and lines[0].startswith(UTF_16_MARKS):  # only noise would be read
-            found = f"{_name(stream)} in UTF-16"
-            raise InputError(found, "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
+        if number == 1:
+            refuse_utf_16(lines[0], _name(stream))
         chunk = [decode(line, number + i) for i, line in enumerate(lines)]
         bad = [n for n, line in enumerate(chunk) if line.fault.startswith(NOT_UTF_8)]
         if bad and western(b"".join(lines[n] for n in bad)):
@@ -155,6 +154,13 @@ def _name(stream: BinaryIO) -> str:
     """Return what a message calls a stream: its file, or "the input"."""
     name = getattr(stream, "name", "")
     return name if isinstance(name, str) and name[:1] not in ("", "<") else "the input"
+
+
+def refuse_utf_16(head: bytes, name: str) -> None:
+    """Raise InputError for text that begins with a mark of UTF-16: its lines would be noise."""
+    if head.startswith(UTF_16_MARKS):
+        hint = "convert it: iconv -f UTF-16 -t UTF-8"
+        raise InputError(f"{name} in UTF-16", "UTF-8", hint)
 
 
 def decode(line: bytes, number: int) -> Line:

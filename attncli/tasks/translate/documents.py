@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
 from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
 from attncli.documents.document import (
     PACKED,
@@ -221,10 +221,14 @@ def decoded(content: bytes) -> tuple[str, str]:
 
 
 def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
-    """Return the segments of a file, of text its lines; raise ModelError for a damaged one."""
+    """Return the segments of a file, of text its lines.
+
+    Raises ModelError for a damaged file, and for text in UTF-16.
+    """
     if format in PACKED:
         return read_document(content, format, options)
-
+    if format == TEXT:
+        refuse_utf_16(content, "a text")
     text, encoding = decoded(content)
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
     return replace(read, encoding=encoding, strict=format in STRICT)
