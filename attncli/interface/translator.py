@@ -14,6 +14,7 @@ from attncli.data.text.corpus import PairLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.writers import heat_maps
+from attncli.tags.checks import Check
 from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.align.pairs import Aligner, drawn, every_head
 from attncli.tasks.translate import engine as engines
@@ -60,6 +61,7 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
 
     model: Translator
     parts: tuple[Translation, ...]  # what was translated: one for each part of the text
+    checks: tuple[Check, ...] = ()  # that the best output fails: name and what was found
     marked: tuple[MarkedTranslation, ...] = ()  # the same with their protected parts
 
     @cached_property
@@ -215,7 +217,7 @@ class Translator(TextModel):
         assert outcome.translation  # long texts are split, not refused
         result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
-        result.marked = outcome.marked
+        result.marked, result.checks = outcome.marked, outcome.checks
         result.parts = outcome.parts or (Translation(result.source, (EMPTY,), self.to),)
         return result
 

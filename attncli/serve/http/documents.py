@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -34,6 +34,7 @@ from attncli.serve.http.media import AUTO, recognised
 from attncli.serve.models import TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.tags.checks import NAMES
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
 from models.base.types import EMPTY, Translation
@@ -182,8 +183,28 @@ async def translated_html(
         found = [next(results) for _ in own]
         ranked = (jobs.translated(document, _of_rank(found, rank)) for rank in range(job.nbest))
         best, *others = dict.fromkeys(ranked)
-        answers.append({"translatedText": best, "alternatives": others})
+        answers.append({"translatedText": best, "alternatives": others, **doubts(found)})
     return answers
+
+
+def doubts(outcomes: Sequence[TranslatedLine]) -> dict[str, Any]:
+    """Return the notes about the lines of a text, and the checks that their outputs fail."""
+    return {
+        "notes": list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome))),
+        "checks": [check._asdict() for outcome in outcomes for check in outcome.checks],
+    }
+
+
+def _notes(outcome: TranslatedLine) -> Iterator[str]:
+    """Yield what the model could not do with a line."""
+    if outcome.foreign:
+        yield "The model knows none of the letters."
+    if outcome.lost:
+        yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
+    if outcome.translation and outcome.translation.hypotheses[0].truncated:
+        yield "The output was cut at its length limit."
+    for check in outcome.checks:
+        yield f"The output has {NAMES[check.name]}: {check.found}."
 
 
 def _copies(upload: Upload) -> list[TranslatedLine]:

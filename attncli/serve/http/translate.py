@@ -5,7 +5,7 @@ POST /align: which words of a text and of its translation belong together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,12 +16,11 @@ from starlette.responses import JSONResponse, Response
 from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.documents.document import LINE_END
-from attncli.serve.http.documents import translated_html
+from attncli.serve.http.documents import doubts, translated_html
 from attncli.serve.http.media import AUTO, Detected, recognised
 from attncli.serve.models import AlignJob, TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
-from attncli.tags.checks import NAMES
 
 MOST_ALTERNATIVES = 20
 FORMATS = ("text", "html")
@@ -54,7 +53,7 @@ async def translate(request: Request) -> Response:
         "detectedLanguage": source == AUTO,
         "alternatives": job.nbest > 1,
         "notes": given.flag("notes"),
-        "checks": given.flag("notes"),
+        "checks": given.flag("notes") or any(record["checks"] for record in found),
         "alignments": job.weights,
     }
     columns = {
@@ -137,21 +136,8 @@ def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int)
         "translatedText": outputs[0],
         "alternatives": list(dict.fromkeys(one for one in outputs[1:] if one != outputs[0])),
         "alignments": [alignment(p) for outcome in outcomes for p in outcome.alignments[:1]],
-        "notes": list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome))),
-        "checks": [check._asdict() for outcome in outcomes for check in outcome.checks],
+        **doubts(outcomes),
     }
-
-
-def _notes(outcome: TranslatedLine) -> Iterator[str]:
-    """Yield what the model could not do with a line."""
-    if outcome.foreign:
-        yield "The model knows none of the letters."
-    if outcome.lost:
-        yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
-    if outcome.translation and outcome.translation.hypotheses[0].truncated:
-        yield "The output was cut at its length limit."
-    for check in outcome.checks:
-        yield f"The output has {NAMES[check.name]}: {check.found}."
 
 
 def output(outcome: TranslatedLine, rank: int = 0) -> str:

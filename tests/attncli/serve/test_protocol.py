@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from attncli import load
 from attncli.serve.http.app import ENDPOINTS, PAGE
 from tests.attncli.command_line import Attn
 from tests.attncli.serve.conftest import Start
@@ -319,6 +320,21 @@ def test_each_text_of_a_document_has_its_language(url: str) -> None:
 
 
 NUMBERS = "At 7:05 pm on 9/11/2025 you paid ¥12,000 and ₹ 1,50,000."
+
+
+def test_checks_are_in_the_answer_only_if_an_output_fails_one(url: str, attn: Attn) -> None:
+    rows = attn(
+        "translate", "--to", "de", "--format", "jsonl", given=f"{NUMBERS}\n{TEXTS[0]}\n"
+    ).out
+    failed, passed = map(json.loads, rows.splitlines())
+    given = {"source": "en", "target": "de"}
+    assert post(url, q=NUMBERS, **given).json()["checks"] == failed["checks"]
+    assert post(url, q=[TEXTS[0], NUMBERS], **given).json()["checks"] == [[], failed["checks"]]
+    html = post(url, q=f"<p>{NUMBERS}</p>", format="html", notes=True, **given).json()
+    assert html["checks"] and "other numbers" in html["notes"][0]
+    assert "checks" not in passed and "checks" not in post(url, q=TEXTS[0], **given).json()
+    translator: Any = load("everyday")
+    assert translator.translate(NUMBERS, to="de").checks[0]._asdict() == failed["checks"][0]
 
 
 def test_the_notes_of_a_document_name_what_fails_a_check(url: str, attn: Attn) -> None:
