@@ -35,8 +35,7 @@ FURTHER = (*EACH, "train.plateau_patience=1", "search.length_penalty=0.6")
 REWARDED = (
     *("train.batch_tokens=1792", "train.ema=0.99", "train.average=0"),
     *("train.lr=0.001", "train.warmup=20", "train.schedule=constant"),
-    *("train.self_critical_from=1", "train.self_critical_lr=0.0002"),
-    *("train.evaluate_every=101", "search.length_penalty=0.6"),
+    *("train.self_critical_lr=0.0002", "train.evaluate_every=101", "search.length_penalty=0.6"),
 )
 RECIPES = {
     "first": Recipe("show-attend-tell-soft-small", (*FRESH, "train.epochs=10")),

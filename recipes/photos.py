@@ -73,8 +73,7 @@ class Labelled(NamedTuple):
 EACH = ("train.batch_tokens=1792", "train.average=0", "search.length_penalty=0.6")
 REWARDS = (
     *("train.ema=0.998", "train.lr=0.001", "train.warmup=20", "train.schedule=constant"),
-    *("train.self_critical_from=1", "train.self_critical_lr=0.0002"),
-    *("train.evaluate_every=194", "model.image.dropout=0.3"),
+    *("train.self_critical_lr=0.0002", "train.evaluate_every=194", "model.image.dropout=0.3"),
 )
 REINFORCE = (
     *("train.attention.coverage=none", "train.attention.reinforce=0.1"),
@@ -82,8 +81,7 @@ REINFORCE = (
 )
 MIXED = (  # rewards and likelihood: captions stay English
     *("train.ema=0.995", "train.lr=0.001", "train.warmup=20", "train.schedule=linear"),
-    *("train.epochs=0", "train.evaluate_every=150", "train.self_critical_from=1"),
-    "train.noun_swap=0.5",
+    *("train.epochs=0", "train.evaluate_every=150", "train.noun_swap=0.5"),
 )
 TRANSFORMER = (
     *("train.ema=0.998", "train.schedule=linear", "train.epochs=0", "train.noun_swap=0.5"),
@@ -91,8 +89,8 @@ TRANSFORMER = (
 )
 PRAISED = (  # rewards and likelihood
     *(*TRANSFORMER, "train.optimiser=adam", "train.lr=0.0005", "train.warmup=40"),
-    *("train.self_critical_from=1", "train.self_critical_lr=0.0002"),
-    *("train.self_critical_likelihood=0.3", "train.evaluate_every=300"),
+    *("train.self_critical_lr=0.0002", "train.self_critical_likelihood=0.3"),
+    "train.evaluate_every=300",
 )
 LABELS = (
     *("model.image.labels=5", "model.image.dropout=0.3"),

@@ -114,9 +114,11 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
     where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
     name, a value of another type, and a value outside the limits of its field. A removed setting
     is ignored if it has the value in `REMOVED` of its class, or the one that `implied` of its
-    class derives from the other values; otherwise it is refused.
+    class derives from the other values; otherwise it is refused. `upgraded` of a class replaces
+    settings of version 1.0 that others express now.
     """
     changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
+    values = config.upgraded(values) if hasattr(config, "upgraded") else values
     for name, value in values.items():
         place = f"{where}.{name}" if where else name
         if name not in fields_of(type(config)):

@@ -242,7 +242,7 @@ MOST, LEAST = 10, 3  # passes over the data
 COUNTED = PASSES // LEAST  # examples to count; more do not change the number of passes
 # what makes a run another stage of training (hard attention, rewards, unfreezing): the settings
 # of the model's own training apply
-STAGES = ("model.", "train.self_critical_from", "train.encoder_from", "train.attention.")
+STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
 REPLAY = 1 / 3  # share of the replay set in the examples of an epoch
 
 

@@ -93,11 +93,9 @@ def fit_epoch(
         if counters.ended or counters.batch >= len(plan) or limit_reached(counters, config):
             return
         numbers = plan[counters.batch]
-        by_reward = counters.epoch + 1 >= config.self_critical_from
         progress = (counters.batch + 1) / len(plan)
         stepper.count_time()
-        update = UpdateBatch(examples, numbers, reward_loss if by_reward else None)
-        event = stepper.train_on(update, progress)
+        event = stepper.train_on(UpdateBatch(examples, numbers, reward_loss), progress)
         stepper.count_time()
         counters.batch += 1
         watch(counters, event)

@@ -113,7 +113,9 @@ def _usual_data() -> DataConfig:
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {"clip": 1.0, "divergence": 3.0}
+    REMOVED: ClassVar[Mapping[str, Any]] = {
+        **{"clip": 1.0, "divergence": 3.0, "self_critical_from": 1}
+    }
 
     steps: int = option(0, "maximum number of updates (0: no limit)")
     epochs: int = option(100, "maximum number of passes over the data (0: no limit)")
@@ -226,12 +228,11 @@ class TrainConfig:
         "which that noun is replaced, in caption and labels, so that the model learns to copy it",
         at_most=1,
     )
-    self_critical_from: int = option(
-        0,
-        "captioners: epoch from which training maximises the CIDEr-D of 5 sampled captions per "
-        "image, each compared with the mean of the others (0: never)",
+    self_critical_lr: float = option(
+        0.0,
+        "captioners: peak learning rate, such as 0.00005, of training that maximises the CIDEr-D "
+        "of 5 sampled captions per image, each compared with the mean of the others (0: none)",
     )
-    self_critical_lr: float = option(0.00005, "self-critical training: peak learning rate", above=0)
     self_critical_likelihood: float = option(
         0.0,
         "self-critical training: share of the loss that is the negative log-likelihood of the "
@@ -254,6 +255,15 @@ class TrainConfig:
         choices=tuple(LOGGERS),
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
+
+    def upgraded(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return settings of 1.0, where a second one told if there is self-critical training."""
+        begins = str(values.get("self_critical_from", ""))
+        if begins not in ("0", "1"):
+            return values
+        rate = values.get("self_critical_lr") or self.self_critical_lr or 0.00005
+        kept = {name: value for name, value in values.items() if name != "self_critical_from"}
+        return {**kept, "self_critical_lr": rate if begins == "1" else 0.0}
 
 
 @dataclass(frozen=True)

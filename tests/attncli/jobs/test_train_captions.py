@@ -33,7 +33,7 @@ VARIANTS = {
     "fine-tuned": (HARD, [*PRETRAINED, "train.encoder_from=2", "train.epochs=3"]),
     "self-critical": (
         SOFT,
-        [*PATCHES, "train.steps=8", "train.self_critical_from=1", "train.ema=0.5"],
+        [*PATCHES, "train.steps=8", "train.self_critical_lr=0.00005", "train.ema=0.5"],
     ),
     "muon": ("captioner-transformer-nano", [*PATCHES, "train.optimiser=muon", "train.steps=8"]),
     "muon fine-tuned": (

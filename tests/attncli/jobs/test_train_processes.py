@@ -88,7 +88,7 @@ def test_two_processes_compute_the_gradient_of_one(
 @pytest.mark.parametrize("kind", ["soft", "hard"])
 def test_two_processes_sample_captions(kind: str, tmp_path: Path) -> None:
     files, preset = small_captions.write_images(tmp_path), f"show-attend-tell-{kind}-nano"
-    changes = ("train.steps=3", f"train.self_critical_from={int(kind == 'soft')}", *FEW[1:3])
+    changes = ("train.steps=3", f"train.self_critical_lr={0.00005 * (kind == 'soft')}", *FEW[1:3])
     config = small_captions.small_config(files, *changes, preset=preset)
     assert train_in(2, config, tmp_path / "run") == [0, 0], errors(tmp_path / "run").read_text()
     records = read_log(tmp_path / "run" / "log.jsonl")

@@ -84,7 +84,7 @@ def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
     texts = read_prepared_captions(prepared_folder)
     examples = caption_examples(texts, manifest, stores, config.train)
     rewards = None
-    if config.train.self_critical_from:
+    if config.train.self_critical_lr:
         captions_of = dict(captions.train)
         references = [captions_of[name] for name in manifest.train]
         longest = config.search.max_caption
@@ -114,11 +114,11 @@ def caption_examples(
     first, last = stages[0], stages[-1]
     inputs = replace(last.inputs, augment=config.encoder_from > 0)
     # a large network costs the most, and samples of one image are compared with each other
-    sharing = [epoch - 1 for epoch in (config.encoder_from, config.self_critical_from) if epoch]
-    if not sharing:
+    shared_from = 0 if config.self_critical_lr else config.encoder_from - 1
+    if shared_from < 0:
         return last
     turn = config.encoder_from - 1 if len(stages) > 1 else 0
-    return CaptionExamples(target, last.rows, inputs, links, True, min(sharing), first, turn)
+    return CaptionExamples(target, last.rows, inputs, links, True, shared_from, first, turn)
 
 
 def read_parts(data: ImageData) -> Captions:

@@ -85,7 +85,7 @@ class ImageTraining(TrainingSource):
     default_preset = "show-attend-tell-soft-small"
     example_input = "attn caption IMAGE"
     data = ImageData
-    train = ("encoder_from", "noun_swap", "self_critical_from")
+    train = ("encoder_from", "noun_swap", "self_critical_lr")
     metrics = (*TrainingSource.metrics, "cider")
     comparison = Comparison(
         outputs="captions",

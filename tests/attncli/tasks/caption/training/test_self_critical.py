@@ -13,7 +13,7 @@ import torch
 from attncli.data.batching import epoch_plan, gather
 from attncli.tasks.caption.training.data import load
 from attncli.tasks.caption.training.dev import SelfCritical, likelihoods
-from attncli.training.interfaces import Stepped, UpdateBatch
+from attncli.training.interfaces import UpdateBatch
 from attncli.training.run.run import fresh_state
 from attncli.training.updates.stepper import Stepper
 from models.base.types import Batch, Memory
@@ -21,11 +21,10 @@ from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
 from models.use_config import SearchConfig
-from tests.attncli.training.small import run
 from tests.attncli.training.small_captions import PATCHES, small_config, write_images
 
 CPU = torch.device("cpu")
-CRITICAL = ("train.self_critical_lr=0.005", "train.self_critical_from=1", "model.dropout=0")
+CRITICAL = ("train.self_critical_lr=0.005", "model.dropout=0")
 
 
 Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
@@ -165,11 +164,3 @@ def test_rewards_rise(tmp_path: Path) -> None:
         assert reward is not None
         rewards.append(reward)
     assert np.mean(rewards[-5:]) > 2 * np.mean(rewards[:5])
-
-
-def test_self_critical_training_begins_with_its_epoch(tmp_path: Path) -> None:
-    changes = ("train.self_critical_from=3", "train.epochs=3", "train.steps=0")
-    config = small_config(write_images(tmp_path), *PATCHES, *changes, "train.batch_tokens=300")
-    events = [event for event in run(config, tmp_path / "run") if isinstance(event, Stepped)]
-    assert {event.epoch for event in events if event.reward is not None} == {2}
-    assert {event.epoch for event in events if event.reward is None} == {0, 1}
