@@ -247,7 +247,8 @@ GoldIndex = Annotated[
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
 Seeds = Annotated[
-    int, typer.Option(min=1, help="Runs of each variant, with seeds from train.seed upwards.")
+    int,
+    typer.Option(min=1, max=100, help="Runs of each variant, with seeds from train.seed upwards."),
 ]
 Best = Annotated[
     int,
@@ -339,6 +340,10 @@ def compare(
     usual = () if grid else comparison_of(base.model.family).variants
     chosen = with_grid(names or usual, grid or [])
     found = variants(chosen, base, set or [])
+    if len(found) < len(chosen):
+        console.say(f"{counted(len(chosen), 'name')} of {counted(len(found), 'variant')}")
+    if best > len(found):
+        console.say(f"--best {best}: all {counted(len(found), 'variant')} get further seeds")
     where = loading.open_device(Options(device, threads))
     # imports torch
     from attncli.jobs.compare import check_all, plan, prepare

@@ -221,15 +221,13 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
     dev = source.load(config, run.folder, progress).dev
     test = source.test_set(config, tests.files, progress) if tests.files else None
     loss, found = scores(bundle, dev, config, progress)
-    aer, by = source.error_rate(model, test or dev, tests.gold) if tests.gold else (None, "")
     row = RunScores(
         variant=run.variant,
         seed=config.train.seed,
         dev=found,
         test=scores(bundle, test, config, progress)[1] if test else (),
         perplexity=math.exp(loss),
-        aer=aer,
-        aligned_by=by,
+        aer=source.error_rate(model, test or dev, tests.gold) if tests.gold else None,
         parameters=bundle.model.parameter_count(),
         updates=state.step,
         tokens_per_second=state.tokens / max(state.seconds, 1e-9),

@@ -23,6 +23,7 @@ from models.catalogue.installed import default_model
 from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS
 
 MODEL = "ATTN_MODEL"
+MOST_THREADS = 512  # thousands of them take a minute to start, and memory
 
 Models = Annotated[
     list[Path] | None,
@@ -49,7 +50,10 @@ Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],
     typer.Option(help="Device; auto selects a GPU if there is one."),
 ]
-Threads = Annotated[int, typer.Option(min=0, help="Processor threads (0: the default of torch).")]
+Threads = Annotated[
+    int,
+    typer.Option(min=0, max=MOST_THREADS, help="Processor threads (0: the default of torch)."),
+]
 
 To = Annotated[
     str, typer.Option(metavar="LANGUAGE", help="Multilingual model: target language, such as de.")

@@ -41,7 +41,7 @@ def _quality_column(part: str, metric: str) -> Column:
 COLUMNS = (
     *(_quality_column(part, metric) for metric in QUALITY for part in PARTS),
     Column("perplexity", lambda row: row.perplexity, ".2f"),
-    Column("AER %", lambda row: None if row.aligned_by == "diagonal" else row.aer, ".1f"),
+    Column("AER %", lambda row: row.aer, ".1f"),
     Column("parameters", lambda row: row.parameters, ",.0f"),
     Column("updates", lambda row: row.updates, ",.0f"),
     Column("tokens/s", lambda row: row.tokens_per_second, ",.0f"),

@@ -40,8 +40,7 @@ class RunScores(NamedTuple):
     dev: tuple[MetricScore, ...]  # named by keys of QUALITY; the first ranks the variants
     test: tuple[MetricScore, ...]  # the same metrics; empty without a test set
     perplexity: float  # per target token, or label, of the dev set
-    aer: float | None  # percent; None without gold links
-    aligned_by: str  # attention or diagonal; empty without AER
+    aer: float | None  # percent; None without gold links, and without attention
     parameters: int
     updates: int
     tokens_per_second: float  # target tokens, in training
@@ -87,6 +86,8 @@ class RunScores(NamedTuple):
 def from_record(record: Mapping[str, Any]) -> RunScores:
     """Return the row of a record; raise ValueError or TypeError for another one."""
     row = {name: value for name, value in record.items() if name in RunScores._fields}
+    if record.get("aligned_by") == "diagonal":  # version 1.0 scored these instead of attention
+        row["aer"] = None
     for part in PARTS:
         row[part] = tuple(
             MetricScore(metric, float(value))

@@ -169,8 +169,8 @@ class TrainingSource:
         """Return gold links of the words of a test set; without one, of the dev set."""
         raise ConfigurationError(f"--gold for {self.unit}", "links of one source", "leave it out")
 
-    def error_rate(self, model: Any, texts: Any, gold: Any) -> tuple[float, str]:
-        """Return the alignment error rate in percent, and the method that made the links."""
+    def error_rate(self, model: Any, texts: Any, gold: Any) -> float | None:
+        """Return the alignment error rate in percent; None for a model without attention."""
         raise NotImplementedError
 
     def store_head(self, folder: Path, dev: DevSet, *, device: str) -> None:

@@ -50,11 +50,12 @@ class Installed(NamedTuple):
         return self.place.folder / self.name
 
 
-def find_model(name: str | Path) -> Path:
+def find_model(name: str | Path, task: str = "") -> Path:
     """Return the folder of the model with a name, or the path if it is one.
 
-    Raises NotFoundError for a plain name that no place contains, with near names suggested. A path
-    that does not exist is returned unchanged; reading it reports the error.
+    Raises NotFoundError for a plain name that no place contains, with near names suggested, of
+    models for the task if one is given. A path that does not exist is returned unchanged; reading
+    it reports the error.
     """
     path = Path(name)
     if path.suffix == ".zip" and path.is_file():
@@ -69,7 +70,8 @@ def find_model(name: str | Path) -> Path:
             return place.folder / name
     if path.exists():
         return path
-    known = list(dict.fromkeys(model.name for model in installed()))
+    models = _for_task(task) if task else installed()
+    known = list(dict.fromkeys(model.name for model in models))
     if not known:
         raise NotFoundError(
             f"no model '{name}'", "the folder of a model", "train one: `attn train`"
@@ -79,7 +81,7 @@ def find_model(name: str | Path) -> Path:
 
 def chosen_model(model: str | Path | None, task: str) -> Path:
     """Return the folder of the named model; of the shipped one for the task if none is named."""
-    return find_model(model) if model else default_model(task)
+    return find_model(model, task) if model else default_model(task)
 
 
 def default_model(task: str) -> Path:
@@ -96,14 +98,17 @@ def default_model(task: str) -> Path:
 
 def no_model_given(task: str) -> NotFoundError:
     """Return the error for a missing -m; it lists the models for a task, newest run first."""
-    from models.storage.settings import task_of  # reads each config.json
-
-    found = [model for model in installed() if task_of(model.folder) == task]
-    names = [str(m.folder) if m.place.name == "runs" else m.name for m in found]
+    names = [str(m.folder) if m.place.name == "runs" else m.name for m in _for_task(task)]
     if len(names) > LISTED:
         names = [*names[:LISTED], "others, which `attn models` lists"]
     expected = f"-m MODEL, one of {', '.join(names)}" if names else "-m MODEL"
     return NotFoundError("no model given", expected, "" if names else "train one: `attn train`")
+
+
+def _for_task(task: str) -> list[Installed]:
+    from models.storage.settings import task_of  # reads each config.json
+
+    return [model for model in installed() if task_of(model.folder) == task]
 
 
 def installed() -> Iterator[Installed]:

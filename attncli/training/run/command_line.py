@@ -96,13 +96,14 @@ def _with_time_limit(
     """Return the [train] table over its defaults, completed if train.minutes limits the run.
 
     Then the learning rate falls to 0 at the end of that time, so the preset's number of updates or
-    epochs and its early stopping do not apply. Values of the table take precedence; assignments
+    epochs and its early stopping do not apply. Those of fine-tuning, which has defaults, do: more
+    passes over few examples cost old knowledge. Values of the table take precedence; assignments
     override both.
     """
     parts = (text.partition("=") for text in assignments)
     given = {name.strip(): value for name, _, value in parts}
     is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
-    return {**defaults, **(TIMED if is_timed else {}), **table}
+    return {**defaults, **(TIMED if is_timed and not defaults else {}), **table}
 
 
 def with_languages(

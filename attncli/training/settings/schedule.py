@@ -11,8 +11,8 @@ WARM_SHARE = 0.1  # of the run: longest warm-up of the linear schedule in a time
 def learning_rate(step: int, cuts: int, config: TrainConfig, done: float = 0.0) -> float:
     """Return the learning rate of update `step`, from 1.
 
-    cuts: how often the plateau schedule has reduced the rate. done: share of train.minutes, or
-    without them of train.epochs, that is done; see `done_share`.
+    cuts: how often the plateau schedule has reduced the rate. done: share of train.minutes
+    or train.epochs that is done; see `done_share`.
 
     inverse_sqrt: lr * min(step / warmup, sqrt(warmup / step))   Vaswani et al. 2017, eq. 3
     linear:       lr * (steps + 1 - step) / (steps + 1 - warmup), after the warm-up; a run that is
@@ -51,13 +51,12 @@ def linear_in_time(step: int, config: TrainConfig, share: float) -> float:
 
 
 def done_share(elapsed: float, epochs: float, config: TrainConfig) -> float:
-    """Return the share of train.minutes or, without that limit, of train.epochs that is done.
+    """Return the share of train.minutes or of train.epochs that is done, the larger one.
 
     epochs: passes over the data that are done.
     """
-    if config.minutes or not config.epochs:
-        return time_share(elapsed, config)
-    return min(1.0, epochs / config.epochs)
+    passed = min(1.0, epochs / config.epochs) if config.epochs else 0.0
+    return max(passed, time_share(elapsed, config))
 
 
 def time_share(elapsed: float, config: TrainConfig) -> float:

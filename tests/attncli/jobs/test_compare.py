@@ -17,7 +17,6 @@ from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
 from attncli.training.run.configuration import run_config
 from attncli.training.sources import comparison_of
-from models.alignment import diagonal
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, write_texts
@@ -96,7 +95,7 @@ def test_a_grid_is_every_combination() -> None:
 
 def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
     rows = [
-        RunScores(name, seed, (MetricScore("bleu", bleu),), (), 2.0, None, "", 1000, 10, 5.0, 1.0)
+        RunScores(name, seed, (MetricScore("bleu", bleu),), (), 2.0, None, 1000, 10, 5.0, 1.0)
         for name, seed, bleu in (("a_b", 1, 10.0), ("a_b", 2, 12.0), ("<c|d>", 1, 5.0))
     ]
     markdown, latex = (WRITERS[name](rows) for name in ("md", "tex"))
@@ -189,7 +188,7 @@ def test_the_best_by_dev_get_further_seeds(
     def measure(run: compare.Planned, *_: object, **__: object) -> RunScores:
         dev, test = (MetricScore("bleu", sign * worth[run.variant]) for sign in (1, -1))
         seed = run.config.train.seed
-        return RunScores(run.variant, seed, (dev,), (test,), 1.0, None, "", 1, 1, 1.0, 1.0)
+        return RunScores(run.variant, seed, (dev,), (test,), 1.0, None, 1, 1, 1.0, 1.0)
 
     monkeypatch.setattr(compare, "measure", measure)
     command = ["models", "compare", *worth, "-o", str(out), "-p", "rnnsearch-nano", "--seeds", "3"]
@@ -208,6 +207,14 @@ def test_the_best_by_dev_get_further_seeds(
     assert not (out / "dot" / "seed-2").exists()
 
 
+def test_numbers_that_do_not_fit_are_named(tmp_path: Path, attn: Attn) -> None:
+    command = ["models", "compare", "dot", "score=dot", "-o", str(tmp_path / "out"), *SETTINGS]
+    said = attn(*command, "-s", "data.demo_size=60", "--best", "3", "--dry-run").err
+    assert "2 names of 1 variant" in said and "--best 3: all 1 variant" in said
+    for option, value in (("--seeds", "9999999"), ("--threads", "5000")):
+        assert f"'{option}'" in attn(*command, option, value, status=1).err
+
+
 def test_the_grammars_links_are_known(tmp_path: Path, attn: Attn) -> None:
     small = [*SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2"]
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
@@ -216,23 +223,26 @@ def test_the_grammars_links_are_known(tmp_path: Path, attn: Attn) -> None:
     [dot] = [line for line in said.splitlines() if line.startswith("dot ")]
     assert "AER %" in said and len(none.split()) == len(dot.split()) - 1  # none has no attention
     rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
-    assert [row["aligned_by"] for row in rows] == ["diagonal", "attention"]
-    assert all(0 < float(row["aer"]) < 100 for row in rows)
+    assert not rows[0]["aer"] and 0 < float(rows[1]["aer"]) < 100
+    runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
+    assert runs[0]["aer"] is None and 0 < runs[1]["aer"] < 100
 
 
 def test_links_of_ones_own_corpus_give_an_error_rate(tmp_path: Path, attn: Attn) -> None:
-    """The diagonal, which `none` is aligned by, as the gold: of dev, as there is no test set."""
+    """The gold links are those of the dev set, as there is no test set."""
     texts, gold, out = write_texts(tmp_path), tmp_path / "gold.pharaoh", tmp_path / "out"
     pairs = [line.split("\t") for line in texts.dev.read_text("utf-8").splitlines()]
-    rows = [diagonal(len(source.split()), len(target.split())) for source, target in pairs]
-    lines = [" ".join(f"{i}-{j}" for i, j in sorted(row)) for row in rows]
+    lines = [
+        " ".join(f"{j}-{j}" for j in range(min(len(text.split()) for text in pair)))
+        for pair in pairs
+    ]
     gold.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(out)]
     command += ["-p", "rnnsearch-nano", *SETTINGS, "-s", "train.steps=2"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev)]
     attn(*command, *data, "--gold", gold)
     found = {row["variant"]: row for row in csv.DictReader((out / "comparison.csv").open())}
-    assert float(found["none"]["aer"]) == 0 and 0 < float(found["dot"]["aer"]) < 100
+    assert not found["none"]["aer"] and 0 < float(found["dot"]["aer"]) < 100
     gold.write_text("".join(f"{line}\n" for line in lines[1:]), "utf-8")
     assert "11 sentence pairs" in attn(*command, *data, "--gold", gold, status=1).err
     assert "needs --train" in attn(*command, "--gold", gold, status=2).err

@@ -18,7 +18,7 @@ from attncli.scoring.score import MetricScore
 
 def row(variant: str, seed: int, bleu: float) -> RunScores:
     dev = (MetricScore("bleu", bleu),)
-    return RunScores(variant, seed, dev, (), 5.0, None, "", 100, 10, 50.0, 2.0)
+    return RunScores(variant, seed, dev, (), 5.0, None, 100, 10, 50.0, 2.0)
 
 
 def test_the_pooled_spread_by_hand() -> None:
@@ -69,7 +69,7 @@ def test_a_small_margin_is_not_shown_as_zero() -> None:
 
 def test_a_row_is_read_as_it_was_stored() -> None:
     scores = (MetricScore("cider", 0.5), MetricScore("bleu4", 20.0))
-    own = RunScores("hard", 2, scores, scores, 5.0, 8.5, "attention", 100, 10, 50.0, 2.0, "hard")
+    own = RunScores("hard", 2, scores, scores, 5.0, 8.5, 100, 10, 50.0, 2.0, "hard")
     record = own.as_record()
     assert record["dev_cider"] == 0.5 and record["test_bleu4"] == 20.0 and "dev" not in record
     assert from_record(record) == own

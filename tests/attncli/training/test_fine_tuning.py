@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -78,7 +79,8 @@ def test_a_run_from_a_trained_model_has_settings_of_its_own(start: Path, own: Te
     assert changed.data.replay == 0
     assert not short_run(Mixture.of((), None, Variation()), found.train)  # type: ignore[arg-type]
     timed = config_of(start, own, "train.minutes=2").train
-    assert (timed.minutes, timed.epochs, timed.patience, timed.lr) == (2, 0, 0, 0.0001)
+    limits = found.train.epochs, found.train.patience, found.train.lr
+    assert timed.minutes == 2 and (timed.epochs, timed.patience, timed.lr) == limits
 
 
 @pytest.mark.parametrize("change", ["model.dropout=0.2", "train.attention.peaked=0.1"])
@@ -97,6 +99,8 @@ def test_the_rate_falls_to_0_over_the_epochs() -> None:
     ]
     assert rates[0] == 0.5 and rates[1] == 0.95 and rates[-1] == 0
     assert all(later < earlier for earlier, later in pairwise(rates[1:]))
+    timed = replace(config, minutes=1)
+    assert done_share(15, 2, timed) == 0.5 and done_share(45, 2, timed) == 0.75
 
 
 def test_a_third_of_the_tokens_is_of_the_replay_set(

@@ -56,13 +56,16 @@ def test_a_folder_without_a_model_does_not_hide_one(
 
 
 def test_an_unknown_name_is_reported_with_near_ones(
-    tiny_bundle: Path, spots: dict[str, Path]
+    tiny_bundle: Path, soft_captioner: Path, spots: dict[str, Path]
 ) -> None:
     with pytest.raises(ModelError, match="no model 'everydya'.*attn train"):
         find_model("everydya")
     put(tiny_bundle, spots["box"], "everyday")
     with pytest.raises(ModelError, match="did you mean everyday"):
         find_model("everydya")
+    put(soft_captioner, spots["box"], "photos")
+    with pytest.raises(ModelError, match="one of everyday$"):
+        find_model("other", "translate")
 
 
 def test_the_shipped_model_of_a_task_is_the_default(

@@ -17,7 +17,7 @@ from attncli.training.interfaces import DevSet, Report, Scores
 from attncli.training.settings.config import TrainConfig
 from attncli.training.updates.metrics import metric_for, metric_scores
 from models import load_translator
-from models.alignment import align, align_translations, choose_head, diagonal
+from models.alignment import align, align_translations, choose_head
 from models.base.types import Batch, Translation
 from models.bundle import Bundle
 from models.config import ModelConfig
@@ -117,22 +117,17 @@ def read_texts(files: Sequence[Path | str]) -> DevTexts:
 
 def alignment_error_rate(
     translator: Translator, texts: DevTexts, gold: Sequence[PairLinks]
-) -> tuple[float, str]:
-    """Return AER in percent under teacher forcing, and the method that made the links.
+) -> float | None:
+    """Return AER in percent under teacher forcing; None for a model without attention.
 
-    Links are the largest attention weights (Luong et al. 2015, section 5.4); for a model without
-    attention they are the diagonal, as a baseline.
+    Links are the largest attention weights (Luong et al. 2015, section 5.4).
     """
+    if not translator.model.decoder.attends:
+        return None
     pairs = list(zip(texts.sources, texts.references[0], strict=True))
-    attends = translator.model.decoder.attends
-    if attends:
-        plain = replace(translator.alignment, extract="argmax")
-        links = [found.links for found in align(translator, pairs, config=plain, scored=False)]
-    else:
-        sizes = [(len(source.split()), len(target.split())) for source, target in pairs]
-        links = [frozenset(diagonal(*size)) for size in sizes]
-    scores = score_alignments("", links, gold)
-    return 100 * scores.error_rate, "attention" if attends else "diagonal"
+    plain = replace(translator.alignment, extract="argmax")
+    links = [found.links for found in align(translator, pairs, config=plain, scored=False)]
+    return 100 * score_alignments("", links, gold).error_rate
 
 
 def alignment_map(translator: Translator, translation: Translation) -> str:

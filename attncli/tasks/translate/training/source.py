@@ -216,8 +216,8 @@ class TextTraining(TrainingSource):
         lengths = [(len(pair.source.split()), len(pair.references[0].split())) for pair in pairs]
         return read_links(path, lengths, index=index).rows
 
-    def error_rate(self, model: Any, texts: Any, gold: Any) -> tuple[float, str]:
-        """Return the alignment error rate in percent, and the method that made the links."""
+    def error_rate(self, model: Any, texts: Any, gold: Any) -> float | None:
+        """Return the alignment error rate in percent; None for a model without attention."""
         from attncli.tasks.translate.training.dev import alignment_error_rate
 
         return alignment_error_rate(model, texts, gold)
