@@ -26,7 +26,6 @@ CONJUNCTION = re.compile(
 )
 SPACE = re.compile(r"\s+")
 
-
 Fits = Callable[[str], bool]
 
 

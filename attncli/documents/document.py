@@ -93,20 +93,14 @@ class DocumentSegment(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A part with words that is not translated."""
+    """A part with words that is not translated, or that could not be read."""
 
     start: int  # first character
-    kind: str  # plural, for a message: "code blocks"
+    kind: str  # for a message: "code blocks", or what was found: "not JSON"
+    is_fault: bool = False  # True if it could not be read
 
 
-class Fault(NamedTuple):
-    """A part that could not be read."""
-
-    start: int  # first character
-    found: str  # for a message: "not JSON"
-
-
-DocumentPart = DocumentSegment | Kept | Fault | None  # None: a value without letters
+DocumentPart = DocumentSegment | Kept | None  # None: a value without letters
 
 
 @dataclass(frozen=True)
@@ -116,7 +110,6 @@ class Document:
     content: str
     segments: tuple[DocumentSegment, ...]
     kept: tuple[Kept, ...] = ()
-    faults: tuple[Fault, ...] = ()
     # of a file that is not text: from the translations to its bytes. `content` then has a line for
     # each segment, so that messages can name it.
     save: Callable[[Sequence[Texts | None]], bytes] | None = None
@@ -137,18 +130,10 @@ class DocumentOptions:
 
 def collected(content: str, parts: Iterable[DocumentPart]) -> Document:
     """Return the document of a content and the parts that a format finds in it, in any order."""
-    segments: list[DocumentSegment] = []
-    kept: list[Kept] = []
-    faults: list[Fault] = []
-    for part in parts:
-        if isinstance(part, DocumentSegment):
-            segments.append(part)
-        elif isinstance(part, Kept):
-            kept.append(part)
-        elif part:
-            faults.append(part)
+    found = list(parts)
+    segments = [part for part in found if isinstance(part, DocumentSegment)]
     segments.sort(key=lambda one: (one.start, one.end))
-    return Document(content, tuple(segments), tuple(kept), tuple(faults))
+    return Document(content, tuple(segments), tuple(p for p in found if isinstance(p, Kept)))
 
 
 def reassemble(document: Document, translations: Sequence[Texts | None]) -> str:
@@ -197,7 +182,7 @@ def with_existing(document: Document, existing: Document) -> Document:
         at = segment.end
         moved += len(value) - (segment.end - segment.start)
     content = "".join([*parts, document.content[at:]])
-    return replace(document, content=content, segments=tuple(segments), kept=(), faults=())
+    return replace(document, content=content, segments=tuple(segments), kept=())
 
 
 def _keyed(document: Document) -> Iterator[tuple[tuple[str, int], DocumentSegment]]:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-
 KEPT_INLINE = (
     re.compile(  # formulas, attributes, keys, highlights, footnotes, notes of GitHub, emoji
         r"\$\$.{1,2000}?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.{1,2000}?\\\)"

@@ -19,7 +19,7 @@ from attncli.documents.document import (
     DocumentOptions,
     DocumentPart,
     DocumentSegment,
-    Fault,
+    Kept,
     language_segment,
     string_segment,
 )
@@ -143,7 +143,7 @@ def read_json_lines(content: str, options: DocumentOptions) -> Iterator[Document
         if _is_json(found[0]):
             lines.append((found.start(), found[0]))
         elif found[0].strip(" \t\r"):
-            yield Fault(found.start(), "not JSON")
+            yield Kept(found.start(), "not JSON", is_fault=True)
     yield from _json_values(content, lines, options)
 
 

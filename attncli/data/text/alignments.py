@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-
 # Files of word links of sentence pairs, written by other programs or by people.
 # - Pharaoh, one line for each pair: `0-0 1-2`, source first. `-` is a sure link, `p` or `?` a
 #   possible one, `:0.93` after a link its probability. Programs (fast_align, eflomal, Moses) count

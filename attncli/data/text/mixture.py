@@ -59,7 +59,6 @@ KINDS: tuple[tuple[Change, float], ...] = (
     (lambda text, rng: text.upper(), 1),
 )  # and their relative frequency
 
-
 MOST = 4  # pairs of one example
 LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # pairs of a concatenated example: share of such examples
 NEIGHBOURS = 0.5  # share of concatenated examples whose pairs are adjacent in their corpus

@@ -273,7 +273,7 @@ def left(
         yield "the document is not UTF-8: read and written as Windows-1252"
     number_of = line_numbers(document.content)
     lines = document.content.split("\n") if quoted else []
-    kept = [*document.kept]
+    kept = [one for one in document.kept if not one.is_fault]
     for segment, found, texts in _by_segment(document, outcomes):
         if texts is None or (texts and texts == segment.texts):
             kind = DOUBTFUL if document.strict and _is_doubtful(found) else UNTRANSLATED
@@ -292,10 +292,10 @@ def faults(document: Document, *, quoted: bool = False) -> Iterator[str]:
     """Yield a message for each part that could not be read; see `left`."""
     number_of = line_numbers(document.content)
     lines = document.content.split("\n") if quoted else []
-    for fault in document.faults:
+    for fault in (one for one in document.kept if one.is_fault):
         number = number_of(fault.start)
         where = _quote(lines[number - 1]) if quoted else f"line {number}"
-        yield f"{where}: {fault.found}; left as it is"
+        yield f"{where}: {fault.kind}; left as it is"
 
 
 def _quote(line: str) -> str:
