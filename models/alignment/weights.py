@@ -12,7 +12,7 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.base.types import Batch, Translation
-from models.decoders.base import Decoder, DecoderOutput, shifted
+from models.decoders.base import Decoder, DecoderOutput, Wanted, shifted
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.search.batching import length_batches, pad_pairs
 from models.inference.translator import Translator
@@ -51,7 +51,7 @@ def teacher_forced_weights(
         decoder = model.decoder.up_to(layer)
         prepared = decoder.prepare(model.encode_batch(batch))
         state = decoder.start(prepared)
-        found = decoder.advance(batch.target_in, state, prepared, want_heads=(layer,))
+        found = decoder.advance(batch.target_in, state, prepared, Wanted(heads=(layer,)))
     assert found.heads is not None
     heads = found.heads[:, 0].float()  # (B, H, T, S)
     weights = heads.mean(1) if head is None else heads[:, head]

@@ -86,6 +86,16 @@ P = TypeVar("P")  # prepared memory: a tuple of tensors, or of such tuples
 S = TypeVar("S")  # state, of the same kind
 
 
+class Wanted(NamedTuple):
+    """What a decoder returns besides features and state."""
+
+    weights: bool = False  # those of the shown layer, averaged over its heads
+    heads: Sequence[int] = ()  # layers, counted from 0, whose heads' weights are returned
+
+
+NOTHING = Wanted()
+
+
 class DecoderOutput(NamedTuple):
     """Results of reading some target tokens."""
 
@@ -133,19 +143,9 @@ class Decoder(nn.Module, Generic[P, S]):
         return default_layer(self.attention_shape[0])
 
     def advance(
-        self,
-        tokens: Tensor,
-        state: S,
-        prepared: P,
-        *,
-        want_weights: bool = False,
-        want_heads: Sequence[int] = (),
+        self, tokens: Tensor, state: S, prepared: P, wanted: Wanted = NOTHING
     ) -> DecoderOutput:
-        """Read tokens (R, T).
-
-        want_weights: return the weights of the shown layer, averaged over its heads. want_heads:
-        layers, counted from 0, whose heads' weights are returned, in the order of `heads`.
-        """
+        """Read tokens (R, T)."""
         raise NotImplementedError
 
 
@@ -190,13 +190,7 @@ class PoolingDecoder(Decoder[AttentionOutput, Tensor]):
         return torch.arange(context.shape[0], device=context.device)
 
     def advance(
-        self,
-        tokens: Tensor,
-        state: Tensor,
-        prepared: AttentionOutput,
-        *,
-        want_weights: bool = False,
-        want_heads: Sequence[int] = (),
+        self, tokens: Tensor, state: Tensor, prepared: AttentionOutput, wanted: Wanted = NOTHING
     ) -> DecoderOutput:
         """Return the same features for each of the tokens (R, T); see Decoder."""
         steps = tokens.shape[1]
@@ -205,9 +199,11 @@ class PoolingDecoder(Decoder[AttentionOutput, Tensor]):
         return DecoderOutput(
             self.dropout(context).expand(-1, steps, -1),
             state,
-            weights.expand(-1, steps, -1) if want_weights else None,
+            weights.expand(-1, steps, -1) if wanted.weights else None,
             None if log_prob is None else log_prob.expand(-1, steps),
             None if entropy is None else entropy.expand(-1, steps),
             None,
-            each.transpose(1, 2).unsqueeze(1).expand(-1, -1, -1, steps, -1) if want_heads else None,
+            each.transpose(1, 2).unsqueeze(1).expand(-1, -1, -1, steps, -1)
+            if wanted.heads
+            else None,
         )

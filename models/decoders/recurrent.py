@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -15,7 +14,7 @@ from models.attention.softmax import History
 from models.base.registry import find
 from models.base.types import AttentionOutput, Memory
 from models.config import ModelConfig
-from models.decoders.base import Decoder, DecoderOutput
+from models.decoders.base import NOTHING, Decoder, DecoderOutput, Wanted
 from models.layers import Bridge, Embedding, Recurrence
 from models.numerics import Dropout, Linear
 
@@ -96,9 +95,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         tokens: Tensor,
         state: RecurrentState,
         prepared: RecurrentMemory,
-        *,
-        want_weights: bool = False,
-        want_heads: Sequence[int] = (),
+        wanted: Wanted = NOTHING,
     ) -> DecoderOutput:
         """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
         inputs, token_part = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
@@ -108,9 +105,9 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
-        gates = torch.cat(factors, 1) if factors and want_weights else None
+        gates = torch.cat(factors, 1) if factors and wanted.weights else None
         output = DecoderOutput(self.features(token_part, steps), state, gates=gates)
-        return with_reads(output, reads, want_weights, bool(want_heads)) if reads else output
+        return with_reads(output, reads, wanted) if reads else output
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
@@ -168,16 +165,16 @@ def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Hea
 
 
 def with_reads(
-    output: DecoderOutput, reads: list[AttentionOutput], want_weights: bool, want_heads: bool
+    output: DecoderOutput, reads: list[AttentionOutput], wanted: Wanted
 ) -> DecoderOutput:
     """Add what the attention read at all steps; weights (R, T, S) and heads if they are wanted."""
     _, weights, log_prob, entropy, *_ = zip(*reads, strict=True)
     each = [r.weights.unsqueeze(1) if r.heads is None else r.heads for r in reads]  # (R, H, S)
     return output._replace(
-        weights=torch.stack(weights, 1) if want_weights else None,
+        weights=torch.stack(weights, 1) if wanted.weights else None,
         log_prob=None if log_prob[0] is None else torch.stack(log_prob, 1),
         entropy=None if entropy[0] is None else torch.stack(entropy, 1),
-        heads=torch.stack(each, 2).unsqueeze(1) if want_heads else None,  # (R, 1, H, T, S)
+        heads=torch.stack(each, 2).unsqueeze(1) if wanted.heads else None,  # (R, 1, H, T, S)
     )
 
 

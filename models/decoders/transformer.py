@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -16,7 +15,7 @@ from models.attention.softmax import masked_softmax
 from models.attention.transformer import cross_attention
 from models.base.types import Memory
 from models.config import ModelConfig
-from models.decoders.base import Decoder, DecoderOutput, default_layer
+from models.decoders.base import NOTHING, Decoder, DecoderOutput, Wanted, default_layer
 from models.layers import Embedding, FeedForward, NormedLayer, normalisation
 from models.numerics import Dropout, Linear
 
@@ -131,25 +130,23 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         tokens: Tensor,
         state: TransformerState,
         prepared: TransformerMemory,
-        *,
-        want_weights: bool = False,
-        want_heads: Sequence[int] = (),
+        wanted: Wanted = NOTHING,
     ) -> DecoderOutput:
         """Read tokens (R, T). With a prefix in the state, T must be 1."""
         embedded = x = self.embedding(tokens)  # (R, T, D)
         x = self.dropout(self.embedding_norm(self.position.added(x, state.length)))
-        shown = [self.shown_layer] if want_weights else []
+        shown = [self.shown_layer] if wanted.weights else []
         seen, found, states, reads = [], {}, [], []
         for index, (layer, cache) in enumerate(zip(self.layers, state.layers, strict=True)):
-            wanted, past = index in shown or index in want_heads, cache if state.length else None
-            x, cached, read = layer(x, past, prepared.layers[index], prepared, wanted)
+            asked, past = index in shown or index in wanted.heads, cache if state.length else None
+            x, cached, read = layer(x, past, prepared.layers[index], prepared, asked)
             seen.append(cached)
             states.append(x)
             reads.append(read)
-            if wanted:  # (B, H, K * T, S)
+            if asked:  # (B, H, K * T, S)
                 by_row = read.weights.unflatten(2, (-1, tokens.shape[1])).transpose(1, 2)
                 found[index] = by_row.flatten(0, 1)  # (R, H, T, S)
-        if self.aligner and len(self.layers) in want_heads:
+        if self.aligner and len(self.layers) in wanted.heads:
             assert prepared.values is not None
             last = self.aligner(embedded, states[0], prepared.values, prepared.mask)
             found[len(self.layers)] = last
@@ -159,7 +156,9 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
             found[shown[0]].mean(1) if shown else None,
             total([read.log_prob for read in reads], tokens),
             total([read.entropy for read in reads], tokens),
-            heads=torch.stack([found[index] for index in want_heads], 1) if want_heads else None,
+            heads=torch.stack([found[index] for index in wanted.heads], 1)
+            if wanted.heads
+            else None,
         )
 
 

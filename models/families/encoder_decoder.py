@@ -17,7 +17,7 @@ from models.base.errors import ConfigurationError
 from models.base.registry import DEFAULT_SOURCE, find
 from models.base.types import Batch, DecodingStep, Memory, select
 from models.config import NO_COPY, ModelConfig
-from models.decoders.base import Decoder, DecoderOutput
+from models.decoders.base import Decoder, DecoderOutput, Wanted
 from models.decoders.readers import CopyReader, TokenReader, WithReader
 from models.layers import ACTIVATIONS, Embedding, normalisation
 from models.numerics import Linear, linear, normal_weights
@@ -108,7 +108,7 @@ class EncoderDecoder(nn.Module):
         self, tokens: Tensor, state: Any, prepared: Any, *, want_weights: bool = False
     ) -> DecodingStep:
         """Read one token per row, (R,); return the logits of the next token and the new state."""
-        advanced = self._advance(tokens[:, None], state, prepared, want_weights)
+        advanced = self._advance(tokens[:, None], state, prepared, Wanted(want_weights))
         logits = self.output(advanced.features[:, 0]).float()  # (R, Y)
         if advanced.copying is not None:
             logits = advanced.copying.mixed(logits[:, None])[:, 0]
@@ -118,29 +118,22 @@ class EncoderDecoder(nn.Module):
         weights = None if advanced.weights is None else advanced.weights[:, 0]
         return DecodingStep(logits, advanced.state, weights)
 
-    def _advance(
-        self,
-        tokens: Tensor,
-        state: Any,
-        prepared: Any,
-        want_weights: bool,
-        want_heads: Sequence[int] = (),
-    ) -> DecoderOutput:
+    def _advance(self, tokens: Tensor, state: Any, prepared: Any, wanted: Wanted) -> DecoderOutput:
         """Advance the decoder by tokens (R, T); read the token memory if there is one."""
         reader = self.reader
         if reader is None:
-            return self.decoder.advance(
-                tokens, state, prepared, want_weights=want_weights, want_heads=want_heads
-            )
-        reads = want_weights or reader.needs_weights
-        advanced = self.decoder.advance(
-            tokens, state.decoder, prepared.decoder, want_weights=reads, want_heads=want_heads
-        )
+            return self.decoder.advance(tokens, state, prepared, wanted)
+        reads = wanted._replace(weights=wanted.weights or reader.needs_weights)
+        advanced = self.decoder.advance(tokens, state.decoder, prepared.decoder, reads)
         features, copying, read = reader(
             advanced, tokens, state.reader, prepared.reader, self.output.weight
         )
-        weights, new = advanced.weights if want_weights else None, WithReader(advanced.state, read)
-        return advanced._replace(features=features, weights=weights, state=new, copying=copying)
+        return advanced._replace(
+            features=features,
+            weights=advanced.weights if wanted.weights else None,
+            state=WithReader(advanced.state, read),
+            copying=copying,
+        )
 
     def log_probs(self, forced: DecoderOutput) -> Tensor:
         """Return the log-probabilities (B, T, Y) of all tokens after teacher forcing."""
@@ -180,7 +173,7 @@ class EncoderDecoder(nn.Module):
         """
         memory = self.encode_batch(batch) if memory is None else memory
         prepared, state = self.start(memory)
-        forced = self._advance(batch.target_in, state, prepared, want_weights, want_heads)
+        forced = self._advance(batch.target_in, state, prepared, Wanted(want_weights, want_heads))
         return forced._replace(state=None)
 
     @property

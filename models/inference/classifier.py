@@ -10,6 +10,7 @@ from torch import Tensor
 from models.base.errors import InputError
 from models.base.types import Classification, LabelProbability, WordWeight
 from models.config import MAX_BATCH_TOKENS
+from models.decoders.base import Wanted
 from models.inference.search.batching import in_order, length_batches, pad, windows
 from models.inference.trained import TorchModel
 from models.text.tokenizer import START, LabelTokenizer
@@ -116,9 +117,8 @@ class Classifier(TorchModel):
         assert step.weights is not None
         rows = [step.weights.unsqueeze(1)]  # (B, 1, S)
         if self.model.decoder.attention_shape[1] > 1:
-            heads = self.model.decoder.advance(
-                first[:, None], state, prepared, want_heads=(0,)
-            ).heads
+            wanted = Wanted(heads=(0,))
+            heads = self.model.decoder.advance(first[:, None], state, prepared, wanted).heads
             assert heads is not None
             rows.append(heads[:, 0, :, 0])  # (B, H, S)
         return step.log_probs.exp().cpu(), torch.cat(rows, 1).float().cpu()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from models.base.types import DecodingStep, Memory
+from models.decoders.base import Wanted
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.ctranslate2.cache import cached, checked_digest
 from models.inference.ctranslate2.convert import converted_whisper, read_weights
@@ -147,7 +148,8 @@ class TorchWhisper:
         named = [each.split(".") for each in self.audio.alignment_heads]
         chosen = [(int(layer) - 1, int(head) - 1) for layer, head in named] or upper
         given = torch.tensor([[*prompt.ids, *ids]], device=self.device)
-        heads = self.model.decoder.advance(given, state, prepared, want_heads=range(layers)).heads
+        wanted = Wanted(heads=range(layers))
+        heads = self.model.decoder.advance(given, state, prepared, wanted).heads
         assert heads is not None
         slots = max(1, len(samples) * PER_SECOND // self.audio.rate)
         every = torch.stack([heads[0, layer, head] for layer, head in chosen])

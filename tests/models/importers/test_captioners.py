@@ -15,6 +15,7 @@ from PIL import Image
 pytest.importorskip("transformers")
 
 from models import load_captioner
+from models.decoders.base import Wanted
 from models.importers.base import import_model, importer_of
 from models.inference.captioner import Captioner
 from models.text.tokenizer import END, START
@@ -68,7 +69,7 @@ def test_slots_logits_and_attention_are_those_of_its_model(both: Both) -> None:
     ids = torch.tensor([[START, *range(10 + n, 15 + n)] for n in range(len(IMAGES))])
     given = torch.tensor(both.rows)[ids]
     prepared, state = both.ours.model.start(memory)
-    found = both.ours.model.decoder.advance(ids, state, prepared, want_heads=[0, 1])
+    found = both.ours.model.decoder.advance(ids, state, prepared, Wanted(heads=[0, 1]))
     logits = both.ours.model.output(found.features)
     silent = importer_of(both.folder).imported.target.silent
     real = [number for number in range(len(both.rows)) if number not in silent]

@@ -15,6 +15,7 @@ pytest.importorskip("transformers")
 from models.base.errors import ModelError
 from models.bundle import Bundle, read
 from models.config import AudioConfig
+from models.decoders.base import Wanted
 from models.importers.base import import_model, importer_of
 from models.inference.transcriber import Transcriber
 from models.inference.whisper.engine import CTranslate2Whisper, TorchWhisper, token_starts
@@ -100,7 +101,7 @@ def test_features_logits_and_attention_are_those_of_its_model(both: Both) -> Non
         )
         prepared, state = both.bundle.model.start(both.engine.encode(samples))
         ours = both.bundle.model.decoder.advance(
-            torch.tensor([ids]), state, prepared, want_heads=[0, 1]
+            torch.tensor([ids]), state, prepared, Wanted(heads=[0, 1])
         )
         logits = both.bundle.model.output(ours.features)[..., real]
         expected = theirs.logits[..., both.theirs_of(real)]
