@@ -251,39 +251,34 @@ TEXT = "text"  # lines; not a document format
 class FormatRow(NamedTuple):
     """A document format."""
 
-    read: str  # "module:function", from (content, options) to the parts, or to a Document
+    # "module:function" of this package, from (content, options) to the parts, or to a Document
+    read: str
     suffixes: tuple[str, ...]
     sign: str = ""  # regular expression of what every such file has; empty: not tested
 
 
 FORMATS = {
-    "srt": FormatRow("attncli.documents.subtitles:read_srt", (".srt",), "-->"),
-    "vtt": FormatRow("attncli.documents.subtitles:read_vtt", (".vtt",), "^WEBVTT"),
-    "ass": FormatRow(
-        "attncli.documents.subtitles:read_ass",
-        (".ass", ".ssa"),
-        r"(?m)^(?:Dialogue:|\[Script Info\])",
-    ),
-    "markdown": FormatRow("attncli.documents.markdown:read", (".md", ".markdown", ".mdx")),
-    "html": FormatRow("attncli.documents.html_page:read", (".html", ".htm", ".xhtml")),
-    "csv": FormatRow("attncli.documents.values:read_table", (".csv", ".tsv")),
-    "json": FormatRow("attncli.documents.values:read_json", (".json",)),
-    "jsonl": FormatRow("attncli.documents.values:read_json_lines", (".jsonl", ".ndjson")),
-    "arb": FormatRow("attncli.documents.values:read_arb", (".arb",)),
-    "po": FormatRow("attncli.documents.messages:read_po", (".po", ".pot"), r"(?m)^\s*msgid\b"),
-    "yaml": FormatRow("attncli.documents.values:read_yaml", (".yaml", ".yml")),
-    "properties": FormatRow("attncli.documents.messages:read_properties", (".properties",)),
-    "strings": FormatRow("attncli.documents.messages:read_strings", (".strings",), r"=\s*\""),
-    "xml": FormatRow(
-        "attncli.documents.xml_texts:read", (".xml", ".xlf", ".xliff", ".ttml", ".dfxp")
-    ),
+    "srt": FormatRow("subtitles:read_srt", (".srt",), "-->"),
+    "vtt": FormatRow("subtitles:read_vtt", (".vtt",), "^WEBVTT"),
+    "ass": FormatRow("subtitles:read_ass", (".ass", ".ssa"), r"(?m)^(?:Dialogue:|\[Script Info\])"),
+    "markdown": FormatRow("markdown:read", (".md", ".markdown", ".mdx")),
+    "html": FormatRow("html_page:read", (".html", ".htm", ".xhtml")),
+    "csv": FormatRow("values:read_table", (".csv", ".tsv")),
+    "json": FormatRow("values:read_json", (".json",)),
+    "jsonl": FormatRow("values:read_json_lines", (".jsonl", ".ndjson")),
+    "arb": FormatRow("values:read_arb", (".arb",)),
+    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^\s*msgid\b"),
+    "yaml": FormatRow("values:read_yaml", (".yaml", ".yml")),
+    "properties": FormatRow("messages:read_properties", (".properties",)),
+    "strings": FormatRow("messages:read_strings", (".strings",), r"=\s*\""),
+    "xml": FormatRow("xml_texts:read", (".xml", ".xlf", ".xliff", ".ttml", ".dfxp")),
 }
 PACKED = {  # archives of several files; `read` takes bytes
-    "docx": FormatRow("attncli.documents.office:read_word", (".docx",)),
-    "pptx": FormatRow("attncli.documents.office:read_slides", (".pptx",)),
-    "xlsx": FormatRow("attncli.documents.office:read_sheets", (".xlsx",)),
-    "odt": FormatRow("attncli.documents.packed:read_open_document", (".odt", ".odp", ".ods")),
-    "epub": FormatRow("attncli.documents.packed:read_book", (".epub",)),
+    "docx": FormatRow("office:read_word", (".docx",)),
+    "pptx": FormatRow("office:read_slides", (".pptx",)),
+    "xlsx": FormatRow("office:read_sheets", (".xlsx",)),
+    "odt": FormatRow("packed:read_open_document", (".odt", ".odp", ".ods")),
+    "epub": FormatRow("packed:read_book", (".epub",)),
 }
 PROGRAMS = """
 tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss
@@ -344,6 +339,6 @@ def read_document(content: str | bytes, name: str, options: DocumentOptions) -> 
     if text and not re.search(row.sign, text):
         raise InputError(f"a document that is not {name}", "what its name says", AS_LINES)
     read: Callable[[Any, DocumentOptions], Document | Iterable[DocumentPart]]
-    read = resolve_name(row.read)
+    read = resolve_name(f"{__package__}.{row.read}")
     found = read(content, options)
     return found if isinstance(found, Document) else collected(str(content), found)
