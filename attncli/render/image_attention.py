@@ -47,6 +47,7 @@ class AttentionMaps(NamedTuple):
     copied: NDArray[np.float32] | None = None  # (W,) share of the probability from labels
     hard: bool = False  # True: pictures show only the cell of the largest weight
     place: str = ""  # layer and head, where they were chosen
+    model: str = ""  # its name, where the picture names it
 
     def drawn(self, word: int) -> NDArray[np.float32]:
         """Return the map (rows, columns) of a word as it is drawn."""
@@ -154,7 +155,8 @@ def archive(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 PANEL_SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: image, margin, text below
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
 TITLE, LINE = 19, 26  # size and height of the caption's letters
-PANEL_FOOT = 30
+PANEL_FOOT, NOTE = 52, 12  # height of the notes below the panels, and size of their letters
+SHARES = (0, 0.25, 0.5, 0.75, 1)  # of the cells of the scale
 INK, PALE, PAPER = "#1a1a1a", "#6a6a6a", "#ffffff"
 
 
@@ -166,7 +168,7 @@ def png(attention: AttentionMaps) -> bytes:
 
 
 def drawn(attention: AttentionMaps) -> Image.Image:
-    """Draw the caption, the image, a panel for each word, and the read mode."""
+    """Draw the caption, the image, a panel for each word, the read mode, and the scale."""
     count = len(attention.words) + 1
     columns = min(COLUMNS, key=lambda columns: -count % columns)
     columns = max(3, min(columns, count))  # room for the title
@@ -191,14 +193,28 @@ def drawn(attention: AttentionMaps) -> Image.Image:
             word, figures = attention.words[number - 1], attention.figures(number - 1)
             for text, letters, ink, below in (
                 (word, fitted_font(word, PANEL_SIDE, 17, bold=True), INK, 3),
-                (figures, font(12), PALE, 25),
+                (figures, font(NOTE), PALE, 25),
             ):
                 middle = left + (PANEL_SIDE - letters.getlength(text)) / 2
                 draw.text((middle, top + PANEL_SIDE + below), text, fill=ink, font=letters)
     note = f"{Path(attention.name).name}   {explained(attention)}"
-    foot = (GAP, sheet.height - PANEL_FOOT + 6)
-    draw.text(foot, note, fill=PALE, font=fitted_font(note, width - 2 * GAP, 12))
+    foot = sheet.height - PANEL_FOOT + 6
+    draw.text((GAP, foot), note, fill=PALE, font=fitted_font(note, width - 2 * GAP, NOTE))
+    draw_scale(draw, GAP, foot + 22)
     return sheet
+
+
+def draw_scale(draw: ImageDraw.ImageDraw, left: float, top: float) -> None:
+    """Draw the brightness of a white image by weight, from 0 to the largest of the word."""
+    low, high, side = "weight 0", "largest of the word", 15
+    draw.text((left, top), low, fill=PALE, font=font(NOTE))
+    left += font(NOTE).getlength(low) + 6
+    for share in SHARES:
+        grey = round(255 * (DARK + (1 - DARK) * share))
+        box = (left, top, left + side, top + side)
+        draw.rectangle(box, fill=(grey, grey, grey), outline=PALE)
+        left += side
+    draw.text((left + 6, top), high, fill=PALE, font=font(NOTE))
 
 
 def described(attention: AttentionMaps) -> str:
@@ -208,14 +224,17 @@ def described(attention: AttentionMaps) -> str:
 
 
 def explained(attention: AttentionMaps) -> str:
-    """Return what the figures mean, and the read mode."""
+    """Return what the figures mean, the model, and the read mode."""
     gate = "" if attention.gates is None else "β gate: how much of it the model used;  "
     cells = math.log(max(1, attention.maps[0].size)) if len(attention.maps) else 0.0
-    return (
-        f"{gate}H entropy: 0 one cell, {cells:.2f} everywhere alike;  {described(attention)}"
-        if cells
-        else described(attention)
-    )
+    shown = ", ".join(filter(None, (attention.model, described(attention))))
+    scale = f"0 one cell, {cells:.2f} everywhere alike"
+    return f"{gate}{entropy_name(attention)}: {scale};  {shown}" if cells else shown
+
+
+def entropy_name(attention: AttentionMaps) -> str:
+    """Return what H is: also where one cell is drawn, it is of the weights that were read."""
+    return f"H entropy{' of the expectation' if attention.hard else ''}"
 
 
 @cache
@@ -375,7 +394,7 @@ def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
         rows = zip(*panels[start : start + across], strict=True)
         lines += [(" " * COLUMN_GAP).join(row).rstrip(" ") for row in rows]
     gate = "" if attention.gates is None else "β gate, "
-    lines.append(f"{gate}H entropy in nats; {described(attention)}")
+    lines.append(f"{gate}{entropy_name(attention)} in nats; {described(attention)}")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -26,6 +26,7 @@ from models.base.errors import ModelError
 from models.base.files import write_bytes, write_text
 from models.base.limits import IMAGE_PIXELS
 from models.base.settings import option
+from models.catalogue.installed import chosen_model
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -67,13 +68,18 @@ class CaptionOptions(Options):
 class CaptionRunner:
     """A captioner of images. `run` is the only way to captions, for commands, jobs and service."""
 
-    def __init__(self, captioner: Captioner, options: CaptionOptions | None = None) -> None:
+    def __init__(
+        self, captioner: Captioner, options: CaptionOptions | None = None, *, name: str = ""
+    ) -> None:
+        """name: of the model, for pictures."""
         self.captioner, self.options = captioner, options or CaptionOptions()
+        self.name = name
 
     @classmethod
     def open(cls, model: Path | None, options: CaptionOptions) -> CaptionRunner:
         """Open a captioner, or that in the box without one."""
-        return cls(loading.open_model("caption", model, options), options)
+        folder = chosen_model(model, "caption")
+        return cls(loading.open_model("caption", folder, options), options, name=folder.name)
 
     def run(
         self, groups: Iterable[Sequence[ImageFile]], *, weights: bool = False
@@ -94,7 +100,7 @@ class CaptionRunner:
             )
             captions = self.captioner.batches(shown, attention=weights)
             for (files, images), found in zip(batches, captions, strict=True):
-                yield _captioned(files, images, found, draw_hard)
+                yield _captioned(files, images, found, draw_hard, self.name)
 
 
 class CaptionStatistics:
@@ -142,8 +148,12 @@ def _captioned(
     opened: Sequence[OpenedImage | str],
     found: Sequence[Caption],
     draw_hard: bool,
+    model: str,
 ) -> list[CaptionedImage]:
-    """Return the results of a batch of files. found: captions of those that can be read."""
+    """Return the results of a batch of files.
+
+    found: captions of those that can be read. model: its name, for pictures.
+    """
     captions, outcomes = iter(found), []
     for file, image in zip(files, opened, strict=True):
         if isinstance(image, str):
@@ -154,6 +164,7 @@ def _captioned(
             from attncli.render.image_attention import attention_maps
 
             maps = attention_maps(file.name, image.larger, caption.attention, hard=draw_hard)
+            maps = maps._replace(model=model)
         outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
     return outcomes
 

@@ -14,9 +14,13 @@ from PIL import Image
 
 from attncli.render.image_attention import (
     DARK,
+    PANEL_FOOT,
     SHADES,
+    SHARES,
     WRITERS,
     AttentionMaps,
+    drawn,
+    explained,
     fault,
     figure,
     highlighted,
@@ -87,6 +91,8 @@ def test_hard_attention_is_drawn_by_its_largest_cell_and_stored_as_it_is() -> No
     assert np.array_equal(np.stack([hard.drawn(word) for word in range(3)]), MAPS[:3])
     assert np.array_equal(hard._replace(hard=False).drawn(0), soft[0])
     assert "hard expected attention, drawn by argmax" in maps_as_text(hard, Screen(80))
+    assert "H entropy of the expectation" in maps_as_text(hard, Screen(80))
+    assert "of the expectation" not in maps_as_text(ATTENTION, Screen(80))
     stored = np.load(io.BytesIO(WRITERS[".npz"](hard)))
     assert np.array_equal(stored["maps"], soft)
 
@@ -107,6 +113,16 @@ def test_a_panel_for_each_word() -> None:
     assert len(panels) == 1  # the image itself
     dark = (shown.max(2) < DARK * 256).mean()
     assert dark > 3 * 0.6 * 224 * 224 / shown[..., 0].size  # three words looked at a corner
+
+
+def test_a_picture_has_its_scale_and_the_name_of_the_model() -> None:
+    sheet = np.asarray(drawn(ATTENTION), np.int16)
+    greys = [round(255 * (DARK + (1 - DARK) * share)) for share in SHARES]
+    rows = [list(dict.fromkeys(map(tuple, row.tolist()))) for row in sheet[-PANEL_FOOT:]]
+    assert any(all((grey, grey, grey) in row for grey in greys) for row in rows)
+    named = ATTENTION._replace(model="photos")
+    assert explained(named).endswith("photos, hard argmax attention")
+    assert (np.asarray(drawn(named)) != sheet).any()
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 13])
