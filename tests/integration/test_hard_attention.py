@@ -119,6 +119,8 @@ def test_the_service_reads_hard_attention_as_the_commands(
     assert answer["caption"] == out.rstrip("\n") and numpy.allclose(answer["maps"], maps, atol=1e-4)
     read = f"hard {mode or 'expected'} attention"
     assert answer["shown"] == read + ("" if mode else ", drawn by argmax")
+    assert ("arrays.npz has the weights of the expectation, as read" in err) is (not mode)
+    err = attn("caption", "-m", served / "eye", photo, "--show", *choice).err
     assert ("maps drawn by argmax" in err) is (not mode)
 
 

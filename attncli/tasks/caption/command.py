@@ -103,7 +103,10 @@ def caption(
         weights = bool(picture) or show or format == "html"
         chosen = options.attention.read_decode
         if weights and not chosen and captioner.read_mode == "hard expected":
-            console.say("maps drawn by argmax (-s attention.read_decode=expected: as read)")
+            if show or format == "html" or not is_array(picture):
+                console.say("maps drawn by argmax (-s attention.read_decode=expected: as read)")
+            else:
+                console.say(f"{picture} has the weights of the expectation, as read")
         results = runner.run(_groups(names, recursive), weights=weights)
         shown = not alone and is_away(output)
         total = named.count_images(names, recursive=recursive) if names and shown else None
@@ -116,6 +119,11 @@ def caption(
             failed = _write_all(results, layout, write, draw, sidecars, render, advance)
     if failed:
         raise typer.Exit(1)
+
+
+def is_array(picture: str | None) -> bool:
+    """Return True if a picture is a file of arrays, which are not drawn."""
+    return picture is not None and Path(picture).suffix.lower() == ".npz"
 
 
 def _check(
