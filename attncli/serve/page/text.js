@@ -128,7 +128,17 @@ async function changed() {
   $("rival-pane").hidden = !columns[1].isUsed;
   $("who").hidden = !columns[1].isUsed;
   offerReads("read", columns.map((one) => modelOf(one.model)));
+  const size = $("input").value.length, most = offer.settings.charLimit;
+  if (size > most) { refuse(`This text has ${size.toLocaleString()} characters: at most ${most.toLocaleString()}.`); return; }
   await Promise.all(columns.map((one) => translateColumn(one, lines, turn)));
+}
+
+function refuse(why) {
+  for (const one of columns.filter(({ isUsed }) => isUsed)) {
+    one.lines = [];
+    draw(one, []);
+    state(one, why, true);
+  }
 }
 
 async function translateColumn(one, lines, turn) {

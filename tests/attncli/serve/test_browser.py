@@ -170,6 +170,10 @@ def test_self_attention_is_named_and_every_map_is_saved(page: Callable[..., Any]
         assert picture.format == "PNG" and len(picture.convert("L").getcolors() or [0]) > 2
 
 
+PASTE = (
+    "const input = document.querySelector('#input');"
+    "input.value = arguments[0]; input.dispatchEvent(new Event('input'))"
+)
 AMBER = "return getComputedStyle(document.querySelector(arguments[0])).backgroundColor"
 
 
@@ -188,6 +192,17 @@ def test_a_doubtful_output_is_marked_amber_and_its_line_is_named(page: Callable[
     assert (
         len(all_of(driver, "#output .doubtful")) == 1 and "line" not in one(driver, "#notes").text
     )
+
+
+def test_a_text_that_is_too_long_is_refused_at_once(page: Callable[..., Any]) -> None:
+    driver = page("#q=Good+morning.&source=en&target=de")
+    until(driver, lambda: output(driver))
+    driver.execute_script(PASTE, "Good morning.\n" * 9000)
+    until(driver, lambda: "has 126,000 characters" in one(driver, "#state").text)
+    assert "at most 100,000" in one(driver, "#state").text and not output(driver)
+    one(driver, "#clear").click()
+    one(driver, "#input").send_keys("Good morning.")
+    until(driver, lambda: output(driver))
 
 
 def test_a_glossary(page: Callable[..., Any]) -> None:
