@@ -65,18 +65,15 @@ def settings_of(tables: type, incomplete: str) -> Found:
     names = [name for name in names_of(tables) if "." in name]
     left = [n for n in names if f"{n}=".startswith(incomplete) or incomplete.startswith(f"{n}=")]
     settings = tables()
-    found = [_described(settings, name) for name in left]
+    found = []
+    for name in left:
+        field = fields_of(type(_owner(settings, name)))[name.rpartition(".")[2]]
+        found.append((f"{name}=", field.metadata["doc"]))
     if len(left) == 1:
         [(place, doc)] = found
         values = [(f"{place}{value}", doc) for value in _values(settings, left[0])]
         return _matching(values, incomplete) or found
     return found
-
-
-def _described(settings: object, name: str) -> tuple[str, str]:
-    """Return the dotted name of a setting with `=`, and its documentation."""
-    key = name.rpartition(".")[2]
-    return f"{name}=", fields_of(type(_owner(settings, name)))[key].metadata["doc"]
 
 
 def _owner(settings: object, name: str) -> Any:

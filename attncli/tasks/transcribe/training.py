@@ -170,6 +170,8 @@ class AudioTraining(TrainingSource):
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Return recordings with their texts, and the dev set."""
+        import torch
+
         from attncli.tasks.transcribe.dev import DevTranscripts
 
         config, place, remarks = self.with_data(config, folder), folder / "data", list[str]()
@@ -187,7 +189,7 @@ class AudioTraining(TrainingSource):
             DevTranscripts(dev, np.arange(dev.count)) if made["dev"] else None,
             notes=notes(made["faults"], made.get("lost", [])),
             remarks=tuple(remarks),
-            buffers=statistics_of(made),
+            buffers={f"encoder.{name}": torch.tensor(made[name]) for name in ("mean", "deviation")},
         )
 
 
@@ -297,13 +299,6 @@ def slot_frames(config: RunConfig) -> int:
     with torch.device("meta"):
         encoder = build(config.model, VocabularySizes(0, TOKENS, False)).encoder
     return int(encoder.slot_frames)  # type: ignore[arg-type]
-
-
-def statistics_of(made: Any) -> dict[str, Any]:
-    """Return the buffers of the encoder that normalise its features."""
-    import torch
-
-    return {f"encoder.{name}": torch.tensor(made[name]) for name in ("mean", "deviation")}
 
 
 def notes(faults: list[str], lost: list[str]) -> tuple[str, ...]:

@@ -53,7 +53,12 @@ def settings(
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
-    named = _paths(train=[path for path in files if path.suffix != ".toml"], dev=dev)
+    own = [path for path in files if path.suffix != ".toml"]
+    named: dict[str, Any] = {
+        name: [str(path) for path in paths]
+        for name, paths in (("train", own), ("dev", dev))
+        if paths
+    }
     named |= {name: str(path) for name, path in (inputs or {}).items() if path}
     for name, of_kind in (("corpora", corpora), ("dev_corpora", dev_corpora)):
         named |= {name: [to_dict(corpus) for corpus in of_kind]} if of_kind else {}
@@ -71,11 +76,6 @@ def settings(
     config = absolute(run_config(chosen, values, [*brought, *assignments]))
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
-
-
-def _paths(**files: Sequence[Path]) -> dict[str, Any]:
-    """Return the settings of [data] that name files; those without a file are left out."""
-    return {name: [str(path) for path in paths] for name, paths in files.items() if paths}
 
 
 def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:

@@ -200,18 +200,14 @@ def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Toke
     from models.storage.weights import fill_from
 
     if start_from:
-        fill_from(model, Path(start_from), parts=_new_parts(Path(start_from), tokenizer))
+        old = read_tokenizer(Path(start_from))
+        is_known = old.files() == tokenizer.files()
+        fill_from(model, Path(start_from), parts=() if is_known else new_parts(old, tokenizer))
     elif encoder := pretrained_encoder(model):
         encoder.load_pretrained()
         labels = getattr(encoder, "labels", None)  # of an image network that names its images
         if labels is not None:
             labels.set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
-
-
-def _new_parts(folder: Path, tokenizer: Tokenizer) -> tuple[list[list[int]], ...]:
-    """Return the old ids of each token that an initial model lacks; of source and target."""
-    old = read_tokenizer(folder)
-    return () if old.files() == tokenizer.files() else new_parts(old, tokenizer)
 
 
 def load_vectors(model: EncoderDecoder, paths: Sequence[str], tokenizer: Tokenizer) -> None:

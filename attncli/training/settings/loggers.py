@@ -79,6 +79,7 @@ class MlflowLogger:
     def __init__(self, run: LoggedRun) -> None:
         """Start a run, or continue the one that this run folder was logged to before."""
         from mlflow import MlflowClient
+        from mlflow.entities import Param
 
         folder = run.folder.resolve()
         store = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{folder / 'mlflow.db'}"
@@ -95,14 +96,9 @@ class MlflowLogger:
             self.id = self.client.create_run(
                 experiment, run_name=folder.name, tags=tags
             ).info.run_id
-            self._write_settings(run.settings)
-
-    def _write_settings(self, settings: dict[str, Any]) -> None:
-        from mlflow.entities import Param
-
-        found = [Param(name, str(value)[:LETTERS]) for name, value in flat(settings).items()]
-        for start in range(0, len(found), AT_ONCE):
-            self.client.log_batch(self.id, params=found[start : start + AT_ONCE])
+            values = [Param(n, str(value)[:LETTERS]) for n, value in flat(run.settings).items()]
+            for start in range(0, len(values), AT_ONCE):
+                self.client.log_batch(self.id, params=values[start : start + AT_ONCE])
 
     def write(self, event: str, record: dict[str, Any]) -> None:
         """Write the numbers of a record that belongs to an update."""

@@ -12,7 +12,7 @@ from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import score_labels
 from attncli.training.interfaces import DevSet, Report, Scores
 from attncli.training.settings.config import TrainConfig
-from models.base.types import Batch, Classification
+from models.base.types import Batch
 from models.bundle import Bundle
 from models.config import ModelConfig
 from models.families.encoder_decoder import EncoderDecoder
@@ -82,7 +82,10 @@ class DevLabels(DevSet):
             for n, result in zip(chosen, results, strict=True)
         ]
         if bundle.model.decoder.attends and samples:
-            samples[0] = samples[0]._replace(attention=map_of_words(results[0]))
+            words = [word for word, _ in results[0].words]
+            weights = np.array([[weight for _, weight in results[0].words]])
+            attention = heat_map(words, [results[0].label], weights)
+            samples[0] = samples[0]._replace(attention=attention)
         return samples
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
@@ -97,9 +100,3 @@ class DevLabels(DevSet):
             for n, text in enumerate(self.texts)
             if text.strip() and len(tokenizer.encode(text)) <= longest
         ]
-
-
-def map_of_words(result: Classification) -> str:
-    """Return the heat map of a label: the weight of each word."""
-    words = [word for word, _ in result.words]
-    return heat_map(words, [result.label], np.array([[weight for _, weight in result.words]]))
