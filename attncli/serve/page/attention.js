@@ -40,7 +40,8 @@ export function offerLayers(alignment) {
   const first = $("kind").value === "cross" ? [["", "as aligned"]] : [];
   refill($("layer"), [...first, ...numbered(layers.length, "layer")]);
   refill($("head"), [["", "mean"], ...numbered(layers[0]?.length ?? 0, "head")]);
-  $("head").disabled = $("layer").value === "" || (layers[0]?.length ?? 0) < 2;
+  $("head").parentElement.hidden = $("layer").value === "";  // the title names that of the alignment
+  $("head").disabled = (layers[0]?.length ?? 0) < 2;
   $("heads").hidden = !layers.length;
 }
 
