@@ -3,10 +3,11 @@ import { $, make, refill } from "./dom.js";
 import { heatMap, heatPicture } from "./heatmap.js";
 import { savePicture } from "./pictures.js";
 
-const KINDS = {  // name, its field of an alignment, and the words of its rows and columns
+const KINDS = {  // name, its field of an alignment, the words of its rows and columns, and a note below it
   cross: ["Cross-attention", "heads", "target", "source"],
   source: ["Encoder self-attention", "source_heads", "source", "source"],
-  target: ["Decoder self-attention", "target_heads", "target", "target"],
+  target: ["Decoder self-attention", "target_heads", "target", "target",
+    "Rows leave out the weight on the start mark, so they sum to less than 100."],
 };
 const THUMB = 4;  // pixels of a cell in a small map
 let drawn = [];  // the pictures of the maps that are shown
@@ -49,14 +50,14 @@ export function offerLayers(alignment) {
 // read: how hard attention is read; "" if it is not hard.
 export function drawMap(holder, alignment, model, read, tell) {
   const kind = $("kind").value, layer = $("layer").value, head = $("head").value;
-  const [title, field, rows, columns] = KINDS[kind];
+  const [title, field, rows, columns, note = ""] = KINDS[kind];
   const has = layer !== "" && Number(layer) < (alignment[field]?.length ?? 0);  // another model may have fewer
   if (kind !== "cross" && !has) { holder.replaceChildren(); return () => {}; }
   const weight = weightOf(alignment[field], has ? layer : "", head, alignment.weights);
   const where = !has ? alignment.shown : `layer ${Number(layer) + 1}, ${head === "" ? "mean of all heads" : `head ${Number(head) + 1}`}`;
   const hard = has && kind === "cross" ? read : "";  // `shown` names it itself
   const map = {
-    rows: alignment[rows], columns: alignment[columns], weight,
+    rows: alignment[rows], columns: alignment[columns], weight, note,
     title: `${[model, title.toLowerCase(), hard, where].filter(Boolean).join(", ")}; weights in percent`,
   };
   drawn.push(heatPicture(map));

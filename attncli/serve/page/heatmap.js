@@ -2,11 +2,11 @@
 import { make } from "./dom.js";
 import { escaped, headed, textWidth } from "./pictures.js";
 
-const CELL = 30, GAP = 2, SIZE = 13, MARGIN = 12;  // pixels of a picture
+const CELL = 30, GAP = 2, SIZE = 13, SMALL = 11, MARGIN = 12;  // pixels of a picture
 const INK = "#1a1c22", HEAT = "#1d4ed8";
 
 // Returns a function that marks a word: mark("source" | "target", index); index -1 clears.
-export function heatMap(holder, { rows, columns, weight, title }, tell) {
+export function heatMap(holder, { rows, columns, weight, title, note }, tell) {
   if (!rows.length || !columns.length) {
     holder.replaceChildren();
     return () => {};
@@ -19,7 +19,7 @@ export function heatMap(holder, { rows, columns, weight, title }, tell) {
   const table = make("table", { className: "heat" }, make("caption", {}, title),
     make("thead", {}, make("tr", {}, make("td", { className: "corner" }), ...tops)), make("tbody", {}, ...lines));
   table.onmouseleave = () => tell(-1, -1);
-  holder.replaceChildren(table);
+  holder.replaceChildren(table, note && make("p", { className: "soft" }, note));
   return (side, n, crossing = -1) => {
     table.querySelectorAll(".at").forEach((element) => element.classList.remove("at"));
     if (n < 0) return;
@@ -40,7 +40,7 @@ function cell(word, other, value, enter) {
 }
 
 // The map as a picture for a paper: dark on white, with title and scale; see `headed`.
-export function heatPicture({ rows, columns, weight, title }) {
+export function heatPicture({ rows, columns, weight, title, note }) {
   const left = MARGIN + Math.max(...rows.map((word) => textWidth(word, SIZE))) + 8;
   const top = MARGIN + Math.max(...columns.map((word) => textWidth(word, SIZE))) + 8;
   const right = left + CELL * columns.length, bottom = top + CELL * rows.length;
@@ -56,8 +56,10 @@ export function heatPicture({ rows, columns, weight, title }) {
       parts.push(label(Math.round(100 * share), x + CELL / 2 - 1, y + CELL / 2 + 3, attributes(figure)));
     });
   });
+  if (note) parts.push(label(note, MARGIN, bottom + 16, ` font-size="${SMALL}"`));
+  const width = Math.ceil(MARGIN + Math.max(right, MARGIN + textWidth(note, SMALL))), height = Math.ceil(bottom + (note ? 30 : 12));
   const blue = (share) => `fill="${HEAT}" fill-opacity="${share}" stroke="#d9dce3"`;
-  return headed(title, { width: Math.ceil(right + MARGIN), height: Math.ceil(bottom + 12), content: parts.join("") }, ["0 %", "100 %"], blue);
+  return headed(title, { width, height, content: parts.join("") }, ["0 %", "100 %"], blue);
 }
 
 function label(text, x, y, more = "") {

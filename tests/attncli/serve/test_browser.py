@@ -156,6 +156,8 @@ def test_self_attention_is_named_and_every_map_is_saved(page: Callable[..., Any]
         assert len(all_of(driver, "#map tbody tr")) == count or words == "#lights"
         name = {"source": "encoder self-attention, layer 1", "target": "decoder self-attention"}
         assert name[kind] in one(driver, "#map caption").text
+    note = "Rows leave out the weight on the start mark"
+    assert note in one(driver, "#map p").text and note in saved(driver, "#attention-svg").decode()
     one(driver, "#heads summary").click()
     thumbs = until(driver, lambda: all_of(driver, ".thumb"))
     layers = len(all_of(driver, "#layer option"))
@@ -205,6 +207,12 @@ def test_a_text_that_is_too_long_is_refused_at_once(page: Callable[..., Any]) ->
     one(driver, "#clear").click()
     one(driver, "#input").send_keys("Good morning.")
     until(driver, lambda: output(driver))
+
+
+def test_the_title_of_a_small_map_has_room(page: Callable[..., Any]) -> None:
+    driver = page("#q=Hello.&source=en&target=de")
+    until(driver, lambda: all_of(driver, "#map caption"))
+    assert one(driver, "#map caption").size["width"] >= 200
 
 
 def test_a_glossary(page: Callable[..., Any]) -> None:
