@@ -13,7 +13,7 @@ export async function film(answer, model) {
   const slider = make("input", { type: "range", min: -1, max: answer.words.length - 1, value: -1, "aria-label": "Word of the caption" });
   const play = make("button", { className: "icon play", type: "button", title: "Play the words", "aria-label": "Play the words" });
   const saves = ["png", "svg"].map((type) => make("button", { className: "plain", type: "button", title: "Save the picture",
-    onclick: () => savePicture([still(canvas, answer.words, Number(slider.value), title)], "caption", type) }, type.toUpperCase()));
+    onclick: () => savePicture(stills(Number(slider.value)), `caption-${model}`, type) }, type.toUpperCase()));
   const spans = wordSpans(answer.words, (at) => { stop(); show(at); });
   spans.forEach((span) => { span.onclick = span.onfocus; });
   caption.append(...spans.flatMap((span) => [span, " "]));
@@ -25,7 +25,13 @@ export async function film(answer, model) {
     slider.value = word;
     slider.setAttribute("aria-valuetext", answer.words[word] ?? "the whole image");
     figures.textContent = word < 0 ? "" : [answer.gates && `gate ${answer.gates[word].toFixed(2)}`,
-      `entropy ${answer.entropy[word].toFixed(2)} nats`].filter(Boolean).join(" · ");
+      `entropy${answer.shown.endsWith("drawn by argmax") ? " of the expectation" : ""} ${answer.entropy[word].toFixed(2)} nats`].filter(Boolean).join(" · ");
+  }
+  function stills(shown) {  // of the word that is shown; of all words if the whole image is
+    const words = shown < 0 ? [...answer.words.keys()] : [shown];
+    const found = words.map((word) => { paint(canvas, picture, answer.maps[word]); return still(canvas, answer.words, word, title); });
+    paint(canvas, picture, answer.maps[shown]);
+    return found;
   }
   function stop() {
     clearInterval(timer);

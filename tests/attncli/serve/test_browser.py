@@ -128,8 +128,11 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     until(driver, lambda: all_of(driver, "#rival-map td"))
 
 
-SAVED = (  # keeps what the page saves
-    "window.saved = []; const make = URL.createObjectURL;"
+SAVED = (  # keeps what the page saves, and the names of the files
+    "window.saved = []; window.names = []; const make = URL.createObjectURL;"
+    "const click = HTMLAnchorElement.prototype.click;"
+    "HTMLAnchorElement.prototype.click = function () {"
+    "  window.names.push(this.download); click.call(this); };"
     "URL.createObjectURL = (blob) => { window.saved.push(blob); return make.call(URL, blob); };"
 )
 KEPT = "window.saved.at(-1).arrayBuffer().then((b) => arguments[0]([...new Uint8Array(b)]))"
@@ -242,7 +245,15 @@ def test_a_photo_and_how_its_hard_attention_is_drawn(
     driver = page("#view=image&q=The+old+dog+sleeps.&source=en&target=de")
     one(driver, "#image-file").send_keys(str(tmp_path / "<b>photo.png"))
     words = until(driver, lambda: all_of(driver, ".film .word"))
+    words[0].click()  # ends the film
+    slider = one(driver, ".film input[type=range]")
+    slider.send_keys(Keys.HOME)
     whole = driver.execute_script("return document.querySelector('canvas').toDataURL()")
+    driver.execute_script(SAVED)
+    every = saved(driver, ".film button.plain:last-of-type")
+    assert every.count(b"<image") == len(words) == every.count(b'font-weight="bold"')
+    assert driver.execute_script("return document.querySelector('canvas').toDataURL()") == whole
+    assert driver.execute_script("return window.names.at(-1)") == "caption-photos.svg"
     words[-1].click()
     shown = driver.execute_script("return document.querySelector('canvas').toDataURL()")
     assert shown != whole and "at" in words[-1].get_attribute("class")
@@ -253,7 +264,6 @@ def test_a_photo_and_how_its_hard_attention_is_drawn(
     until(driver, lambda: "hard expected attention, drawn by argmax" in one(driver, "#films").text)
     Select(choice).select_by_value("sample")
     until(driver, lambda: "hard sample attention" in one(driver, "#films").text)
-    driver.execute_script(SAVED)
     drawing = saved(driver, ".film button.plain:last-of-type").decode()
     assert drawing.index("photos-hard, hard sample attention") < drawing.index("<image")
     assert "weight 0<" in drawing and "largest of the word<" in drawing
