@@ -226,11 +226,11 @@ class AudioConfig:
         (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
     )
 
-    @classmethod
-    def implied(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of removed settings that other settings of version 1.0 imply."""
-        found: dict[str, Any] = {"range": 70.0} if values.get("center") else {}
-        if values.get("padded"):
+    def implied(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values that removed settings of version 1.0 have with these settings."""
+        center = str(values.get("center", self.center)).lower() == "true"
+        found: dict[str, Any] = {"range": 70.0} if center else {}
+        if values.get("padded", self.padded):
             found |= {"fft": 400, "low": 0.0, "high": 8000.0, "mel": "slaney"}
             found |= {"scale": "whisper", "convolutions": "frames"}
         return found

@@ -125,7 +125,7 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
             removed = removed_settings(config, values)
             if name not in removed:
                 raise unknown_setting(config, name, where)
-            if value != removed[name]:
+            if converted(value, type(removed[name]), place) != removed[name]:
                 raise ConfigurationError(
                     f"{place} = {short(value)}, a setting that version 1.0 had",
                     f"no such setting: here it is always {removed[name]!r}",

@@ -249,6 +249,8 @@ def test_a_removed_setting_is_ignored_with_its_value_and_refused_with_another() 
     assert from_dict(RunConfig, {**stored, "search": {"nbest": 1}}) == RunConfig()
     assert from_dict(AudioConfig, WHISPER_1_0) == AudioConfig(padded=30.0)
     assert from_dict(AudioConfig, {"center": True, "range": 70.0}) == AudioConfig(center=True)
+    spoken = ("model.audio.center=true", "model.audio.range=70", "train.clip=1")
+    assert overridden(RunConfig(), spoken).model.audio == AudioConfig(center=True)
     for begins, rate in ((0, 0.0), (1, 0.0002)):  # of self-critical training
         train = {"self_critical_from": begins, "self_critical_lr": 0.0002}
         assert from_dict(RunConfig, {"train": train}).train.self_critical_lr == rate
