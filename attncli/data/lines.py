@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from attncli.tags.checks import Check
     from attncli.tags.stand_ins import MarkedTranslation
 
-Block = TypeVar("Block", bytes, bytes | None)
+Received = TypeVar("Received", bytes, bytes | None)
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
@@ -237,7 +237,7 @@ def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
                 yield form(line.text.rstrip("\r"))
 
 
-def byte_lines(blocks: Iterable[Block]) -> Iterator[Block]:
+def byte_lines(blocks: Iterable[Received]) -> Iterator[Received]:
     """Yield the lines of some blocks, with their ends; None for None.
 
     An over-long line is cut just above the limit of `decode`.

@@ -114,11 +114,11 @@ def range_of(text: str, setting: str) -> tuple[int, int]:
     return int(low), int(high or low)
 
 
-class Samples(Side):
-    """Samples of recordings: 16-bit numbers of a file, or floats from -1 to 1 in memory."""
+class SoundSamples(Side):
+    """SoundSamples of recordings: 16-bit numbers of a file, or floats from -1 to 1 in memory."""
 
     @classmethod
-    def read(cls, folder: Path, part: str) -> Samples:
+    def read(cls, folder: Path, part: str) -> SoundSamples:
         """Return the memory-mapped samples of a part of the data: train or dev."""
         offsets, path = folder / f"{part}.offsets.npy", folder / f"{part}.samples.bin"
         samples = np.memmap(path, "<i2", "r") if path.stat().st_size else np.zeros(0, "<i2")
@@ -145,7 +145,7 @@ class SampleWriter(SideWriter):
 class SoundExamples(Examples):
     """Recordings with their texts, joined anew in every epoch."""
 
-    table: Samples
+    table: SoundSamples
     rows: Sequence[Transcribed]  # of each recording
     tokenizer: Tokenizer | None  # None: the targets are not read
     audio: AudioConfig

@@ -17,9 +17,9 @@ import numpy as np
 from attncli.data.images.named import ImageIndex, find_images, open_images
 from attncli.data.recordings import (
     AugmentConfig,
-    Samples,
     SampleWriter,
     SoundExamples,
+    SoundSamples,
     Transcribed,
     range_of,
     read_transcripts,
@@ -163,7 +163,7 @@ class AudioTraining(TrainingSource):
         for number, file in enumerate(found):
             progress("reading recordings", number, len(found))
             sounds.append(read_sound(file.content(), rate, file.name).numpy())
-        table = Samples(np.concatenate(sounds), np.cumsum([0, *map(len, sounds)]))
+        table = SoundSamples(np.concatenate(sounds), np.cumsum([0, *map(len, sounds)]))
         frames, seed = slot_frames(config), config.train.seed
         test = SoundExamples(table, rows, None, config.model.audio, AugmentConfig(), frames, seed)
         return DevTranscripts(test, np.arange(test.count))
@@ -278,7 +278,7 @@ def examples_of(
     if part == "dev":
         augment = AugmentConfig(join=augment.join, pause=augment.pause)
     return SoundExamples(
-        Samples.read(folder, part),
+        SoundSamples.read(folder, part),
         [Transcribed(*row) for row in made[part]],
         tokenizer,
         config.model.audio,
