@@ -65,7 +65,7 @@ class SelfAttentionConfig:
 class AttentionConfig(SelfAttentionConfig):
     """One attention: Score x Window x Normalise x Read, and heads."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {"positions": 512, "chunk": 4}
+    REMOVED: ClassVar[Mapping[str, Any]] = {"positions": 512}
 
     window: str = option("global", "window: which slots a query can attend to", registry="window")
     read: str = option("soft", "how the values are combined by the weights", registry="read")
@@ -86,6 +86,9 @@ class AttentionConfig(SelfAttentionConfig):
         "local_m, local_p, median: slots on either side of the window's centre",
         least=1,
         at_most=MAX_SLOTS,
+    )
+    chunk: int = option(
+        4, "mocha: slots of a chunk, which ends at the slot of the step", least=1, at_most=MAX_SLOTS
     )
     read_decode: str = option(
         "argmax",
@@ -240,10 +243,6 @@ class AudioConfig:
 class ModelConfig:
     """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {
-        **{"encoder_attention": "none", "input_feeding": True, "attention_dropout": 0.0}
-    }
-
     family: str = option(
         "transformer", "composition of encoder, attention and decoder", registry="family"
     )
@@ -319,7 +318,18 @@ class ModelConfig:
         0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
     )
     bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
+    encoder_attention: str = option(
+        "none",
+        "self-attention inside the recurrent encoder: none or intra (Cheng et al. 2016)",
+        choices=("none", "intra"),
+    )
+    input_feeding: bool = option(
+        True, "luong: feed the attentional vector to the next step (Luong et al. 2015, 3.3)"
+    )
     dropout: float = option(0.1, "dropout of residual branches, embeddings and the output", below=1)
+    attention_dropout: float = option(
+        0.0, "dropout of the Transformer's attention weights", below=1
+    )
     alignment_layer: bool = option(
         False,
         "Transformer: attention that only aligns and changes no output; `attn align train` adds it",

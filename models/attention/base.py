@@ -19,6 +19,7 @@ from models.base.registry import find
 from models.base.settings import check_limits
 from models.base.types import AttentionOutput, Memory
 from models.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
+from models.numerics import Dropout
 
 
 class Score(nn.Module):
@@ -161,6 +162,7 @@ class Attention(nn.Module):
         config: AttentionConfig,
         *,
         key_size: int | None = None,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         assert config.heads == 1, "models.attention.multihead builds several"
@@ -176,6 +178,7 @@ class Attention(nn.Module):
         self.normalise = normalise(config) if self.moves else normalise()
         self.read: Read = find("read", config.read)(config)
         self.null = NullSlot() if config.null_slot else None
+        self.dropout = Dropout(dropout)  # of the weights
         self.chunk_score: Score | None = None
         if self.moves and normalise.needs_chunk_scores:
             self.chunk_score = build(query_size, self.key_size, config)
@@ -263,7 +266,9 @@ class Attention(nn.Module):
         weights = self.normalise(scores, slots)
         if share is not None:
             weights = weights * share
-        attended: AttentionOutput = self.read(weights, values, *recalled(self.read, past))
+        attended: AttentionOutput = self.read(
+            self.dropout(weights), values, *recalled(self.read, past)
+        )
         return attended if self.null is None else self.null.removed(attended)
 
     def _moved(
@@ -278,7 +283,7 @@ class Attention(nn.Module):
         scores, *others = (score(query, keys, *recalled(score, past)) for score, keys in pairs)
         chunk_scores = others[0] if others else None
         weights, position = self.normalise(scores, slots, past.position, chunk_scores)
-        return self.read(weights, prepared.values)._replace(position=position)
+        return self.read(self.dropout(weights), prepared.values)._replace(position=position)
 
 
 def input_keys(memory: Memory) -> Tensor:

@@ -29,7 +29,7 @@ from models.attention.windows import Global
 from models.base.errors import ConfigurationError
 from models.base.types import AttentionOutput, Memory
 from models.config import AttentionConfig
-from models.numerics import Linear
+from models.numerics import Dropout, Linear
 
 FUSED = (ScaledDot, Global, Softmax, Soft)
 
@@ -74,7 +74,9 @@ class HeadsOutput(NamedTuple):
 class MultiHead(nn.Module):
     """Several attentions in parallel, over queries, keys and values that a subclass projects."""
 
-    def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
+    def __init__(
+        self, query_size: int, value_size: int, config: AttentionConfig, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         self.count = count = config.heads
         for size, what in ((query_size, "a query"), (value_size, "values")):
@@ -86,8 +88,9 @@ class MultiHead(nn.Module):
                 )
         self.shared = kv_heads(config)
         one, size = replace(config, heads=1, kv_heads=0), query_size // count
-        heads = [Attention(size, size, one) for _ in range(count)]
+        heads = [Attention(size, size, one, dropout=dropout) for _ in range(count)]
         self.heads = nn.ModuleList(heads)
+        self.dropout = Dropout(dropout)
         self.max_slots, self.needs_history = heads[0].max_slots, heads[0].needs_history
         self.fused = tuple(map(type, heads[0].parts)) == FUSED and not config.null_slot
 
@@ -144,7 +147,7 @@ class MultiHead(nn.Module):
             # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
             weights = plain_weights(query, slots, visible)
             values = slots.values
-            return HeadsOutput(weights.to(values.dtype) @ values, weights)
+            return HeadsOutput(self.dropout(weights).to(values.dtype) @ values, weights)
         mask, causal = visible.mask, visible.causal
         hidden = None if mask is None else mask[:, None, None]
         if visible.bias is not None:
@@ -155,6 +158,7 @@ class MultiHead(nn.Module):
             query,
             *slots,
             attn_mask=hidden,
+            dropout_p=self.dropout.rate if self.training else 0.0,
             is_causal=causal and hidden is None,
         )
         return HeadsOutput(context, plain_weights(query, slots, visible) if want_weights else None)

@@ -170,14 +170,18 @@ def expected_stops(scores: Tensor, slots: Tensor, position: Tensor) -> Tensor:
 class MoChA(Monotonic):
     """MoChA: softmax over the chunk of slots that ends at a monotonic stop; recurrent decoders.
 
-    weight_i = exp(u_i) / sum_(l in chunk) exp(u_l) for the w = 4 slots i that end at the stop
+    weight_i = exp(u_i) / sum_(l in chunk) exp(u_l) for the w slots i that end at the stop
     Source: Chiu, Raffel 2018, eq. 13.
+    Options: chunk.
     u is a second score of the kind model.attention.score with its own parameters; scores without
     parameters, such as dot, make both equal. A chunk of 1 slot is normalise=monotonic.
     """
 
     needs_chunk_scores = True
-    chunk = 4  # slots, w
+
+    def __init__(self, config: AttentionConfig) -> None:
+        super().__init__(config)
+        self.chunk = config.chunk
 
     def forward(
         self, scores: Tensor, slots: Tensor, position: Tensor, chunk_scores: Tensor | None

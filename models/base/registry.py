@@ -112,11 +112,11 @@ TABLES: dict[str, dict[str, str]] = {
 }
 SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a name for `settings`
     "blocks": (
-        *("encoder_layers", "heads", "position", "position_offset"),
+        *("encoder_layers", "heads", "attention_dropout", "position", "position_offset"),
         *("norm", "norm_epsilon", "embedding_norm", "embedding_scale", "activation", "mixing"),
         "self_attention",
     ),
-    "recurrence": ("encoder_layers", "cell", "bidirectional", "max_source"),
+    "recurrence": ("encoder_layers", "cell", "bidirectional", "encoder_attention", "max_source"),
 }
 DEFAULT_SOURCE = "text"
 PACKAGES = "ATTN_PACKAGES"  # environment variable: packages that may add names, comma-separated

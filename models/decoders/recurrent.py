@@ -252,7 +252,7 @@ class FixedContextDecoder(RnnDecoder):
 
 
 class LuongDecoder(RecurrentDecoder):
-    """Attention after the recurrence, with input feeding.
+    """Attention after the recurrence; input feeding is optional.
 
     s_t = f(s_{t-1}, [y_{t-1}; a_{t-1}])     input feeding: a is the attentional vector
     c_t = Attention(s_t, memory)
@@ -267,12 +267,14 @@ class LuongDecoder(RecurrentDecoder):
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
         self.token_gates = Linear(config.embedding, gates)
-        self.feed_gates = Linear(self.size, gates, bias=False)
+        self.feed_gates = Linear(self.size, gates, bias=False) if config.input_feeding else None
         self.combine = Linear(value_size + config.hidden, self.size, bias=False)  # W_c
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
         """Return the first state; the attentional vector starts at zero."""
         state = super().start(prepared)
+        if self.feed_gates is None:
+            return state
         first = prepared.start.new_zeros(prepared.start.shape[0], self.size)
         return state._replace(attentional=first)
 
@@ -280,13 +282,15 @@ class LuongDecoder(RecurrentDecoder):
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
     ) -> RecurrentStep:
         """Compute s_t, read with it, and combine both into a_t."""
-        gates = gates + self.feed_gates(state.attentional)
+        if self.feed_gates is not None:
+            gates = gates + self.feed_gates(state.attentional)
         moved = state._replace(recurrent=self.recurrence(gates, state.recurrent))
         hidden = moved.hidden  # (R, H)
         read = self.read(hidden, moved, prepared)
         both = torch.cat([read.context, hidden.to(read.context.dtype)], 1)
         attentional = self.dropout(self.combine(both).tanh())  # (R, D)
-        after = RecurrentState(moved.recurrent, attentional, read.history)
+        fed = None if self.feed_gates is None else attentional
+        after = RecurrentState(moved.recurrent, fed, read.history)
         return RecurrentStep(after, attentional, read.context, read)
 
     def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:

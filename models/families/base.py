@@ -14,7 +14,7 @@ from models.config import RECURRENT_SCORE, ModelConfig
 from models.decoders.base import Decoder
 from models.decoders.transformer import TransformerDecoder
 from models.encoders.image import ImageEncoder, pretrained_parameters
-from models.encoders.recurrent import RnnEncoder
+from models.encoders.recurrent import IntraEncoder, RnnEncoder
 from models.families.encoder_decoder import EncoderDecoder, Output
 from models.layers import Embedding
 
@@ -51,14 +51,15 @@ def check_encoder_layers(config: ModelConfig) -> None:
 
 def recurrent_encoder(
     embedding: Embedding, config: ModelConfig, *, attends: bool = True
-) -> RnnEncoder:
-    """Build the recurrent encoder of a model.
+) -> RnnEncoder | IntraEncoder:
+    """Build the recurrent encoder of a model, with or without self-attention inside.
 
     attends: True if the decoder has attention, whose score may require slots of the query's size.
     """
     halved = attends and config.bidirectional and needs_equal_sizes(config)
     hidden = config.hidden // 2 if halved else config.hidden
-    return RnnEncoder(embedding, config, hidden)
+    kind = IntraEncoder if config.encoder_attention == "intra" else RnnEncoder
+    return kind(embedding, config, hidden)
 
 
 def needs_equal_sizes(config: ModelConfig) -> bool:

@@ -11,7 +11,7 @@ from models.base.types import Memory, VocabularySizes
 from models.config import ModelConfig
 from models.decoders.recurrent import RnnDecoder
 from models.encoders.image import ImageEncoder
-from models.encoders.recurrent import RnnEncoder
+from models.encoders.recurrent import IntraEncoder, RnnEncoder
 from models.encoders.transformer import ImageTransformerEncoder, TransformerEncoder
 from models.families.base import (
     RecurrentModel,
@@ -30,7 +30,7 @@ class SeveralInputs(nn.Module):
 
     def __init__(
         self,
-        texts: Iterable[RnnEncoder | TransformerEncoder],
+        texts: Iterable[RnnEncoder | IntraEncoder | TransformerEncoder],
         image: ImageEncoder | None = None,
         cells: nn.Module | None = None,
     ) -> None:

@@ -49,6 +49,7 @@ def small_config(preset: str) -> ModelConfig:
         encoder_layers=min(config.encoder_layers, LAYERS),
         decoder_layers=min(config.decoder_layers, LAYERS),
         dropout=0.0,
+        attention_dropout=0.0,
         image=IMAGES,
         audio=dataclasses.replace(config.audio, bands=FEATURES, channels=4),
     )

@@ -245,7 +245,7 @@ WHISPER_1_0 = {
 
 
 def test_a_removed_setting_is_ignored_with_its_value_and_refused_with_another() -> None:
-    stored = {"model": {"encoder_attention": "none", "self_attention": {"read": "soft"}}}
+    stored = {"model": {"attention": {"positions": 512}, "self_attention": {"read": "soft"}}}
     assert from_dict(RunConfig, {**stored, "search": {"nbest": 1}}) == RunConfig()
     assert from_dict(AudioConfig, WHISPER_1_0) == AudioConfig(padded=30.0)
     assert from_dict(AudioConfig, {"center": True, "range": 70.0}) == AudioConfig(center=True)
@@ -258,7 +258,11 @@ def test_a_removed_setting_is_ignored_with_its_value_and_refused_with_another() 
         (ModelConfig, {"self_attention": {"read": "hard"}}, ("self_attention.read", "'soft'")),
         (AudioConfig, {**WHISPER_1_0, "mel": "htk"}, ("mel = 'htk'", "'slaney'")),
         (AudioConfig, {"center": True, "range": 0.0}, ("range = 0.0", "70.0")),
-        (RunConfig, {"train": {"clip": 5.0}}, ("train.clip = 5.0", "version 1.0", "1.0")),
+        (
+            RunConfig,
+            {"train": {"divergence": 5.0}},
+            ("train.divergence = 5.0", "version 1.0", "3.0"),
+        ),
     ):
         found = refused(partial(from_dict, config_class, values))
         assert all(fact in found for fact in facts)

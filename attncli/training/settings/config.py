@@ -113,9 +113,7 @@ def _usual_data() -> DataConfig:
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {
-        **{"clip": 1.0, "divergence": 3.0, "self_critical_from": 1}
-    }
+    REMOVED: ClassVar[Mapping[str, Any]] = {**{"divergence": 3.0, "self_critical_from": 1}}
 
     steps: int = option(0, "maximum number of updates (0: no limit)")
     epochs: int = option(100, "maximum number of passes over the data (0: no limit)")
@@ -154,6 +152,7 @@ class TrainConfig:
         "parts that are not trained: encoder, decoder, embedding, or the name of a part such as "
         "encoder.layers.0",
     )
+    clip: float = option(1.0, "maximum norm of the gradient (0: no clipping)")
     label_smoothing: float = option(
         0.1, "label smoothing: share of the target spread over the vocabulary", below=1
     )

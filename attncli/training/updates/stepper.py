@@ -22,8 +22,6 @@ from models.base.types import Batch
 from models.images.labels import with_swaps
 from models.losses import AttentionLoss, divergence, sequence_loss
 
-CLIP = 1.0  # maximum norm of the gradient
-
 
 class UpdateSums(NamedTuple):
     """Sums over the target tokens of an update, or of a part of it."""
@@ -225,7 +223,8 @@ class Stepper:
     def apply(self, rate: float) -> float:
         """Clip the gradient, update weights and moving average; return the norm before clipping."""
         state = self.state
-        norm = float(nn.utils.clip_grad_norm_(self.parameters, CLIP, foreach=True))
+        limit = self.config.clip or math.inf
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
         if not math.isfinite(norm):
             self.skip(norm)
             return norm

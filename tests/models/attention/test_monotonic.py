@@ -18,7 +18,7 @@ from tests.models.mechanisms import refused
 
 LENGTHS = (6, 4)
 SLOTS = torch.arange(6)[None] < torch.tensor(LENGTHS)[:, None]  # (B, S)
-CONFIG = AttentionConfig(score="dot", normalise="mocha")
+CONFIG = AttentionConfig(score="dot", normalise="mocha", chunk=3)
 
 
 def sigmoid(x: float) -> float:
@@ -84,7 +84,7 @@ def test_weights_of_chunks_equal_the_published_sum(
         odds = (scores[b, 0, :length] + part.offset).tolist()
         expected = stops_by_recursion(odds, [1.0] + [0.0] * (length - 1))
         assert stops[b, 0, :length].tolist() == pytest.approx(expected, abs=1e-6)
-        by_loops = chunks_by_loops(expected, u[b, 0, :length].tolist(), MoChA.chunk)
+        by_loops = chunks_by_loops(expected, u[b, 0, :length].tolist(), 3)
         assert weights[b, 0, :length].tolist() == pytest.approx(by_loops, abs=1e-6)
     assert (weights[1, 0, 4:] == 0).all()
 
@@ -109,18 +109,17 @@ def test_decoding_stops_at_the_first_slot_above_the_threshold_and_never_goes_bac
                     last[b] = length
                 expected = stops
                 if isinstance(part, MoChA):
-                    expected = chunks_by_loops(stops, u[b, 0, :length].tolist(), MoChA.chunk)
+                    expected = chunks_by_loops(stops, u[b, 0, :length].tolist(), 3)
                 assert weights[b, 0, :length].tolist() == pytest.approx(expected, abs=1e-6)
 
 
 @torch.no_grad()
-def test_a_chunk_of_one_slot_is_hard_monotonic_attention(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MoChA, "chunk", 1)
+def test_a_chunk_of_one_slot_is_hard_monotonic_attention() -> None:
     for training, heads in itertools.product((True, False), (1, 2)):
         made = []
         for normalise in ("mocha", "monotonic"):
             torch.manual_seed(1)
-            config = AttentionConfig(score="dot", normalise=normalise, heads=heads)
+            config = AttentionConfig(score="dot", normalise=normalise, chunk=1, heads=heads)
             made.append(attention(4, 4, config).train(training))
         query, memory = torch.randn(2, 1, 4), Memory(torch.randn(2, 6, 4), SLOTS)
         found = []

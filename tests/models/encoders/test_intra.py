@@ -1,0 +1,72 @@
+"""Self-attention inside the recurrent encoder (Cheng et al. 2016)."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.bundle import build
+from models.config import ModelConfig
+from models.encoders.recurrent import IntraRecurrence
+from tests.models.mechanisms import BATCH, CLOSE, FAMILIES, SIZES
+from tests.models.small import VOCABULARY, small_config
+
+
+def intra_config(preset: str) -> ModelConfig:
+    return dataclasses.replace(small_config(preset), encoder_layers=2, encoder_attention="intra")
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_intra_attention_is_its_formula_written_out(cell: str) -> None:
+    torch.manual_seed(1)
+    layer = IntraRecurrence(3, 4, cell)
+    x, score = torch.randn(1, 5, 3), layer.score
+    summary = torch.zeros(1, layer.parts, 4)
+    states: list[Tensor] = []
+    for t in range(5):
+        if t:
+            query = score.query(torch.cat([x[0, t], summary[0, 0]]))  # of x_t and h~_{t-1}
+            hidden = [(query + score.key(past[0, 0])).tanh() for past in states]
+            powers = [math.exp(score.energy.dot(units)) for units in hidden]
+            summary = torch.zeros(1, layer.parts, 4)
+            for power, past in zip(powers, states, strict=True):
+                summary += past * power / sum(powers)
+        states.append(layer.step(x[:, t], summary))
+    expected = torch.stack([state[:, 0] for state in states], 1)
+    torch.testing.assert_close(layer(x), expected, **CLOSE)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("preset", [*FAMILIES, "seq2seq-nano"])
+def test_intra_attention_leaves_the_same_memory_alone_and_in_a_batch(preset: str) -> None:
+    torch.manual_seed(1)
+    model = build(intra_config(preset), SIZES).eval()
+    plain = build(dataclasses.replace(intra_config(preset), encoder_attention="none"), SIZES)
+    memory = model.encode(BATCH.source, BATCH.source_mask)
+    other = plain.eval().encode(BATCH.source, BATCH.source_mask)
+    assert memory.final is not None and other.final is not None
+    assert (memory.values.shape, memory.final.shape) == (other.values.shape, other.final.shape)
+    for row in range(3):
+        slots = int(BATCH.source_mask[row].sum())
+        here = slice(row, row + 1)
+        alone = model.encode(BATCH.source[here, :slots], BATCH.source_mask[here, :slots])
+        assert alone.final is not None
+        torch.testing.assert_close(memory.values[here, :slots], alone.values, **CLOSE)
+        torch.testing.assert_close(memory.final[here], alone.final, **CLOSE)
+    size = model.config.hidden  # <-h_1 stands at the end of the final states
+    torch.testing.assert_close(memory.final[:, -size:], memory.values[:, 0, size:])
+
+
+@pytest.mark.parametrize("preset", [*FAMILIES, "seq2seq-nano"])
+def test_gradients_reach_every_parameter_of_intra_attention(preset: str) -> None:
+    torch.manual_seed(1)
+    model = build(intra_config(preset), SIZES).train()
+    features = model.teacher_force(BATCH).features
+    (model.output(features) * torch.randn(3, 6, VOCABULARY)).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
