@@ -115,7 +115,7 @@ def range_of(text: str, setting: str) -> tuple[int, int]:
 
 
 class SoundSamples(Side):
-    """SoundSamples of recordings: 16-bit numbers of a file, or floats from -1 to 1 in memory."""
+    """Samples of recordings: 16-bit numbers of a file, or floats from -1 to 1 in memory."""
 
     @classmethod
     def read(cls, folder: Path, part: str) -> SoundSamples:
