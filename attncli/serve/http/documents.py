@@ -20,14 +20,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import (
-    TEXT,
     Document,
     DocumentOptions,
     format_of,
     hint,
     named_delimiter,
     read_document,
-    suffixes,
 )
 from attncli.serve.catalogue import DOCUMENT_TIMES, ServedDirection
 from attncli.serve.http.media import AUTO, recognised
@@ -128,10 +126,8 @@ async def _upload(call: Call) -> Upload:
     name = PurePosixPath(given.file_names["file"].replace("\\", "/")).name
     source, target = given.text("source"), given.text("target")
     format = format_of(Path(name))
-    advice = hint(Path(name))
-    if advice or (format == TEXT and not name.lower().endswith(".txt")):
-        expected = advice or f"expected {', '.join(suffixes())}"
-        raise invalid(f"this kind of file is not supported; {expected}")
+    if advice := hint(Path(name)):
+        raise invalid(f"this kind of file is not supported; {advice}")
     document = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")
     target = catalogue.language(target, model)

@@ -10,8 +10,7 @@ export function startDocuments(offered) {
   const listed = languages.map(({ code, name }) => [code, name]);
   fill($("document-source"), [...(settings.detects ? [["auto", "Detect language"]] : []), ...listed], "auto");
   fill($("document-target"), listed, settings.language.target.code);
-  $("kinds").textContent = `${settings.supportedFilesFormat.join(" ")}, up to ${megabytes(settings.bodyLimit)}`;
-  $("document-file").accept = settings.supportedFilesFormat.join(",");
+  $("kinds").textContent = `${settings.supportedFilesFormat.join(" ")} and other files of text, up to ${megabytes(settings.bodyLimit)}`;
   $("document-file").onchange = () => take([...$("document-file").files]);
   acceptDrops($("document-drop"), take);
 }

@@ -337,6 +337,18 @@ def test_checks_are_in_the_answer_only_if_an_output_fails_one(url: str, attn: At
     assert translator.translate(NUMBERS, to="de").checks[0]._asdict() == failed["checks"][0]
 
 
+def test_a_file_with_another_ending_is_text_as_for_the_command(
+    url: str, attn: Attn, tmp_path: Path
+) -> None:
+    path = tmp_path / "letters.en"
+    path.write_text("The old dog sleeps.\n")
+    answer = uploaded(url, path.name, path.read_bytes()).json()
+    assert answer["name"] == "letters.de.en"
+    out = attn("translate", "--to", "de", "-i", path).out
+    assert httpx.get(answer["translatedFileUrl"]).text == out
+    assert uploaded(url, "a.bin", b"\x00\xff\xfe").status_code == 400
+
+
 def test_the_notes_of_a_document_name_what_fails_a_check(url: str, attn: Attn) -> None:
     content = f"The old dog sleeps.\n{NUMBERS}\n"
     [note] = uploaded(url, "a.txt", content.encode()).json()["notes"]
@@ -393,7 +405,7 @@ def test_a_document_with_progress(url: str) -> None:
     events = [json.loads(line[6:]) for line in stream.text.split("\n\n") if line]
     assert events[0] == {"done": 0, "total": 1} and events[1] == {"done": 1, "total": 1}
     assert httpx.get(events[-1]["translatedFileUrl"]).content == document.content
-    assert sent("a.exe", b"x").status_code == 400
+    assert "pdftotext" in sent("a.pdf", b"x").json()["error"]
     assert httpx.get(f"{url}/download_file/guessed/x").status_code == 404
 
 
