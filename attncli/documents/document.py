@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -284,6 +285,7 @@ PROGRAMS = """
 tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss
 c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
 """
+MAIL_FIELD = re.compile(r"([!-9;-~]+):\s|[ \t]+\S")  # or the rest of the field before it
 AS_LINES = "-s input.format=text translates its lines"
 # formats that cannot be read: their lines are not text, or are mostly markup; and what helps
 UNREAD = {
@@ -315,6 +317,17 @@ def is_document(path: Path) -> bool:
 def hint(path: Path) -> str:
     """Return what helps with a document that cannot be read; "" for other files."""
     return UNREAD.get(uncompressed(path).suffix.lower(), "")
+
+
+def is_mail(lines: Iterable[str]) -> bool:
+    """Return True if lines begin as a mail: with fields, From and Subject or MIME-Version too."""
+    names = set()
+    for line in takewhile(str.strip, lines):
+        field = MAIL_FIELD.match(line)
+        if not field:
+            return False
+        names.add((field[1] or "").lower())
+    return "from" in names and not names.isdisjoint(("subject", "mime-version"))
 
 
 def named_delimiter(path: Path | None) -> str:

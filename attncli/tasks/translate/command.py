@@ -14,7 +14,7 @@ from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_glossary
-from attncli.documents.document import Document
+from attncli.documents.document import UNREAD, Document, is_mail
 from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
@@ -193,7 +193,13 @@ def write_translations(
                 source, run, write, console, shown=line_streams.is_away(output)
             )
     report = OutputReport()
-    complete = line_streams.write_lines("translating", source, output, run, writer, report.messages)
+
+    def remarks(outcomes: list[TranslatedLine]) -> Iterator[str]:
+        if outcomes[0].line.number == 1 and is_mail(one.line.text for one in outcomes):
+            yield f"the head of a mail is translated as text; {UNREAD['.eml']}"
+        yield from report.messages(outcomes)
+
+    complete = line_streams.write_lines("translating", source, output, run, writer, remarks)
     for message in report.totals(above=REPORTED):
         console.warn(message)
     if remark := report.copied():

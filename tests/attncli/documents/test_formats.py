@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from attncli.documents.document import DocumentOptions, format_of, read_document, reassemble
+from attncli.documents.document import (
+    DocumentOptions,
+    format_of,
+    is_mail,
+    read_document,
+    reassemble,
+)
 from attncli.tasks.translate.documents import decoded, opened, written
 from models.base.errors import ConfigurationError, InputError, UnknownNameError
 from tests.attncli.documents.test_documents import Capitals, outcomes
@@ -343,3 +349,17 @@ def test_structures_of_markdown_beyond_commonmark_stay() -> None:
     done = in_capitals("markdown", CONTAINERS, fields=("title",))
     assert done == text + CONTAINERS[at:].upper()
     assert "title: the page" in in_capitals("markdown", CONTAINERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("From: a@b.c\nSubject: The old\n dog\nDate: today\n\nHello,\n", True),
+        ("Received: x\nFrom: a\nMIME-Version: 1.0\n", True),
+        ("From: the station\nTo: the hotel\n\nSubject: x\n", False),
+        ("Subject: our meeting\nFrom: Monday on we meet.\nBring cake.\n", False),
+        ("", False),
+    ],
+)
+def test_the_head_of_a_mail_is_recognised(text: str, found: bool) -> None:
+    assert is_mail(text.split("\n")) is found

@@ -101,6 +101,13 @@ def test_the_shipped_models_work_together(attn: Attn, tmp_path: Path) -> None:
     ]
 
 
+def test_the_head_of_a_mail_is_noted_once(attn: Attn) -> None:
+    mail = "From: a@b.c\nSubject: The old dog\nMIME-Version: 1.0\n\nHello.\n"
+    err = attn("translate", "--to", "de", given=mail).err
+    assert err.count("the head of a mail is translated as text; mail is not read: save its") == 1
+    assert "mail" not in attn("translate", "--to", "de", given="From: me\n\nHello.\n").err
+
+
 def test_the_shipped_identifier_knows_words_in_any_case() -> None:
     classifier = load_classifier("languages")
     texts = ["the house", "GRACIAS", "danke schön", "plus tard", "kleine kinder", "el gato"]
