@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from attncli.tags.number_words import lost_words, may_have_amount
 from attncli.tags.parse import branches, count, scan
-from attncli.tags.protect import FIRST, MARK, Part, protect, restore
+from attncli.tags.protect import FIRST, MARK, UNKNOWN, Languages, Part, protect, restore
 from attncli.tags.quantities import digits_of, lost_quantity
 from attncli.tags.spans import UNSPACED, has_word
 from models.inference.search.repeats import repetition
@@ -83,7 +84,12 @@ def are_faithful(sources: Sequence[str], targets: Sequence[str]) -> bool:
 
 
 def check_marked(
-    source: str, output: str, parts: tuple[Part, ...], *, cut: bool = False
+    source: str,
+    output: str,
+    parts: tuple[Part, ...],
+    languages: Languages = UNKNOWN,
+    *,
+    cut: bool = False,
 ) -> tuple[Check, ...]:
     """Return the checks that an output fails; both texts have marks for the protected parts.
 
@@ -98,13 +104,15 @@ def check_marked(
         checks.append(Check("parts", told))
     elif _in_order(wanted, parts) != _in_order(found, parts):
         checks.append(Check("parts", "another order of placeholders without numbers"))
-    return (*checks, *check_plain(source, output, cut=cut))
+    return (*checks, *check_plain(source, output, languages, cut=cut))
 
 
-def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, ...]:
-    """Return the checks on digits, length, loops and characters; cut: see `check_marked`."""
+def check_plain(
+    source: str, output: str, languages: Languages = UNKNOWN, *, cut: bool = False
+) -> tuple[Check, ...]:
+    """Return the checks on numbers, length, loops and characters; cut: see `check_marked`."""
     checks = []
-    difference = changed_digits(source, output) or lost_currency(source, output)
+    difference = changed_numbers(source, output, languages) or lost_currency(source, output)
     if difference := difference or lost_quantity(source, output):
         checks.append(Check("digits", difference))
     if not has_word(output) and has_word(MARK.sub("", source)):
@@ -121,6 +129,17 @@ def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, 
     if output.count("\ufffd") > source.count("\ufffd"):
         checks.append(Check("characters", "U+FFFD in the output"))
     return tuple(checks)
+
+
+def changed_numbers(source: str, output: str, languages: Languages = UNKNOWN) -> str:
+    """Return how the numbers of an output differ, in digits or words; "" if they do not."""
+    difference = changed_digits(source, output)
+    if not difference and not may_have_amount(source):
+        return ""
+    lost, *rest = lost_words(source, output, languages[:2])
+    if lost:
+        return _told(Counter(lost), Counter())
+    return difference and changed_digits(*rest)
 
 
 def changed_digits(source: str, output: str) -> str:

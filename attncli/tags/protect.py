@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from attncli.tags.quantities import NUMBER, clock, pattern, written
+from attncli.tags.number_words import in_digits, large_words, may_have_amount, source_language
+from attncli.tags.quantities import NUMBER, clock, localised, pattern, written
 
 FIRST = 0xE000  # the first mark
 MOST = 6400  # marks of a line
@@ -147,11 +148,13 @@ def protect(
 
     unknown: returns the characters of a text for which the model has no token. more: parts that
     have marks in the text. lazy: True also takes out what a model usually copies by itself: short
-    numbers and short codes. escaped: True writes the characters of a part as entities.
+    numbers, large ones in words, and short codes. escaped: True writes the characters of a part as
+    entities.
     """
     has_signs, strange = bool(QUICK.search(text)), set[str]()
     if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
         strange = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
+    has_signs = has_signs or (lazy and may_have_amount(text))
     if not (strange or has_signs) or (MARK.search(text) and not more):
         return Protected(text, tuple(more))  # the text's own characters of the private area stay
     found = [*_found(text, strange, languages, lazy=lazy)]
@@ -166,12 +169,22 @@ def protect(
             at = end
             continue
         marked += text[at:start] + chr(FIRST + len(parts))
-        shown = written(raw, languages.source, languages.target) if kind in QUANTITIES else raw
-        sides = _sides(text, start, end)
-        reads = clock(raw) if kind == "clock" and shown != raw else ""
-        parts.append(Part(raw, shown, kind == "number", _is_ordered(raw), *sides, reads))
+        shown, reads = _forms(raw, kind, languages)
+        is_number, sides = kind in ("number", "words"), _sides(text, start, end)
+        parts.append(Part(raw, shown, is_number, _is_ordered(raw), *sides, reads))
         at = end
     return Protected(marked + text[at:], tuple(parts))
+
+
+def _forms(raw: str, kind: str, languages: Languages) -> tuple[str, str]:
+    """Return what the output has for a part, and what a model reads first in its place."""
+    if kind == "words":
+        [amount] = large_words(raw, languages[:2])
+        digits = f"{amount.value:,.0f}" if amount.value >= 10_000 else f"{amount.value:g}"
+        reads = in_digits(amount, source_language(languages[:2]))
+        return localised(digits, "en", languages.target), reads
+    shown = written(raw, languages.source, languages.target) if kind in QUANTITIES else raw
+    return shown, clock(raw) if kind == "clock" and shown != raw else ""
 
 
 def _sides(text: str, start: int, end: int) -> tuple[bool, bool, bool]:
@@ -244,6 +257,8 @@ def _found(
             yield (*found.span(), kind if kind in QUANTITIES else "code")
     if strange:
         yield from _signs(text, strange)
+    for one in large_words(text, languages[:2]) if lazy else ():
+        yield one.start, one.end, "words"
 
 
 @cache
@@ -305,7 +320,7 @@ def _merged(text: str, found: list[tuple[int, int, str]]) -> list[tuple[int, int
                 covers = kind if start == first and end >= last else "code"
                 merged[-1] = (first, max(last, end), covers if end > last else other)
                 continue
-            if near and "mark" not in (kind, other):
+            if near and not {"mark", "words"} & {kind, other}:
                 both = {kind, other} <= QUANTITIES
                 merged[-1] = (first, end, "numbers" if both else "code")
                 continue

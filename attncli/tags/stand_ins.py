@@ -13,6 +13,7 @@ from attncli.tags.quantities import ALONE
 from models.base.types import Span, Translation
 
 PLAIN_NUMBERS = ("27", "28", "31", "32", "24", "26", "29", "64", "86", "47")
+ENDING = re.compile(r"(?<=\d)(?:st|nd|rd|th|[.eº])$")  # of an ordinal, which the output keeps
 NO_FORMS: Mapping[str, tuple[str, ...]] = {}
 FAMILIES = (1, 0, 2)  # ways to write stand-ins, in the order of further attempts
 
@@ -96,7 +97,7 @@ class Reading(NamedTuple):
         return text + output[at:], tuple(sorted(edits))
 
     def _stand_ins_in(self, output: str, parts: Sequence[Part]) -> Iterator[Edit]:
-        by_text = {stand_in: mark for mark, stand_in in self.marks.items()}
+        by_text = {ENDING.sub("", stand_in): mark for mark, stand_in in self.marks.items()}
         for found in _finder(tuple(by_text)).finditer(output):
             mark = by_text[_plain_form(found[0])]
             part, start, end = parts[ord(mark) - FIRST], *found.span()
@@ -119,7 +120,8 @@ def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:
         mark, start = found[0], found.start()
         if mark not in marks and ord(mark) - FIRST < len(parts):
             part = parts[ord(mark) - FIRST]
-            own = part.reads if family == 0 and part.reads not in marks.values() else ""
+            first = family == 0 or (part.is_number and family == 1)  # family 1 is tried first
+            own = part.reads if first and part.reads not in marks.values() else ""
             if not own:
                 number = next(numbers)
                 fits = part.is_number == (family == 0) and family < 2 and not part.by_digits

@@ -210,7 +210,8 @@ def _checked(
         cut = hypothesis.truncated
         checks: tuple[Check, ...] = ()
         if (rank == 0 or nbest or reading.marks) and not (cut and model.limited):
-            checks = check_marked(text.text, output, text.parts, cut=cut)
+            languages = Languages(text.language, model.to)
+            checks = check_marked(text.text, output, text.parts, languages, cut=cut)
         rows.append((len(checks), rank, hypothesis, output, edits, checks))
     if nbest:
         rows = sorted(rows)[:nbest]
@@ -268,7 +269,7 @@ def _in_pieces(
     for text, (gaps, pieces) in zip(texts, divided, strict=True):
         inner = [next(results) for _ in pieces]
         unchanged = Faithful((text.text,), (), (), text.parts)
-        whole.append(_assembled(text, gaps, inner) if pieces else unchanged)
+        whole.append(_assembled(text, gaps, inner, model.to) if pieces else unchanged)
     return whole
 
 
@@ -289,7 +290,7 @@ def _deeper(texts: Sequence[MarkedText], model: Translating, depth: int = 1) -> 
         ]
         results = iter(_deeper(flat, model, depth + 1))
         again = [
-            _assembled(texts[n], gaps, [next(results) for _ in pieces])
+            _assembled(texts[n], gaps, [next(results) for _ in pieces], model.to)
             for n, (gaps, pieces) in zip(chosen, divided, strict=True)
         ]
         _improve(found, chosen, again)
@@ -318,7 +319,9 @@ def _in_halves(text: str) -> tuple[list[str], list[str]]:
     return ["", *[" "] * (len(pieces) - 1), ""], pieces
 
 
-def _assembled(text: MarkedText, gaps: Sequence[str], inner: Sequence[Faithful]) -> Faithful:
+def _assembled(
+    text: MarkedText, gaps: Sequence[str], inner: Sequence[Faithful], to: str
+) -> Faithful:
     """Return the translation of a text from those of its pieces."""
     whole_gaps = [gaps[0]]
     pieces: list[MarkedTranslation] = []
@@ -331,5 +334,5 @@ def _assembled(text: MarkedText, gaps: Sequence[str], inner: Sequence[Faithful])
             whole_gaps.append(after)
         whole_gaps[-1] += gap
     output = joined(whole_gaps, [piece.outputs[0] for piece in pieces])
-    checks = check_marked(text.text, output, text.parts)
+    checks = check_marked(text.text, output, text.parts, Languages(text.language, to))
     return Faithful(tuple(whole_gaps), tuple(pieces), checks, text.parts)
