@@ -79,19 +79,15 @@ def intact_file(path: Path) -> AbstractContextManager[None]:
 
 def digest(tensors: dict[str, Tensor]) -> str:
     """Return the SHA-256 of the names, types, shapes and bytes of some tensors."""
+    import torch
+
     found = hashlib.sha256()
     for name in sorted(tensors):
         tensor = tensors[name]
         found.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-        found.update(_bytes(tensor))
+        flat: Any = tensor.cpu().contiguous().reshape(-1)
+        found.update(memoryview(flat.view(torch.uint8).numpy()))
     return found.hexdigest()
-
-
-def _bytes(tensor: Tensor) -> memoryview:
-    import torch
-
-    flat: Any = tensor.cpu().contiguous().reshape(-1)
-    return memoryview(flat.view(torch.uint8).numpy())
 
 
 def _checked(entries: Metadata) -> Metadata:
@@ -124,7 +120,7 @@ class Counters:
     batch: int = 0  # batches of this epoch done
     tokens: int = 0  # target tokens seen
     seconds: float = 0.0  # time spent on updates
-    elapsed: float = 0.0  # training time in seconds, evaluations included; see clock.py
+    elapsed: float = 0.0  # training time in seconds, evaluations included
     cuts: int = 0  # reductions of the learning rate by the plateau schedule
     plateau_waits: int = 0  # evaluations since the last gain or cut
     waits: int = 0  # evaluations since the last gain
