@@ -68,17 +68,20 @@ def local(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
             for shard in islice(unfinished.values(), size):  # the workers had these
                 deaths[shard.number] += 1
                 if deaths[shard.number] >= DEATHS:
-                    raise ResourceError(
-                        f"{DEATHS} workers ended without a result for one shard ({shard.size} "
-                        f"records from record {shard.first} on)",
-                        "enough memory for each worker",
-                        "finished parts are kept; continue with fewer --processes or smaller "
-                        "--shard",
-                    ) from None
+                    raise _deadly(shard) from None
         finally:
             for process in multiprocessing.active_children():
                 process.kill()
             pool.shutdown(cancel_futures=True)
+
+
+def _deadly(shard: Shard) -> ResourceError:
+    return ResourceError(
+        f"{DEATHS} workers ended without a result for one shard ({shard.size} records from record "
+        f"{shard.first} on)",
+        "enough memory for each worker",
+        "finished parts are kept; continue with fewer --processes or smaller --shard",
+    )
 
 
 def _begin(job: BulkJob, started: Any) -> None:
@@ -126,16 +129,7 @@ def on_ray(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
         raise NotFoundError(
             "--engine ray without Ray", "the package ray", f"install it: {install_command('ray')}"
         ) from None
-    own = not ray.is_initialized()
-    if own:
-        local = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
-        try:
-            ray.init(log_to_driver=False, logging_level="ERROR", **local)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            raise ResourceError(
-                f"cannot connect to Ray ({str(error).splitlines()[0]})",
-                "a running cluster at RAY_ADDRESS, or no RAY_ADDRESS",
-            ) from None
+    own = _connect(ray)
     actors = _actors(ray, job, processes)
     pool: Any = ActorPool(actors)
     try:
@@ -159,6 +153,21 @@ def on_ray(job: BulkJob, shards: Iterator[Shard], processes: int) -> Parts:
                 ray.kill(actor)
         if own:
             ray.shutdown()
+
+
+def _connect(ray: Any) -> bool:
+    """Start or join a cluster; return True unless the program was connected before."""
+    if ray.is_initialized():
+        return False
+    local = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
+    try:
+        ray.init(log_to_driver=False, logging_level="ERROR", **local)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ResourceError(
+            f"cannot connect to Ray ({str(error).splitlines()[0]})",
+            "a running cluster at RAY_ADDRESS, or no RAY_ADDRESS",
+        ) from None
+    return True
 
 
 def _actors(ray: Any, job: BulkJob, processes: int) -> list[Any]:

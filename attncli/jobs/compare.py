@@ -134,12 +134,7 @@ def compare(
             try:
                 for event in train(run.config, run.folder, device=device, **how):
                     if isinstance(event, Started) and not event.dev:
-                        share = run.config.data.dev_share
-                        raise NoDevError(
-                            f"no dev set: data.dev_share = {share} of {event.pairs:,} {event.unit}",
-                            f"{LEAST} or more, which select the weights",
-                            "give --dev FILE, or raise data.dev_share",
-                        )
+                        raise NoDevError.of(event, run.config.data.dev_share)
                     yield event
                 row = measure(run, tests, device=device, progress=shown)
             except NoDevError:
@@ -153,6 +148,15 @@ def compare(
 
 class NoDevError(ModelError):
     """There is no dev set, by which the weights are chosen."""
+
+    @classmethod
+    def of(cls, begun: Started, share: float) -> NoDevError:
+        """Return the error of a run that held out none of its examples."""
+        return cls(
+            f"no dev set: data.dev_share = {share} of {begun.pairs:,} {begun.unit}",
+            f"{LEAST} or more, which select the weights",
+            "give --dev FILE, or raise data.dev_share",
+        )
 
 
 def missing(runs: Sequence[Planned], tests: Tests, best: int) -> list[Planned]:

@@ -14,7 +14,6 @@ from attncli.tasks.translate.faithful import (
     Faithful,
     Fitting,
     MarkedText,
-    TranslateTexts,
     Translating,
     fitted,
     joined,
@@ -59,9 +58,7 @@ def translate_lines(
             for plan, source in zip(plans, sources, strict=True)
             for part in plan.parts
         ]
-        run = _run(translator, options.compute.batch_tokens, on_batch, len(texts))
-        unknown, to = translator.unknown_characters, translator.to
-        model = Translating(run, translator.search, unknown, to, options.limited)
+        model = _model(translator, options, on_batch, len(texts))
         again = not options.verbatim and translator.prepare.parts
         results = iter(translate_faithfully(texts, model, again=again))
         outcomes = [
@@ -75,10 +72,13 @@ def translate_lines(
         yield [_restored(*each) for each in zip(outcomes, plans, strict=True)]
 
 
-def _run(
-    translator: TextTranslator, batch_tokens: int, on_batch: Callable[[int, int], None], total: int
-) -> TranslateTexts:
-    """Return the function that translates texts; only its first call reports its batches."""
+def _model(
+    translator: TextTranslator,
+    options: TranslateOptions,
+    on_batch: Callable[[int, int], None],
+    total: int,
+) -> Translating:
+    """Return the model as the attempts need it; only its first call reports its batches."""
     report = [lambda done: on_batch(done, total)]
 
     def run(
@@ -88,12 +88,13 @@ def _run(
             texts,
             source=starts if any(starts) else "",
             search=search,
-            max_batch_tokens=batch_tokens,
+            max_batch_tokens=options.compute.batch_tokens,
             window=max(1, len(texts)),
             on_batch=report.pop() if report else lambda done: None,
         )
 
-    return run
+    unknown, to = translator.unknown_characters, translator.to
+    return Translating(run, translator.search, unknown, to, options.limited)
 
 
 def _outcome(

@@ -53,23 +53,19 @@ def settings(
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
-    own = [path for path in files if path.suffix != ".toml"]
     named: dict[str, Any] = {
-        name: [str(path) for path in paths]
-        for name, paths in (("train", own), ("dev", dev))
-        if paths
+        "train": [str(path) for path in files if path.suffix != ".toml"],
+        "dev": [str(path) for path in dev],
+        "corpora": [to_dict(corpus) for corpus in corpora],
+        "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
+        **{name: str(path) for name, path in (inputs or {}).items() if path},
     }
-    named |= {name: str(path) for name, path in (inputs or {}).items() if path}
-    for name, of_kind in (("corpora", corpora), ("dev_corpora", dev_corpora)):
-        named |= {name: [to_dict(corpus) for corpus in of_kind]} if of_kind else {}
-    if named:
+    if named := {name: value for name, value in named.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
     if start and preset:
         raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
-    defaults: dict[str, Any] = {}
-    if start:
-        values = _begun(values, find_model(start))
-        defaults = _fine_tuning(values, assignments)
+    values = _begun(values, find_model(start)) if start else values
+    defaults = _fine_tuning(values, assignments) if start else {}
     values["preset"] = chosen = _preset(values, preset, assignments)
     values["train"] = _with_time_limit(_table(values, "train"), assignments, defaults)
     brought = encoder_assignments(image_settings(chosen, values), assignments)
