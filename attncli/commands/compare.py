@@ -23,7 +23,7 @@ from attncli.render.plots import FORMATS
 from attncli.render.rows import columns
 from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
-from attncli.terminal.messages import counted
+from attncli.terminal.messages import counted, rounded_time
 from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import (
@@ -50,25 +50,31 @@ def show_remaining(
 ) -> None:
     """Write the runs of each variant that are left, and their time; if none, name the results."""
     from attncli.jobs import compare as job
-    from attncli.jobs.train import dry_run
 
     left, count = job.missing(runs, tests, best), job.planned_count(runs, best)
     if not left:
         results = output / "comparison.txt"
         where = results if results.exists() else "the same command without --dry-run writes them"
         return console.say(f"finished before: {counted(count, 'run')}; results: {where}")
-    counts = Counter(run.variant for run in left)
-    rows = [(variant, str(number)) for variant, number in counts.items()]
-    write_stdout(columns([("variant", "runs"), *rows, ("total", str(len(left)))]))
+    train = left[0].config.train
+    with Display(train) as display, memory_advice(train):
+        times = job.times_needed(left, tests, device=device, progress=display.progress)
+    numbers = Counter(run.variant for run in left)
+    seconds = {name: number * times[name].seconds for name, number in numbers.items()}
+    rows = [(name, str(number), rounded_time(seconds[name])) for name, number in numbers.items()]
+    all_left = sum(seconds.values())
+    total = ("total", str(len(left)), rounded_time(all_left))
+    write_stdout(columns([("variant", "runs", "time"), *rows, total]))
     further = count - sum(run.first for run in runs) if best and left[0].first else 0
     if further:
         variants = counted(best, "variant")
         console.say(f"then {counted(further, 'run')} of further seeds, of the best {variants}")
-    config = left[0].config
-    with Display(config.train) as display, memory_advice(config.train):
-        found = dry_run(config, device=device, progress=display.progress)
-    needed = found.time_needed(config.train, len(left) + further)
-    console.say(f"all runs, by {left[0].variant}: {needed}")
+    limits = {each.limit for each in times.values()}
+    needed = times[left[0].variant]._replace(
+        seconds=all_left * (1 + further / len(left)),
+        limit=limits.pop() if len(limits) == 1 else "variants have different limits",
+    )
+    console.say(f"all runs: {needed}")
 
 
 def run(

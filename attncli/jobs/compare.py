@@ -17,13 +17,14 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from attncli.data.text.corpus import LEAST, fingerprint
-from attncli.jobs.train import StopRequested, fingerprints, stoppable, train
+from attncli.jobs.train import StopRequested, dry_run, fingerprints, stoppable, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.scoring.score import MetricScore
 from attncli.training.interfaces import DevSet, Progress, RunEvent, Started
 from attncli.training.run.configuration import check_buildable
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.run.estimate import Estimate, RunTime
+from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import TestFiles, comparison_of, training_source
 from attncli.training.storage.folder import RunFolder, claim, locked, with_stored_choices
 from attncli.training.storage.state import read_progress
@@ -171,6 +172,44 @@ def missing(runs: Sequence[Planned], tests: Tests, best: int) -> list[Planned]:
         return left
     first = [rows[run] for run in runs if run.first and run in rows]
     return [run for run in in_turn(runs, first, best) if run not in rows]
+
+
+# Settings that do not change the time of an update, or that are read for each run.
+UNTIMED = (
+    *("steps", "epochs", "minutes", "patience", "evaluate_every", "average", "seed"),
+    *("lr", "schedule", "warmup", "plateau_patience", "label_smoothing"),
+)
+
+
+def times_needed(
+    runs: Sequence[Planned], tests: Tests, *, device: str, progress: Progress
+) -> dict[str, RunTime]:
+    """Return the time of one run of each variant, its scores on dev and test set included.
+
+    Variants that differ in UNTIMED settings or in dropout only are timed once.
+    """
+    usual, source = TrainConfig(), _source(runs[0].config)
+    test = source.test_set(runs[0].config, tests.files, progress) if tests.files else ()
+    timed: dict[RunConfig, Estimate] = {}
+    found: dict[str, RunTime] = {}
+    for run in runs:
+        if run.variant in found:
+            continue
+        config = run.config
+        train = replace(config.train, **{name: getattr(usual, name) for name in UNTIMED})
+        model = replace(config.model, dropout=0.0)
+        shape = replace(config, train=train, model=model)
+        if shape not in timed:
+            timed[shape] = dry_run(config, device=device, progress=progress)
+        known = timed[shape]
+        needed = known.time_needed(config.train)
+        scoring = (known.dev + len(test)) * known.scoring
+        found[run.variant] = RunTime(
+            needed.seconds + known.preparation + scoring,
+            f"{needed.limit}, then the scores of the table",
+            needed.may_stop_early,
+        )
+    return found
 
 
 def planned_count(runs: Sequence[Planned], best: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -61,8 +62,10 @@ def duration(seconds: float) -> str:
 
 
 def rounded_time(seconds: float) -> str:
-    """Return a time in its unit: "12 seconds", "12 minutes", "3 hours"."""
-    if seconds < 60:
+    """Return a time in its unit: "12 seconds", "12 minutes", "3 hours"; "no limit" if infinite."""
+    if math.isinf(seconds):
+        return "no limit"
+    if seconds < 120:
         return counted(max(1, round(seconds)), "second")
     minutes = round(seconds / 60)
     return counted(minutes, "minute") if minutes < 120 else counted(round(minutes / 60), "hour")

@@ -1,29 +1,51 @@
-"""Sizes and time of a run without training; a few updates are timed and dropped."""
+"""Sizes and time of a run without training; a few updates and outputs are timed and dropped."""
 
 from __future__ import annotations
 
+import math
 import tempfile
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
+from attncli.data.panels import spread
 from attncli.terminal.messages import counted, rounded_time
 from attncli.training.interfaces import Data, Progress, Stepped
 from attncli.training.run.fit import batches_of, fit, short_run
-from attncli.training.run.run import fresh_state
+from attncli.training.run.run import completed, fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.state import State
+from attncli.training.updates.metrics import evaluate
 from attncli.training.updates.precision import DTYPES, chosen_precision
-from models.bundle import sizes_of
+from models.bundle import Bundle, sizes_of
+from models.use_config import SearchConfig
 
 TIMED = 2  # updates, after a first one, which is slower
 ENOUGH = 30.0  # seconds of updates after which no further one is computed
+SCORED = (8, 64)  # dev examples of the timed evaluations; the first evaluation is slower
+LONG = 5.0  # seconds of an evaluation after which no larger one is timed
+
+
+class RunTime(NamedTuple):
+    """Estimated time of a run."""
+
+    seconds: float  # infinite without a limit
+    limit: str  # what ends the run
+    may_stop_early: bool = False
+
+    def __str__(self) -> str:
+        if math.isinf(self.seconds):
+            return self.limit
+        about = "up to about" if self.may_stop_early else "about"
+        return f"{about} {rounded_time(self.seconds)} on this machine: {self.limit}"
 
 
 class Estimate(NamedTuple):
-    """Sizes of a run, and the time of its updates."""
+    """Sizes of a run, and the time of its parts."""
 
     parameters: int
     vocabulary: str  # sizes, as text
@@ -35,30 +57,40 @@ class Estimate(NamedTuple):
     batches: int  # of an epoch
     target_tokens: int  # of an epoch
     seconds: tuple[float, ...]  # of the timed updates
+    scoring: float = 0.0  # seconds to decode and score an example of the dev set
+    preparation: float = 0.0  # seconds that reading and tokenising the data took
 
-    def time_needed(self, config: TrainConfig, runs: int = 1) -> str:
-        """Return the time of some runs as text, by the limits of their training."""
+    def time_needed(self, config: TrainConfig) -> RunTime:
+        """Return the time of data, updates and evaluations, and what ends the run."""
         update = sum(self.seconds) / len(self.seconds)
         updates = min(filter(None, (config.steps, config.epochs * self.batches)), default=0)
-        seconds = min(filter(None, (updates * update, 60 * config.minutes)), default=0.0)
-        if not seconds:
-            return f"{update:.2g} seconds for each update, without a limit"
-        stops_early = config.minutes or (config.patience and self.dev)
-        evaluations = ", and evaluations" if self.dev and not config.minutes else ""
-        timed = counted(len(self.seconds), "update")
-        return (
-            f"{'at most' if stops_early else 'about'} {rounded_time(runs * seconds)} on this "
-            f"machine ({timed} timed){evaluations}"
-        )
+        averaged = config.average > 1  # the average of the last weights is scored, too
+        count = math.ceil(updates / (config.evaluate_every or self.batches))
+        count = count + (averaged and count > 1) if self.dev else 0
+        evaluation = self.dev * self.scoring
+        training = updates * update + count * evaluation
+        timed = 60 * config.minutes
+        if timed and not 0 < training < timed:
+            last = (1 + averaged) * evaluation
+            limit = f"train.minutes = {config.minutes:g}, then the choice of the weights"
+            return RunTime(timed + last + self.preparation, limit)
+        if not updates:
+            return RunTime(math.inf, f"{update:.2g} seconds for each update, without a limit")
+        by_epochs = f" (train.epochs = {config.epochs})" if updates != config.steps else ""
+        limit = f"{counted(updates, 'update')}{by_epochs}, {counted(count, 'evaluation')}"
+        early = config.patience > 0 and self.dev > 0
+        return RunTime(training + self.preparation, limit, early)
 
 
 def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Estimate:
     """Return the sizes and the time of a run; nothing is kept."""
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
-        source = training_source(config.model.family)
+        source, started = training_source(config.model.family), time.perf_counter()
         data = source.load(config, Path(name), progress)
+        preparation = time.perf_counter() - started
         sizes = sizes_of(data.tokenizer, config.model.family)
         state = fresh_state(config, data, device)
+        seconds = timed_updates(state, data, config)
         return Estimate(
             parameters=state.model.parameter_count(),
             vocabulary=source.describe_vocabulary(sizes),
@@ -69,7 +101,9 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
             warnings=data.notes + short_run(data.examples, config.train),
             batches=len(batches_of(data.examples, config.train)),
             target_tokens=int(data.examples.lengths[1].sum()),
-            seconds=timed_updates(state, data, config),
+            seconds=seconds,
+            scoring=timed_scoring(state, data, config),
+            preparation=preparation,
         )
 
 
@@ -84,3 +118,30 @@ def timed_updates(state: State, data: Data, config: RunConfig) -> tuple[float, .
         if len(seconds) > TIMED or sum(seconds) > ENOUGH:
             break
     return tuple(seconds[1:] or seconds)
+
+
+def timed_scoring(state: State, data: Data, config: RunConfig) -> float:
+    """Return the seconds to score an example of the dev set; 0 without one.
+
+    Weights that are hardly trained do not end an output, and fail the checks after which a text is
+    translated again. The outputs are therefore at most as long as the mean target of the training
+    data, and not checked.
+    """
+    if data.dev is None:
+        return 0.0
+    config, longest = completed(config, data), math.ceil(data.examples.lengths[1].mean())
+    limits = {"max_ratio": 0.0, "max_extra": longest, "max_caption": longest}
+    search = SearchConfig(**{**vars(config.search), **limits})
+    prepare = replace(data.prepare, parts=False)
+    seconds = 0.0
+    for count in SCORED:
+        part = data.dev.some(spread(len(data.dev), count))
+        started = time.perf_counter()
+        with state.evaluated() as model:
+            bundle = Bundle(model, data.tokenizer, config.tokenizer, search, prepare=prepare)
+            evaluate(bundle, part, config.train)
+        taken = time.perf_counter() - started
+        seconds = taken / len(part)
+        if taken > LONG:
+            break
+    return seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
 from attncli.training.run.configuration import run_config
+from attncli.training.run.estimate import Estimate
+from attncli.training.settings.config import RunConfig
 from attncli.training.sources import comparison_of
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn
@@ -163,10 +166,10 @@ def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
     command = ["models", "compare", "-p", "transformer-nano", *data, *SETTINGS, "--seeds", "1"]
     command += ["-s", "train.steps=2"]
     table, said = attn(*command, "heads=2", "heads=4", "--dry-run")
-    assert "all runs, by model.heads=2: at most 1 second" in said
+    assert re.search("all runs: (up to )?about .* 2 updates, 1 evaluation, then the scores", said)
     head, *rows, total = table.splitlines()
-    assert head.split() == ["variant", "runs"] and total.split() == ["total", "2"]
-    assert [row.split() for row in rows] == [["model.heads=2", "1"], ["model.heads=4", "1"]]
+    assert head.split() == ["variant", "runs", "time"] and total.split()[:2] == ["total", "2"]
+    assert [row.split()[:2] for row in rows] == [["model.heads=2", "1"], ["model.heads=4", "1"]]
     assert not out.exists()
     assert attn(*command, "heads=2").out.split()[:2] == ["variant", "seeds"]
     said = attn(*command, "--grid", "heads=2,4", "--dry-run").out
@@ -176,6 +179,30 @@ def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
     assert table == "" and said.splitlines()[-1] == (
         f"finished before: 1 run; results: {out / 'comparison.txt'}"
     )
+
+
+def test_each_shape_is_timed_once_with_its_own_limits_and_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, timed = write_texts(tmp_path), []
+    slow = {1: 10.0, 2: 20.0}  # seconds of an update, by heads
+
+    def dry_run(config: RunConfig, **_: object) -> Estimate:
+        timed.append(config.model.heads)
+        update = slow[config.model.heads]
+        return Estimate(1, "", 9, "", 0, 4, (), 9, 9, seconds=(update,), scoring=1.0, preparation=3)
+
+    monkeypatch.setattr(compare, "dry_run", dry_run)
+    base = run_config("transformer-nano", assignments=["train.steps=2", "model.heads=1"])
+    names = ["heads=1", "heads=2", "lr=0.01", "lr=0.01,dropout=0.3", "steps=5"]
+    runs = compare.plan(variants(names, base, []), base.data, 2, tmp_path / "out")
+    tests = compare.Tests([texts.dev], None, "")
+    found = compare.times_needed(runs, tests, device="cpu", progress=lambda *_: None)
+    assert timed == [1, 2]
+    scores = 3 + 4 + len(texts.dev.read_text("utf-8").splitlines())
+    once = 3 + 4 + scores
+    seconds = {name: needed.seconds - once for name, needed in found.items()}
+    assert [*seconds.values()] == [2 * 10, 2 * 20, 2 * 10, 2 * 10, 5 * 10]
 
 
 def test_the_best_by_dev_get_further_seeds(
@@ -195,7 +222,7 @@ def test_the_best_by_dev_get_further_seeds(
     data = ["--train", str(texts.train), "--dev", str(texts.dev), "--test", str(texts.dev)]
     words = [*command, *data, *SETTINGS, "-s", "train.steps=1", "--best", "1"]
     table, said = attn(*words, "--dry-run")
-    left = [" ".join(line.split()) for line in table.splitlines()[1:]]
+    left = [" ".join(line.split()[:2]) for line in table.splitlines()[1:]]
     assert left == [*(f"{name} 1" for name in worth), "total 3"] and not out.exists()
     assert "then 2 runs of further seeds, of the best 1 variant" in said
     said = attn(*words).err

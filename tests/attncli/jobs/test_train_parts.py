@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -95,25 +97,29 @@ def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("limits", "expected"),
+    ("limits", "seconds", "expected"),
     [
-        ({"steps": 400, "epochs": 0}, "about 13 minutes"),
-        ({"steps": 400, "epochs": 3}, "about 30 seconds"),  # of 5 batches
-        ({"steps": 0, "epochs": 9000}, "about 25 hours"),
-        ({"steps": 400, "epochs": 0, "minutes": 5.0}, "at most 5 minutes"),
-        ({"steps": 400, "epochs": 0, "patience": 3}, "at most 13 minutes"),
-        ({"steps": 0, "epochs": 0}, "2 seconds for each update"),
+        # 2 seconds an update, 24 an evaluation, 10 for the data; 5 batches an epoch
+        ({"steps": 400, "epochs": 0}, 10 + 800 + 81 * 24, "about 46 minutes .* 400 updates, 81 ev"),
+        ({"steps": 400, "epochs": 0, "evaluate_every": 300}, 10 + 800 + 3 * 24, "3 evaluations"),
+        ({"steps": 10**8, "epochs": 3}, 10 + 30 + 4 * 24, "15 updates .train.epochs = 3., 4 ev"),
+        ({"steps": 5, "epochs": 0}, 10 + 10 + 24, "about 44 seconds .* 5 updates, 1 evaluation$"),
+        ({"steps": 400, "epochs": 0, "average": 0}, 10 + 800 + 80 * 24, "80 evaluations"),
+        ({"steps": 400, "epochs": 0, "minutes": 5.0}, 10 + 300 + 2 * 24, "train.minutes = 5"),
+        ({"steps": 5, "epochs": 0, "minutes": 5.0}, 44, "5 updates"),
+        ({"steps": 400, "epochs": 0, "patience": 3}, 2754, "up to about 46 minutes"),
+        ({"steps": 0, "epochs": 0}, math.inf, "2 seconds for each update, without a limit"),
     ],
 )
-def test_the_time_of_a_run_follows_from_its_limits_and_two_updates(
-    limits: dict[str, float], expected: str
+def test_the_time_of_a_run_includes_data_updates_and_evaluations(
+    limits: dict[str, float], seconds: float, expected: str
 ) -> None:
     train = replace(TrainConfig(minutes=0.0, patience=0), **limits)  # type: ignore[arg-type]
-    found = Estimate(1, "", 60, "pairs", 0, 12, (), 5, 600, seconds=(1.5, 2.5))
-    assert found.time_needed(train).startswith(expected)
-    if train.minutes:
-        assert "2 updates timed" in found.time_needed(train)
-        assert found.time_needed(train, runs=3).startswith("at most 15 minutes")
+    sizes = (1, "", 60, "pairs", 0, 12, (), 5, 600)
+    found = Estimate(*sizes, seconds=(1.5, 2.5), scoring=2.0, preparation=10.0)
+    needed = found.time_needed(train)
+    assert needed.seconds == seconds
+    assert re.search(expected, str(needed))
 
 
 def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
