@@ -22,7 +22,7 @@ import numpy as np
 
 from attncli.data.batching import Examples
 from attncli.data.lines import open_text
-from attncli.data.text.tokens import Side, SideWriter
+from attncli.data.tokens import Side, SideWriter
 from models.base.errors import ConfigurationError, ModelError
 from models.base.settings import option
 from models.base.types import Batch

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from attncli.data.batching import Examples
     from attncli.data.panels import ShownExample
-    from attncli.data.text.tokens import Dropped
+    from attncli.data.tokens import Dropped
     from attncli.training.settings.config import TrainConfig
     from models.base.types import Batch
     from models.bundle import Bundle

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncli.data.text.tokens import Dropped, TokenPairs, read_pairs, write_pairs
+from attncli.data.tokens import Dropped, TokenPairs, read_pairs, write_pairs
 from attncli.training.interfaces import Progress
 from attncli.training.sources import MOST_LINES, Preparation, prepare_folder, read_made, reading
 from models.base.files import write_text

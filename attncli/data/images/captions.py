@@ -16,7 +16,7 @@ from attncli.data.batching import Examples
 from attncli.data.lines import open_text
 from attncli.data.text import tables
 from attncli.data.text.alignments import target_weights
-from attncli.data.text.tokens import Side
+from attncli.data.tokens import Side
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 from models.base.settings import parse_json

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from attncli.data.batching import Examples
-from attncli.data.text.tokens import Side
+from attncli.data.tokens import Side
 from models.base.types import Batch
 from models.inference.search.batching import pad_pairs
 from models.text.tokenizer import END, Tokenizer, decode_text

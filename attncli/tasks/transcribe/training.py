@@ -25,7 +25,7 @@ from attncli.data.recordings import (
     read_transcripts,
 )
 from attncli.data.text.corpus import described, held_out
-from attncli.data.text.tokens import Dropped
+from attncli.data.tokens import Dropped
 from attncli.embedded import as_table, as_tar, tones
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, DevSet, Progress

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from attncli.data import tokens
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.text import tokens
-from attncli.data.text.tokens import Side, TokenPairs, read_pairs, write_pairs
+from attncli.data.tokens import Side, TokenPairs, read_pairs, write_pairs
 from attncli.tasks.translate.training.data import chosen_size
 from attncli.training.pairs import sampled_lines
 from models.text.tokenizer import END, PAD, START

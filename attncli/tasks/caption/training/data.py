@@ -20,7 +20,7 @@ from attncli.data.images.captions import (
 )
 from attncli.data.images.named import ImageIndex, content_hash, open_images
 from attncli.data.text.corpus import described, held_out
-from attncli.data.text.tokens import Dropped
+from attncli.data.tokens import Dropped
 from attncli.tasks.caption.training.dev import DevCaptions, SelfCritical
 from attncli.tasks.caption.training.features import (
     Broken,

@@ -16,7 +16,7 @@ import numpy as np
 from attncli.data.images.captions import Captioned, parts_of, read_captions, styled
 from attncli.data.images.named import find_images, open_images
 from attncli.data.text.alignments import WordLinks, cell_links, read_word_links
-from attncli.data.text.tokens import Dropped, Side, SideWriter, id_type, read_side
+from attncli.data.tokens import Dropped, Side, SideWriter, id_type, read_side
 from attncli.embedded import as_table, as_tar, scenes
 from attncli.training.run.configuration import names_shipped_network
 from attncli.training.settings.config import DataConfig

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from attncli.data.text import corpus, tokens
+from attncli.data import tokens
+from attncli.data.text import corpus
 from attncli.data.text.corpus import MOST, held_out
 from attncli.data.text.corpus import described as described_dev
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
-from attncli.data.text.tokens import write_pairs
+from attncli.data.tokens import write_pairs
 from attncli.tasks.translate.training.data import (
     example_share,
     pairs_of,

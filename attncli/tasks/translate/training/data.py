@@ -17,7 +17,7 @@ from attncli.data.text import corpus
 from attncli.data.text.alignments import read_word_links, target_weights, token_links
 from attncli.data.text.corpus import described, held_out
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
-from attncli.data.text.tokens import Side, SideWriter, TokenPairs, read_side
+from attncli.data.tokens import Side, SideWriter, TokenPairs, read_side
 from attncli.tasks.translate.training.dev import read_texts
 from attncli.tasks.translate.training.source import TextData
 from attncli.training.interfaces import Data, Progress

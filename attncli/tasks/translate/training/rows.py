@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
+from attncli.data import tokens
 from attncli.data.images.named import FileRange, ImageIndex, content_hash, open_images
-from attncli.data.text import tokens
 from attncli.data.text.corpus import described, held_out
 from attncli.data.text.tables import row_pairs
 from attncli.tasks.caption.training.features import FeatureStore, add_missing, feature_stores

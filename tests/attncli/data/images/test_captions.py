@@ -21,7 +21,7 @@ from attncli.data.images.captions import (
     read_captions,
     styled,
 )
-from attncli.data.text.tokens import Side
+from attncli.data.tokens import Side
 from models.base.errors import ModelError
 from models.bundle import build, sizes_of
 from models.catalogue.presets import model_config

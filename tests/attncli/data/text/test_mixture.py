@@ -18,7 +18,7 @@ from attncli.data.text.mixture import (
     typo,
     without_final_mark,
 )
-from attncli.data.text.tokens import read_pairs, write_pairs
+from attncli.data.tokens import read_pairs, write_pairs
 from attncli.embedded.grammar import Pair
 from models.text.tokenizer import END, Tokenizer, train
 from models.use_config import TokenizerConfig

@@ -12,7 +12,7 @@ from attncli.tasks.describe.rows import NumberRow, read_rows
 from models.inference.describer import Describer
 
 from attncli.data.panels import ShownExample
-from attncli.data.text.tokens import Dropped
+from attncli.data.tokens import Dropped
 from attncli.scoring.sequences import exact_match
 from attncli.training.interfaces import Data, Progress, Report, Scores
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
