@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -21,8 +22,11 @@ def written(tmp_path_factory: pytest.TempPathFactory, toy_classifier: Path) -> P
 
 @pytest.fixture
 def workplace(tmp_path: Path, written: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the current folder: a copy of the files and models that the documentation names."""
-    shutil.copytree(written, tmp_path, symlinks=True, dirs_exist_ok=True)
+    """Return the current folder: links to the files and models that the documentation names.
+
+    The program replaces files, and never writes into one that exists.
+    """
+    shutil.copytree(written, tmp_path, symlinks=True, dirs_exist_ok=True, copy_function=os.link)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(estimate, "timed_updates", lambda *run: (1.0,))  # of large models, too
     monkeypatch.setattr(estimate, "timed_scoring", lambda *run: 0.1)

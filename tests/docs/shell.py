@@ -86,6 +86,7 @@ def run(line: str) -> Result:
         for number, segment in enumerate(parse(line)):
             source = Path(segment.stdin) if segment.stdin else out
             out = Path(segment.stdout) if segment.stdout else Path(folder, f"{number}.out")
+            out.unlink(missing_ok=True)  # it may be a link to a file of other tests
             messages = Path(folder, f"{number}.err")
             with source.open("rb") as i, out.open("wb") as o, messages.open("wb") as e:
                 files = (i.fileno(), o.fileno(), e.fileno())
