@@ -1,13 +1,16 @@
-"""Imports run downwards only, and the library keeps quiet."""
+"""Rules about the source that no other tool checks: imports, names, lengths, kinds of input."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from attncli.shell.app import COMMANDS
+from models.base.registry import TABLES
 
 ROOT = Path(__file__).parent.parent
 ROOMS = [  # each may import those above it in this list
@@ -219,3 +222,77 @@ def test_no_folder_is_crowded() -> None:
         for folder, count in counts.items()
         if count > MOST_FILES and folder not in VARIANTS
     }
+
+
+def is_command(module: str) -> bool:
+    """Return True for a module of a command: a list of options, with a long function."""
+    return bool({"commands", "options"} & {*module.split(".")}) or module.endswith("command")
+
+
+LONGEST = 40  # lines of a function
+
+
+def type_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the public classes of a module, and its names for types."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name[0].isupper() and not name.isupper():
+                yield name
+
+
+def test_no_type_name_means_two_things() -> None:
+    same = {"Writer", "Variables"}  # one meaning, stated for each kind of result
+    same |= {"Translator", "Captioner", "Classifier"}  # attncli.interface: those of models
+    files = defaultdict(list)
+    for module in FILES:
+        if not is_command(module):
+            for name in type_names(tree(module)):
+                files[name].append(module)
+    assert not {name: paths for name, paths in files.items() if len(paths) > 1 and name not in same}
+
+
+def test_no_function_is_long_but_lists_of_options() -> None:
+    long = [
+        f"{module}: {node.name}"
+        for module in FILES
+        for node in ast.walk(tree(module))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and (node.end_lineno or node.lineno) - node.lineno >= LONGEST
+        and f"{module}:{node.name}" not in COMMANDS.values()
+    ]
+    assert not long
+
+
+INNER_IMPORTS = 136  # of our own modules: those that import torch, or that one option alone needs
+
+
+def test_imports_inside_functions_do_not_grow_in_number() -> None:
+    inside = {
+        id(node)
+        for module in FILES
+        for function in ast.walk(tree(module))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(("models", "attncli"))
+    }
+    assert len(inside) <= INNER_IMPORTS
+
+
+def test_only_the_kinds_of_input_distinguish_kinds_of_input() -> None:
+    """No other file compares a source with a kind's name, or asks which encoder a model has."""
+    kinds = {repr(kind) for kind in TABLES["source"]}
+    for module in FILES:
+        if {"sources", "encoders", "tasks"} & {*module.split(".")}:
+            continue
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.Compare):
+                sides = {ast.unparse(side) for side in (node.left, *node.comparators)}
+                named = any("source" in side or "task" in side for side in sides - kinds)
+                assert not (named and sides & kinds), f"{module}: {ast.unparse(node)}"
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                assert "ImageEncoder" not in ast.unparse(node), f"{module}: {ast.unparse(node)}"
+            elif isinstance(node, ast.Constant):
+                assert node.value != "encoder.body.", module
