@@ -16,10 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs import shell
-from tests.docs.everyday import write_everyday
 from tests.docs.pages import ROOT, TUTORIALS, all_blocks, lines_of, require_models
-from tests.docs.sequence_pairs import write_pairs
-from tests.docs.workplace import TINY
+from tests.docs.workplace import TINY, write_everyday, write_pairs
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 PAGES = [page for page in sorted(TUTORIALS.glob("*.md")) if page.name != "README.md"]
@@ -31,7 +29,7 @@ def write_opus(folder: Path) -> None:
     pytest.importorskip("transformers")
     from tests.models.importers.published import marian
 
-    marian(folder / "opus-mt-en-de", sizes={})
+    marian(folder / "opus-mt-en-de", learns=False)
 
 
 FILES: dict[str, Callable[[Path], None]] = {  # pages whose files the workplace does not have

@@ -6,12 +6,14 @@ Data and bundles are those of tests/fixtures/small.
 from __future__ import annotations
 
 import json
+import lzma
 import shutil
 import subprocess
 import zipfile
 from pathlib import Path
 
 from attncli.embedded import tones
+from attncli.embedded.grammar import generate
 from models.bundle import Bundle, build, save, sizes_of
 from models.catalogue.installed import BOX
 from models.text.tokenizer import Tokenizer
@@ -164,3 +166,51 @@ def write_runs(folder: Path) -> None:
         shutil.copy(FILES / "dev.tsv", folder / "demo" / name)
     for path in folder.rglob("config.toml"):  # dev.tsv has captions here
         path.write_text(path.read_text("utf-8").replace('"dev.tsv"', '"pairs.tsv"'), "utf-8")
+
+
+def write_everyday(folder: Path) -> None:
+    """Write eng-fra.train.tsv.xz, eng-fra.dev.tsv, eng-fra.test.tsv, notes.txt and terms.tsv."""
+    rows = [f"{pair.source}\t{pair.target}\n" for pair in generate(76)]
+    (folder / "eng-fra.train.tsv.xz").write_bytes(lzma.compress("".join(rows[:60]).encode()))
+    (folder / "eng-fra.dev.tsv").write_text("".join(rows[60:72]), "utf-8")
+    (folder / "eng-fra.test.tsv").write_text("".join(rows[72:]), "utf-8")
+    (folder / "notes.txt").write_text("The dog sees the car.\nThe forest is old.\n", "utf-8")
+    (folder / "terms.tsv").write_text("dog\tchien\n", "utf-8")
+
+
+LETTERS = {"a": "AE1", "t": "T", "p": "P", "s": "S", "n": "N", "o": "AA1"}  # and their phonemes
+
+
+def write_pairs(folder: Path) -> None:
+    """Write the tables in pairs/ that recipes/sequences.py reads, and abstracts.txt."""
+    target = folder / "pairs"
+    target.mkdir()
+    words = [f"{a}{b}{c}{d}" for a in "tpsn" for b in "ao" for c in "tpsn" for d in ("", "s")]
+    write_table(target / "cmudict.train.tsv.xz", [spoken(word) for word in words[8:]])
+    several = [*map(spoken, words[:8]), f"{words[0]}\tT AH0 T"]
+    write_table(target / "cmudict.dev.tsv.xz", several)
+    parses = [f"A {a} ran .\t{a} ( x _ 1 ) AND run . agent ( x _ 2 , x _ 1 )\tkind" for a in words]
+    write_table(target / "cogs.train.tsv.xz", parses[8:])
+    write_table(target / "cogs.dev.tsv.xz", parses[:8])
+    write_table(target / "scan_train_length.tsv.xz", [repeated(number) for number in range(1, 25)])
+    texts = [
+        f"The {a} is here. It has a {b}.\tA {b}." for a, b in zip(words, words[1:], strict=False)
+    ]
+    write_table(target / "scitldr.train.tsv.xz", texts[8:])
+    write_table(target / "scitldr.dev.tsv.xz", texts[:8])
+    (folder / "abstracts.txt").write_text("The tap is here. It has a tan.\n")
+
+
+def spoken(word: str) -> str:
+    """Return a word and its phonemes as a row."""
+    return f"{word}\t{' '.join(LETTERS[letter] for letter in word)}"
+
+
+def repeated(number: int) -> str:
+    """Return a command and as many actions as a row."""
+    return f"walk {number}\t{' '.join(['I_WALK'] * number)}"
+
+
+def write_table(path: Path, rows: list[str]) -> None:
+    """Write a compressed table."""
+    path.write_bytes(lzma.compress("".join(f"{row}\n" for row in rows).encode()))

@@ -35,7 +35,7 @@ from models.use_config import AlignConfig, SearchConfig, TokenizerConfig
 from tests.models.small import pairs, small_config, small_model
 
 SEARCH = SearchConfig(beam=3, length_penalty=0.7)
-FAMILIES = ["transformer-nano", "rnnsearch-nano", "luong", "luong-nano", "seq2seq-nano"]
+FAMILIES = ["transformer-nano", "rnnsearch-nano", "luong-nano", "seq2seq-nano"]
 
 
 @pytest.fixture(scope="module")

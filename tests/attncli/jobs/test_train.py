@@ -49,7 +49,6 @@ VARIANTS = {  # preset and settings
     "train.evaluate_every=2 train.metric=loss train.optimiser=rmsprop train.steps=10",
     "patience": "luong-nano train.patience=2 train.evaluate_every=1 train.steps=0 "
     "train.optimiser=muon train.lr=0.3",
-    "muon": "seq2seq-nano train.optimiser=muon train.steps=8",
 }
 
 

@@ -30,14 +30,13 @@ VARIANTS = {
     "frozen": (SOFT, [*PATCHES, "train.average=2", "train.metric=cider"]),
     "hard": (HARD, [*PATCHES, "train.ema=0.9"]),
     "learned": (SOFT, ["train.steps=8", "train.evaluate_every=3"]),
-    "fine-tuned": (HARD, [*PRETRAINED, "train.encoder_from=2", "train.epochs=3"]),
     "self-critical": (
         SOFT,
         [*PATCHES, "train.steps=8", "train.self_critical_lr=0.00005", "train.ema=0.5"],
     ),
     "muon": ("captioner-transformer-nano", [*PATCHES, "train.optimiser=muon", "train.steps=8"]),
     "muon fine-tuned": (
-        SOFT,
+        HARD,
         [*PRETRAINED, "train.optimiser=muon", "train.encoder_from=2", "train.epochs=3"],
     ),
 }

@@ -64,13 +64,17 @@ def test_parts_of_an_update_are_one_large_batch(fresh: Fresh) -> None:
         assert torch.allclose(whole, parts, rtol=1e-4, atol=1e-7)
 
 
-def test_the_loss_in_bf16_is_near_that_in_fp32(fresh: Fresh) -> None:
+@pytest.mark.parametrize(("dtype", "near"), [(torch.bfloat16, 0.01), (torch.float16, 0.002)])
+def test_the_loss_in_16_bits_is_near_that_in_32(
+    fresh: Fresh, dtype: torch.dtype, near: float
+) -> None:
     losses = []
-    for dtype in (torch.float32, torch.bfloat16):
+    for each in (torch.float32, dtype):
         state, config, batches = fresh()
-        stepper = Stepper(state, config, dtype)
+        state.counters.scale = 2.0**10  # no update in fp16 overflows
+        stepper = Stepper(state, config, each)
         losses.append([stepper.train_on(batch, 0.0).nll for batch in batches[:5]])
-    assert losses[0] == pytest.approx(losses[1], rel=0.01)
+    assert losses[0] == pytest.approx(losses[1], rel=near)
     assert losses[0] != losses[1]
 
 
@@ -128,15 +132,6 @@ def test_clipping_bounds_the_gradient(fresh: Fresh) -> None:
         assert size == pytest.approx(min(norm, clip) if clip else norm, rel=1e-3)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_loss_that_is_no_number_ends_the_run_with_advice(fresh: Fresh, value: float) -> None:
-    state, config, batches = fresh()
-    with torch.no_grad():
-        next(iter(state.model.parameters())).fill_(value)
-    with pytest.raises(ModelError, match="lower train.lr"):
-        Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
-
-
 def test_fp16_skips_updates_that_overflow_and_continues_with_its_scale(
     fresh: Fresh, tmp_path: Path
 ) -> None:
@@ -159,17 +154,6 @@ def test_fp16_skips_updates_that_overflow_and_continues_with_its_scale(
     scale = state.counters.scale = 2.0**8
     stepper.train_on(batches[1], 0.0)
     assert (state.counters.scale, state.counters.unscaled) == (2 * scale, 0)
-
-
-def test_the_loss_in_fp16_is_near_that_in_fp32(fresh: Fresh) -> None:
-    losses = []
-    for dtype in (torch.float32, torch.float16):
-        state, config, batches = fresh()
-        state.counters.scale = 2.0**10  # none of the updates overflows
-        stepper = Stepper(state, config, dtype)
-        losses.append([stepper.train_on(batch, 0.0).nll for batch in batches[:5]])
-    assert losses[0] == pytest.approx(losses[1], rel=0.002)
-    assert losses[0] != losses[1]
 
 
 def test_a_batch_that_exhausts_the_memory_is_computed_in_halves_once(
