@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import signal
 import sys
@@ -32,6 +33,7 @@ def fork(number: int, size: int, port: int, work: Work, errors: Path, gate: Gate
     child = os.fork()
     if child:
         return child
+    gc.freeze()  # garbage of the parent may wait for threads that do not exist in the child
     os.close(gate.begin)
     os.read(gate.wait, 1)
     result = 70  # of a bug
