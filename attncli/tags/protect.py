@@ -20,7 +20,15 @@ from functools import cache
 from typing import NamedTuple
 
 from attncli.tags.number_words import in_digits, large_words, may_have_amount, source_language
-from attncli.tags.quantities import NUMBER, clock, localised, pattern, written
+from attncli.tags.quantities import (
+    DECADES,
+    NUMBER,
+    SPACED_CODE,
+    clock,
+    localised,
+    pattern,
+    written,
+)
 
 FIRST = 0xE000  # the first mark
 MOST = 6400  # marks of a line
@@ -63,6 +71,8 @@ GROUPED = (  # IBAN, BIC, numbers of telephones and cards, plates and postcodes,
     r"|(?<!\w)[A-Z]{6}[A-Z0-9]{2}XXX(?!\w)|(?:(?<=BIC )|(?<=BIC: ))[A-Z]{6}[A-Z0-9]{2,5}(?!\w)"
     r"|(?<![\w+])(?:\+|\(\+?\d{2,5}\)|0\d{1,5}[ /-])[\d ()/.\u00a0-]{4,20}\d(?!\w)"
     r"|(?<![\w-])\d{4}(?:[ -]\d{4}){2,4}(?![\w-])"
+    r"|(?<![\w'’])\d{1,2}['’′] ?\d{1,2}(?:\.\d+)?(?:\"|''|[”″])"  # 6'2", feet and inches
+    r"|(?<![\w.,\"'])\d{1,3}(?:\.\d+)?[\"″](?=[- ][a-z]|[.,;]?$)"  # 27", see `_found`
     r"|(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}[EH]?(?!\w)"
     r"|(?<!\w)(?:[A-Z]{2}\d\d [A-Z]{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})(?!\w)"
 )
@@ -87,7 +97,8 @@ PROTECTED = (
     rf"|(?P<version>{VERSION})"
 )
 SHORT = rf"(?P<id>{CODES})|(?P<number>{NUMBER})|(?P<run>{RUNS})"
-QUANTITIES = frozenset(("number", "numbers", "measure", "clock", "label"))  # written anew
+# what is written anew
+QUANTITIES = frozenset(("number", "numbers", "measure", "large", "clock", "label", "decade"))
 # most texts have none of what these find
 QUICK = re.compile(
     r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|[^\s:]?:[a-z_]|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX|BIC"
@@ -170,7 +181,7 @@ def protect(
             continue
         marked += text[at:start] + chr(FIRST + len(parts))
         shown, reads = _forms(raw, kind, languages)
-        is_number, sides = kind in ("number", "words"), _sides(text, start, end)
+        is_number, sides = kind in ("number", "words", "large"), _sides(text, start, end)
         parts.append(Part(raw, shown, is_number, _is_ordered(raw), *sides, reads))
         at = end
     return Protected(marked + text[at:], tuple(parts))
@@ -178,12 +189,14 @@ def protect(
 
 def _forms(raw: str, kind: str, languages: Languages) -> tuple[str, str]:
     """Return what the output has for a part, and what a model reads first in its place."""
-    if kind == "words":
-        [amount] = large_words(raw, languages[:2])
+    found = large_words(raw, languages[:2]) if kind == "words" else []
+    for amount in found[:1]:
         digits = f"{amount.value:,.0f}" if amount.value >= 10_000 else f"{amount.value:g}"
         reads = in_digits(amount, source_language(languages[:2]))
         return localised(digits, "en", languages.target), reads
     shown = written(raw, languages.source, languages.target) if kind in QUANTITIES else raw
+    if kind == "decade":
+        return shown, raw
     return shown, clock(raw) if kind == "clock" and shown != raw else ""
 
 
@@ -235,8 +248,13 @@ def _found(
     if {*dollars.values()} != {*range(1, len({*dollars.values()}) + 1)}:
         dollars = {}
     quantities = f"|{pattern(languages.source, lazy=lazy)}" if lazy or languages.quantities else ""
-    for found in _compiled(f"{PROTECTED}{quantities}|{SHORT}").finditer(text):
+    spaced = f"|(?P<spaced>{SPACED_CODE.pattern})" if lazy and not text.isupper() else ""
+    for found in _compiled(f"{PROTECTED}{quantities}{spaced}|{SHORT}").finditer(text):
         kind, raw = str(found.lastgroup), found[0]
+        if kind == "decade" and languages.target not in DECADES:
+            continue
+        if text.count('"') % 2 == 0 and re.fullmatch(r'[\d.]+"', raw):
+            continue  # it closes a quotation
         if kind == "own":
             yield _with_word(text, found.start())
         elif kind == "number" and found.start() in dollars:
@@ -244,6 +262,7 @@ def _found(
         elif kind in ("number", "id"):
             if kind == "number":  # a long one, or with groups, or with a strange sign
                 grouped = re.search(r"\d[.,'’\u00a0\u202f]\d{3}(?!\d)", raw)
+                grouped = grouped or re.fullmatch(r"0\d+", raw)  # PIN 0007
                 eager = sum(map(str.isdigit, raw)) > 4 or grouped or not strange.isdisjoint(raw)
             else:
                 eager = _is_code(raw)
@@ -299,7 +318,7 @@ def _signs(text: str, strange: set[str]) -> Iterator[tuple[int, int, str]]:
                 start -= 1
             while end < len(text) and _in_word(text[end], strange):
                 end += 1
-        yield start, end, "sign"
+        yield start, end, "numbers" if text[start:end] == "=" else "sign"
         at = end
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import models.text.phrases
+from attncli.tags.number_words import Amount, amounts
 
 HARD_SPACE = "\u00a0"
 SIGN = "[€£¥₹$]"
@@ -31,6 +32,28 @@ NUMBER = (
     rf"(?<![\w.,])(?:{SIGN}\s?)?(?:{DIGITS})(?:\s?{SIGN}|\s?°\s?[CF]?(?!\w))?(?!\w|[.,:/-]\d|\s?{LARGE})"
     rf"|(?<![\w.,])(?:{DIGITS})(?!\w|[.,:/-]\d)"
 )
+LARGER = (  # behind digits, with the sign or code of a currency before or after them
+    r"(?:[mkM]\b|\s?[Mk](?=[€$£])|[\s-]?(?:millions?|billions?|trillions?|thousand|bn|tn|Mio\.?|Mrd\.?|Md|Millionen"
+    r"|Million|Milliarden?|milliards?|mil(?: millones)?|millones|mill[oó]n|mille)(?!\w))"
+)
+MONEY = {  # in German, French and Spanish
+    "$": ("Dollar", "dollars", "dólares"),
+    "€": ("Euro", "euros", "euros"),
+    "£": ("Pfund", "livres", "libras"),
+    "¥": ("Yen", "yens", "yenes"),
+    "₹": ("Rupien", "roupies", "rupias"),
+}
+MONEY |= {"EUR": MONEY["€"], "GBP": MONEY["£"]}
+POWERS = {  # of ten: one, and several
+    "en": {6: ("million",) * 2, 9: ("billion",) * 2, 12: ("trillion",) * 2},
+    "de": {
+        6: ("Million", "Millionen"),
+        9: ("Milliarde", "Milliarden"),
+        12: ("Billion", "Billionen"),
+    },
+    "fr": {6: ("million", "millions"), 9: ("milliard", "milliards"), 12: ("billion", "billions")},
+    "es": {6: ("millón", "millones"), 9: ("mil millones",) * 2, 12: ("billón", "billones")},
+}
 SEPARATORS = "[.,'’\u00a0\u202f]"
 ALONE = re.compile(rf"(?<![\w.,:/-])\d+(?:{SEPARATORS}\d+)*(?!\w|[.,:/-]\d)")
 
@@ -119,6 +142,8 @@ TIME = (
 )
 CODE = r"(?:[A-Z]{1,3} ?)?(?=[\w/-]*\d)\w(?:[\w/-]*\w)?"
 LABEL = rf"(?<!\w)[Nn]os?\.\s?{CODE}"
+DECADE = r"(?<![\w.,$-])(?:1[5-9]|20)\d0s\b"
+DECADES = {"fr": "années", "es": "años"}  # German is left to the model, which inflects "1990er"
 ONE_TIME = re.compile(rf"({CLOCK})({HALF})?", re.IGNORECASE)
 TO = {"en": "to", "de": "bis", "fr": "à", "es": "a"}
 DAY_PART = (
@@ -176,11 +201,16 @@ def pattern(source: str = "", *, lazy: bool = True) -> str:
     codes, units = ("|".join(alternatives[is_code]) for is_code in (True, False))
     unit = rf"(?:{units}|{codes})(?:/(?:100 ?)?(?:{units}))?(?![\w'’²³]|/\w|\.\w)"
     start = r"(?<![\w.,])(?<![€£$¥₹])(?<![€£$¥₹]\s)(?:[-−–+±](?=\d))?"
+    start += r"(?!\d+A\b|(?:1[5-9]|20)?\d0s\b)"  # seat 23A, the 1990s
     found = (
         rf"(?P<measure>{start}{COUNT}(?:\s?|-(?=[a-z]{{2}})){unit}"
         rf"|(?<![\w.,-])(?:{codes})\s?{COUNT}(?!\w|[.,:/]\d|\s?{LARGE}))"
+        rf"|(?P<large>(?<![\w.,])(?:(?:{SIGN}|(?:{codes})\s)\s?(?:{DIGITS}){LARGER}"
+        rf"|(?:{DIGITS}){LARGER}\s?(?:{SIGN}|(?:{codes})(?!\w))))"
     )
-    return rf"{found}|(?P<clock>{TIME}{STOP})|(?P<label>{LABEL})" if is_english else found
+    if not is_english:
+        return found
+    return rf"{found}|(?P<clock>{TIME}{STOP})|(?P<label>{LABEL})|(?P<decade>{DECADE})"
 
 
 @cache
@@ -203,11 +233,49 @@ def written(raw: str, source: str, target: str) -> str:
             sign, _, code = found[0].partition(".")
             shown = {"de": "Nr.", "fr": f"{sign[0]}°", "es": f"{sign[0]}.º"}.get(target, f"{sign}.")
             return f"{shown} {code.lstrip()}"
+        if found.lastgroup == "large":
+            return _large(found[0], source, target)
+        if found.lastgroup == "decade":
+            return f"{DECADES[target]} {found[0][:-1]}" if target in DECADES else found[0]
         if found.lastgroup == "measure":
             return _measure(found[0], source, target)
         return localised(found[0], source, target)
 
     return _in_part().sub(one, raw)
+
+
+def _large(raw: str, source: str, target: str) -> str:
+    """Return a price with a magnitude, such as "$1.5 million" or "3 Mrd. EUR"."""
+    each = (amounts(raw, language) for language in (source, *LANGUAGES))
+    value = next((one.value for [one] in filter(_is_one, each) if one.in_words), 0)
+    sign = re.search(rf"{SIGN}|[A-Z]{{3}}", raw)[0]  # type: ignore[index]
+    if not value:
+        return raw
+    if value < 10**6 and not sign.isalpha():
+        return localised(f"{sign}{value:,.0f}", "en", target)
+    digits = _with_power(value, target)
+    if target == "en":
+        return f"{sign}{' ' * sign.isalpha()}{digits}"
+    if value < 10**6 or sign not in MONEY:
+        return f"{digits} {sign}"
+    name = MONEY[sign][LANGUAGES.index(target) - 1]
+    of = "" if target == "de" else "d'" if target == "fr" and name[0] == "e" else "de "
+    return f"{digits} {of}{name}"
+
+
+def _is_one(found: list[Amount]) -> bool:
+    return len(found) == 1
+
+
+def _with_power(value: float, target: str) -> str:
+    """Return a number of millions or more with the word for them; a smaller one in digits."""
+    power = next((one for one in (12, 9, 6) if value >= 10**one), 0)
+    if target == "es" and power == 9 and value % 10**9:
+        power = 6  # 1.500 millones
+    count = value / 10**power
+    digits = localised(f"{count:,.3f}".rstrip("0").rstrip("."), "en", target)
+    several = count >= 2 if target == "fr" else count != 1
+    return f"{digits} {POWERS[target][power][several]}" if power else digits
 
 
 def _measure(raw: str, source: str, target: str) -> str:
@@ -262,6 +330,12 @@ def _time(raw: str, target: str) -> str:
     return to.join(f"{hour}:{rest}" for hour, rest in times)
 
 
+# LH 400; but not what is translated, nor words in capitals
+SPACED_CODE = re.compile(
+    r"(?<![\w.,/-])(?!(?:UN|EU|US|UK|USA|UAE|AD|BC|BCE|CE|AM|PM|NO|NOT|IN|ON|AT|TO|OF|BY|OR|AND|FOR|THE|ALL|IS|ARE"
+    r"|WAS|ONE|TWO|TOP|MAX|MIN|DM|TV|UM|AM|IM|VON|DER|DIE|DAS|BIS|UND|LES|DES|DE|ET|LOS|LAS)\b)"
+    r"([A-Z]{2,3}) (\d{2,4})(?![\w%°]|[.,:-]\w)"
+)
 CAPITAL_CODE = re.compile(
     r"(?<![\w.,/-])(?=[\dA-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d]+(?:-[A-Z\d]+)*(?![\w-]|/\w)(?!['’]s)"
 )
@@ -285,6 +359,9 @@ def lost_quantity(source: str, output: str) -> str:
             return f"{found[0]} is another time"
         if found.lastgroup == "measure" and not _has_unit(found[0], output, tails):
             return f"the unit of {found[0]} is missing"
+    for letters, digits in SPACED_CODE.findall(rest) if not source.isupper() else ():
+        if not re.search(rf"(?<!\w){letters}[\s-]?{digits}(?!\d)", output):
+            return f"{letters} {digits} is missing"
     squeezed = re.sub(r"[\s-]", "", output)
     codes = (code for code in CAPITAL_CODE.findall(rest) if not ORDINAL.fullmatch(code))
     lost = (code for code in codes if code.replace("-", "") not in squeezed)

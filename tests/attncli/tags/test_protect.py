@@ -23,8 +23,9 @@ COBADEFFXXX 030/1234567 --all
 SPACED = ["<%= x %>", "`ls -l`", "DE89 3704 0044 0532 0130 00", "+49 (0)30 1234 5678"]
 SPACED += ["(555) 123-4567", "4111 1111 1111 1111", "B-MW 1234", "AB12 CDE", "SW1A 1AA"]
 QUOTED = ["{{ a | b('c') }}", '\\"%s\\"', "'{x}'", '"%d"']
+SPACED += ["6'2\"", "5’11”", "0007"]
 PLAIN = ["100% sure", "50%ig", "20-year-old", "the 1990s", "e.g. this", "Note: the dog", "and/or"]
-PLAIN += ["a-b", "km/h"]
+PLAIN += ["a-b", "km/h", "seat 23A", 'he said "I am 27" now']
 
 
 def unknown(text: str) -> str:
@@ -50,6 +51,26 @@ def test_a_part_is_taken_out_whole_and_put_back(part: str, text: str) -> None:
 @pytest.mark.parametrize("text", PLAIN)
 def test_words_are_no_parts(text: str) -> None:
     assert protect(text, unknown) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("1 EUR = 1.0832 USD", ["1 EUR = 1.0832 USD"]),
+        ('a 27" dog', ['27"']),
+        ('take "5" or a 27" dog', ['27"']),
+    ],
+)
+def test_text_between_parts_is_translated(text: str, parts: list[str]) -> None:
+    languages = Languages("en", "de", quantities=True)
+    found = protect(text, unknown, languages)
+    assert [one.raw for one in found.parts] == parts
+    assert restore(*found, source=True) == text
+
+
+def test_an_equation_of_currencies_has_numbers_of_the_target() -> None:
+    found = protect("1 EUR = 1.0832 USD", unknown, Languages("en", "de", quantities=True))
+    assert restore(*found) == "1 EUR = 1,0832 USD"
 
 
 def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
@@ -199,4 +220,60 @@ def test_a_time_is_read_as_a_time_and_keeps_the_stop_of_its_sentence() -> None:
     ],
 )
 def test_a_lost_half_of_the_day_or_code_is_found(source: str, output: str, passes: bool) -> None:
+    assert bool(check_plain(source, output)) != passes
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "expected"),
+    [
+        ("$1.5 million", "de", "1,5 Millionen Dollar"),
+        ("$3 billion", "es", "3 mil millones de dólares"),
+        ("£2.75bn", "es", "2.750 millones de libras"),
+        ("€1m", "fr", "1 million d'euros"),
+        ("EUR 5 million", "de", "5 Millionen Euro"),
+        ("CHF 5 million", "fr", "5 millions CHF"),
+        ("$10k", "de", "10.000\u00a0$"),
+        ("$2.3 trillion", "fr", "2,3 billions de dollars"),
+    ],
+)
+def test_a_price_keeps_its_magnitude(text: str, target: str, expected: str) -> None:
+    text, parts = protect(f"so {text} it", languages=Languages("en", target, quantities=True))
+    assert restore(text, parts) == f"so {expected} it"
+    assert stand_ins(text, parts, 0).text == "so 27 it"
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("de", "1,5 Mrd. €", "€1.5 billion"),
+        ("", "1,5 Mrd. €", "€1.5 billion"),
+        ("fr", "5 M€", "€5 million"),
+        ("cs", "$5 million", "$5 million"),
+        ("de", "3 Mio. CHF", "CHF 3 million"),
+    ],
+)
+def test_a_price_in_english_has_the_short_scale(source: str, text: str, expected: str) -> None:
+    assert written(text, source, "en") == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"), [("de", "1990s"), ("fr", "années 1990"), ("es", "años 1990")]
+)
+def test_a_decade_is_no_time_in_seconds(target: str, expected: str) -> None:
+    text, parts = protect("the 1990s", languages=Languages("en", target, quantities=True))
+    assert restore(text, parts) == f"the {expected}"
+    assert stand_ins(text, parts, 0).text == "the 1990s"
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "passes"),
+    [
+        ("take LH 400 now", "tome el vuelo 400", False),
+        ("take LH 400 now", "nimm LLH 400", False),
+        ("take LH 400 now", "nimm LH 400 jetzt", True),
+        ("IN 2020 WE CAME", "2020 KAMEN WIR", True),
+        ("the UN 2030 goals", "les objectifs 2030 de l'ONU", True),
+    ],
+)
+def test_a_lost_letter_of_a_code_is_found(source: str, output: str, passes: bool) -> None:
     assert bool(check_plain(source, output)) != passes
