@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.options.settings import HardAttention, Options
 from attncli.terminal.messages import Messages
+from attncli.training.storage.folder import SEED
 from models import load_captioner, load_classifier, load_ensemble, load_transcriber, load_translator
 from models.base.errors import ConfigurationError, ModelError
 from models.base.limits import retain_freed_memory
@@ -30,8 +31,6 @@ from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
     from models.inference.translator import Translator
-
-SEED = re.compile(r"seed-\d+")  # folder of a run of a comparison
 
 
 LOADERS = {
@@ -189,6 +188,7 @@ def model_names(folders: Sequence[Path]) -> list[str]:
 
     Folders with different last parts are named by these: "en-de" for runs/en-de. The seeds of a
     comparison, runs/x/none/seed-1 and runs/x/dot/seed-1, are "none" and "dot"; one alone, too.
+    Different seeds have names such as "dot, seed 1".
     """
     paths = [folder.resolve().parts for folder in folders]
     if len(paths) == 1:
@@ -199,7 +199,9 @@ def model_names(folders: Sequence[Path]) -> list[str]:
     behind = len(commonprefix([path[::-1] for path in paths]))
     paths = [path[: len(path) - behind] for path in paths]
     before = len(commonprefix(paths))
-    found = ["/".join(path[before:]) for path in paths]
+    if all(path[before:] and SEED.fullmatch(path[before]) for path in paths):
+        before -= 1  # the variant
+    found = [re.sub(f"/{SEED.pattern}$", r", seed \1", "/".join(path[before:])) for path in paths]
     return found if all(found) else [str(folder) for folder in folders]
 
 

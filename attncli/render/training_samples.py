@@ -84,5 +84,5 @@ def heat_map(
     pair = AlignedPair(1, tuple(source), tuple(target), (Panel("", links, weights),))
     from attncli.render.alignment.figures import draw_alignments
 
-    drawn = draw_alignments([pair], kind="svg", key=False).decode()
+    drawn = draw_alignments([pair], kind="svg").decode()
     return drawn[drawn.index("<svg") :]  # without the head of a file

@@ -58,10 +58,10 @@ SIZE, INCH = 11, 72  # points: letters of coloured words, an inch
 LINE, ROOM, GAP, MARGIN, NAME = 20.0, 560.0, 6.0, 12.0, 48.0  # points; ROOM: of a line of words
 
 
-def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png", key: bool = True) -> bytes:
-    """Draw all pairs, one under another, their panels side by side.
+def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
+    """Draw all pairs, one under another, their panels side by side, and a key below.
 
-    kind: svg, png or pdf. key: True adds the scale of the colours and the meaning of frames.
+    kind: svg, png or pdf.
     """
     drawn = [pair for pair in pairs if pair.source and pair.target]
     panels = max((len(pair.panels) for pair in drawn), default=1)
@@ -69,7 +69,7 @@ def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png", key: boo
     heights = [CELL * (len(pair.target) + 5) for pair in drawn] or [1.0]
     with matplotlib.rc_context({"font.family": fonts()}):
         columns = max(1, min(len(LEVELS) + 1, int(across * panels / KEY)))
-        below = KEY_LINE * (1 + math.ceil((len(LEVELS) + 1) / columns)) if key and drawn else 0
+        below = KEY_LINE * (1 + math.ceil((len(LEVELS) + 1) / columns)) if drawn else 0
         size = across * panels, sum(heights) + below
         figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(
@@ -122,7 +122,7 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel, room: int) -> None:
         label.set(ha="left", rotation_mode="anchor")
     axes.spines[:].set_color("#cccccc")
     if panel.title:
-        axes.set_xlabel(textwrap.fill(label_of(panel.title), max(room, 12)), fontsize="small")
+        axes.set_title(textwrap.fill(label_of(panel.title), max(room, 12)), fontsize="small")
 
 
 class PlacedText(NamedTuple):

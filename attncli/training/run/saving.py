@@ -189,7 +189,7 @@ def save_samples(run: Run, event: Evaluated) -> None:
     metric = run.config.train.metric
     score = described(value_of(event.scores, metric), metric)
     evaluation = SampledEvaluation(event.step, score, tuple(map(shortened, samples)))
-    add_evaluation(run.folder.samples, run.folder.path.name, evaluation)
+    add_evaluation(run.folder.samples, run.folder.name, evaluation)
 
 
 def add_evaluation(folder: Path, name: str, evaluation: SampledEvaluation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from models.base.files import (
 from models.base.settings import flat, parse_json, to_dict
 
 LOCK = ".lock"
+SEED = re.compile(r"seed-(\d+)")  # name of the folder of a run of a comparison, in its variant's
 
 
 class RunFolder:
@@ -41,6 +43,13 @@ class RunFolder:
         self.log = path / "log.jsonl"  # one JSON record per line
         self.samples = path / "samples"  # outputs for some dev examples, and their page
         self.snapshots = path / "snapshots"  # weights of the last evaluations, one file each
+
+    @property
+    def name(self) -> str:
+        """The name of the folder; of a run of a comparison "dot, seed 1"."""
+        folder = self.path.absolute()
+        seed = SEED.fullmatch(folder.name)
+        return f"{folder.parent.name}, seed {seed[1]}" if seed else folder.name
 
     @property
     def has_begun(self) -> bool:

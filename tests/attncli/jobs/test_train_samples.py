@@ -66,11 +66,13 @@ def test_the_page_of_an_interrupted_run_is_that_of_an_unbroken_one(
     texts: Texts, tmp_path: Path
 ) -> None:
     config = small_config(texts, *SAMPLES)
-    run(config, tmp_path / "a" / "run")
-    run_with_stops(config, tmp_path / "b" / "run")
+    run(config, tmp_path / "a" / "dot" / "seed-3")
+    run_with_stops(config, tmp_path / "b" / "dot" / "seed-3")
     for name in ("samples.jsonl", "index.html"):
-        one, other = (tmp_path / side / "run" / "samples" / name for side in "ab")
+        one, other = (tmp_path / side / "dot" / "seed-3" / "samples" / name for side in "ab")
         assert one.read_bytes() == other.read_bytes(), name
+    page = one.read_text("utf-8")
+    assert "<h1>Samples of dot, seed 3</h1>" in page and "attention" in page and "25 %" in page
     assert [each.step for each in read_evaluations(one.parent)] == [4, 8, 9]
 
 

@@ -88,6 +88,15 @@ def test_a_picture_states_what_it_shows_and_frames_no_empty_cell() -> None:
     assert "toy, layer 1, head 2" in written([PAIR._replace(panels=(shown,))], "html").decode()
 
 
+def test_the_name_of_a_map_is_above_its_words() -> None:
+    panels = (OURS._replace(shown="dot, seed 1"), OURS._replace(shown="dot, seed 2"))
+    drawn = written([PAIR._replace(panels=panels)], "svg").decode()
+    names = re.findall(r' y="([\d.]+)"[^>]*>dot, seed \d</text>', drawn)
+    words = re.findall(r' y="([\d.]+)"[^>]*>der</text>', drawn)
+    assert len(names) == len(words) == 2
+    assert max(map(float, names)) < min(map(float, words))
+
+
 def test_svg_survives_what_xml_cannot_hold() -> None:
     broken = AlignedPair(1, ("a\x00\x0b\ufffe",), ("\ud800",), (Panel("", frozenset({(0, 0)})),))
     root = ElementTree.fromstring(written([broken], "svg"))
