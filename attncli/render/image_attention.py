@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from attncli.terminal.messages import GROUND, LETTER, Screen, colour_code, fitted, padded
+from attncli.terminal.messages import GROUND, LETTER, Screen, colour_code, fitted, padded, printable
 from models.base.errors import ModelError
 
 if TYPE_CHECKING:
@@ -156,8 +156,26 @@ PANEL_SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: image, margin, text 
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
 TITLE, LINE = 19, 26  # size and height of the caption's letters
 PANEL_FOOT, NOTE = 52, 12  # height of the notes below the panels, and size of their letters
-SHARES = (0, 0.25, 0.5, 0.75, 1)  # of the cells of the scale
+SHARES, CELL = (0, 0.25, 0.5, 0.75, 1), 15  # of the cells of the scale, and their side
 INK, PALE, PAPER = "#1a1a1a", "#6a6a6a", "#ffffff"
+
+
+class Label(NamedTuple):
+    """A line of text on a sheet."""
+
+    left: float
+    top: float
+    text: str
+    font: ImageFont.FreeTypeFont
+    ink: str = INK
+
+
+class Sheet(NamedTuple):
+    """Images and texts, at places in pixels."""
+
+    size: tuple[int, int]  # width and height
+    images: list[tuple[int, int, Image.Image]]  # left, top, image
+    labels: list[Label]
 
 
 def png(attention: AttentionMaps) -> bytes:
@@ -168,53 +186,89 @@ def png(attention: AttentionMaps) -> bytes:
 
 
 def drawn(attention: AttentionMaps) -> Image.Image:
-    """Draw the caption, the image, a panel for each word, the read mode, and the scale."""
+    """Return the panels as an image."""
+    sheet = sheet_of(attention)
+    image = Image.new("RGB", sheet.size, PAPER)
+    for left, top, part in sheet.images:
+        image.paste(part, (left, top))
+    draw = ImageDraw.Draw(image)
+    for one in sheet.labels:
+        draw.text((one.left, one.top), one.text, fill=one.ink, font=one.font)
+    return image
+
+
+def svg(attention: AttentionMaps) -> bytes:
+    """Return the panels as SVG, whose words are text."""
+    sheet = sheet_of(attention)
+    width, height = sheet.size
+    parts = [
+        f'<image x="{left}" y="{top}" width="{image.width}" height="{image.height}" '
+        f'href="{data_url(image, "PNG", optimize=True)}"/>'
+        for left, top, image in sheet.images
+    ]
+    for left, top, text, letters, ink in sheet.labels:
+        weight = "bold" if letters.getname()[1] == "Bold" else "normal"
+        parts.append(
+            f'<text x="{left:.1f}" y="{top + letters.getmetrics()[0]:.1f}" fill="{ink}" '
+            f'font-size="{letters.size:g}" font-weight="{weight}" xml:space="preserve">'
+            f"{escaped(printable(text))}</text>"  # XML has no control characters
+        )
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="DejaVu Sans, sans-serif">\n'
+        f'<rect width="100%" height="100%" fill="{PAPER}"/>\n'
+    )
+    return (head + "\n".join(parts) + "\n</svg>\n").encode()
+
+
+def sheet_of(attention: AttentionMaps) -> Sheet:
+    """Return the caption, the image, a panel for each word, the read mode, and the scale."""
     count = len(attention.words) + 1
     columns = min(COLUMNS, key=lambda columns: -count % columns)
     columns = max(3, min(columns, count))  # room for the title
     rows = math.ceil(count / columns)
     width = GAP + columns * (PANEL_SIDE + GAP)
     title = wrapped(attention.caption, width - 2 * GAP, TITLE)
+    labels = [
+        Label(GAP, GAP + LINE * number - 4, line, font(TITLE)) for number, line in enumerate(title)
+    ]
     head = GAP + LINE * len(title) + GAP // 2
-    sheet = Image.new("RGB", (width, head + rows * (PANEL_SIDE + LEGEND) + PANEL_FOOT), PAPER)
-    draw = ImageDraw.Draw(sheet)
-    for number, line in enumerate(title):
-        draw.text((GAP, GAP + LINE * number - 4), line, fill=INK, font=font(TITLE))
-    for number in range(count):
-        left = GAP + number % columns * (PANEL_SIDE + GAP)
-        top = head + number // columns * (PANEL_SIDE + LEGEND)
-        image = (
-            highlighted(attention, number - 1, PANEL_SIDE)
-            if number
-            else attention.image.resize((PANEL_SIDE, PANEL_SIDE))
-        )
-        sheet.paste(image, (left, top))
-        if number:
-            word, figures = attention.words[number - 1], attention.figures(number - 1)
-            for text, letters, ink, below in (
-                (word, fitted_font(word, PANEL_SIDE, 17, bold=True), INK, 3),
-                (figures, font(NOTE), PALE, 25),
-            ):
-                middle = left + (PANEL_SIDE - letters.getlength(text)) / 2
-                draw.text((middle, top + PANEL_SIDE + below), text, fill=ink, font=letters)
+    images = [(GAP, head, attention.image.resize((PANEL_SIDE, PANEL_SIDE)))]
+    for word in range(count - 1):
+        row, column = divmod(word + 1, columns)
+        left, top = GAP + column * (PANEL_SIDE + GAP), head + row * (PANEL_SIDE + LEGEND)
+        images.append((left, top, highlighted(attention, word, PANEL_SIDE)))
+        labels += _below_panel(attention, word, left, top + PANEL_SIDE)
+    foot = head + rows * (PANEL_SIDE + LEGEND) + 6
     note = f"{Path(attention.name).name}   {explained(attention)}"
-    foot = sheet.height - PANEL_FOOT + 6
-    draw.text((GAP, foot), note, fill=PALE, font=fitted_font(note, width - 2 * GAP, NOTE))
-    draw_scale(draw, GAP, foot + 22)
-    return sheet
+    labels.append(Label(GAP, foot, note, fitted_font(note, width - 2 * GAP, NOTE), PALE))
+    low, high, top = "weight 0", "largest of the word", foot + 22
+    left = round(GAP + font(NOTE).getlength(low) + 6)
+    after = left + len(SHARES) * CELL + 6
+    labels += [Label(GAP, top, low, font(NOTE), PALE), Label(after, top, high, font(NOTE), PALE)]
+    return Sheet((width, foot - 6 + PANEL_FOOT), [*images, (left, top, scale())], labels)
 
 
-def draw_scale(draw: ImageDraw.ImageDraw, left: float, top: float) -> None:
-    """Draw the brightness of a white image by weight, from 0 to the largest of the word."""
-    low, high, side = "weight 0", "largest of the word", 15
-    draw.text((left, top), low, fill=PALE, font=font(NOTE))
-    left += font(NOTE).getlength(low) + 6
-    for share in SHARES:
+def _below_panel(attention: AttentionMaps, word: int, left: int, top: int) -> Iterator[Label]:
+    """Yield a word and its figures, in the middle below its panel."""
+    text, figures = attention.words[word], attention.figures(word)
+    for line, letters, ink, below in (
+        (text, fitted_font(text, PANEL_SIDE, 17, bold=True), INK, 3),
+        (figures, font(NOTE), PALE, 25),
+    ):
+        middle = left + (PANEL_SIDE - letters.getlength(line)) / 2
+        yield Label(middle, top + below, line, letters, ink)
+
+
+def scale() -> Image.Image:
+    """Return the brightness of a white image by weight, from 0 to the largest of the word."""
+    image = Image.new("RGB", (CELL * len(SHARES) + 1, CELL + 1))
+    draw = ImageDraw.Draw(image)
+    for n, share in enumerate(SHARES):
         grey = round(255 * (DARK + (1 - DARK) * share))
-        box = (left, top, left + side, top + side)
+        box = (CELL * n, 0, CELL * (n + 1), CELL)
         draw.rectangle(box, fill=(grey, grey, grey), outline=PALE)
-        left += side
-    draw.text((left + 6, top), high, fill=PALE, font=font(NOTE))
+    return image
 
 
 def described(attention: AttentionMaps) -> str:
@@ -228,8 +282,8 @@ def explained(attention: AttentionMaps) -> str:
     gate = "" if attention.gates is None else "β gate: how much of it the model used;  "
     cells = math.log(max(1, attention.maps[0].size)) if len(attention.maps) else 0.0
     shown = ", ".join(filter(None, (attention.model, described(attention))))
-    scale = f"0 one cell, {cells:.2f} everywhere alike"
-    return f"{gate}{entropy_name(attention)}: {scale};  {shown}" if cells else shown
+    ends = f"0 one cell, {cells:.2f} everywhere alike"
+    return f"{gate}{entropy_name(attention)}: {ends};  {shown}" if cells else shown
 
 
 def entropy_name(attention: AttentionMaps) -> str:
@@ -362,6 +416,7 @@ def escaped(text: str) -> str:
 
 WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
     ".png": png,
+    ".svg": svg,
     ".html": html_page,
     ".npz": npz,
 }

@@ -270,7 +270,7 @@ def test_maps_of_several_images_have_files_of_their_own_or_one_page(
     "options, status, said",
     [
         (["-r", ".", "--picture", "maps.png"], 2, "put {name} into its name"),
-        (["a.png", "--picture", "maps.bmp"], 1, "ending in .png, .html, .npz"),
+        (["a.png", "--picture", "maps.bmp"], 1, "ending in .png, .svg, .html, .npz"),
         (["a.png", "--picture", "nowhere/maps.png"], 1, "no folder nowhere"),
         (["a.png", "--show", "--format", "tsv"], 2, "cannot be combined with --format tsv"),
         (["-", "--sidecar"], 2, "no place for text"),

@@ -50,7 +50,7 @@ PictureFile = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Draw the attention of each word: a .png, .html or .npz file. For several "
+        help="Draw the attention of each word: a .png, .svg, .html or .npz file. For several "
         "images: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]

@@ -7,6 +7,7 @@ import html
 import io
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from attncli.render.image_attention import (
 from attncli.terminal.messages import Screen
 from models.base.errors import ModelError
 
+SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ("a", "<b>red</b>", "円", "on")
 
 
@@ -113,6 +115,21 @@ def test_a_panel_for_each_word() -> None:
     assert len(panels) == 1  # the image itself
     dark = (shown.max(2) < DARK * 256).mean()
     assert dark > 3 * 0.6 * 224 * 224 / shown[..., 0].size  # three words looked at a corner
+
+
+def test_a_drawing_has_the_words_as_text_and_the_images_of_the_picture() -> None:
+    root = ElementTree.fromstring(WRITERS[".svg"](ATTENTION))
+    texts = [one.text for one in root.iter(f"{SVG}text")]
+    assert {*WORDS} < {*texts} and ATTENTION.caption in texts
+    sheet = drawn(ATTENTION)
+    assert sheet.size == (int(root.attrib["width"]), int(root.attrib["height"]))
+    images = [*root.iter(f"{SVG}image")]
+    assert len(images) == len(WORDS) + 2  # the image itself, and the scale
+    for one in images:
+        left, top, width, height = (int(one.attrib[name]) for name in ("x", "y", "width", "height"))
+        content = base64.b64decode(one.attrib["href"].partition(",")[2])
+        part = sheet.crop((left, top, left + width, top + height))
+        assert Image.open(io.BytesIO(content)).tobytes() == part.tobytes()
 
 
 def test_a_picture_has_its_scale_and_the_name_of_the_model() -> None:
