@@ -69,7 +69,7 @@ function still(canvas, words, shown, title) {
   const parts = [`<image width="${SIDE}" height="${SIDE}" href="${canvas.toDataURL("image/png")}"/>`];
   let x = MARGIN, y = SIDE + 26;
   words.forEach((word, at) => {
-    const width = textWidth(word, SIZE);
+    const width = textWidth(word, SIZE, at === shown ? "bold" : "normal");
     if (x > MARGIN && x + width > SIDE - MARGIN) { x = MARGIN; y += 24; }
     const more = at === shown ? ' font-weight="bold" fill="#1d4ed8"' : ' fill="#1a1c22"';
     parts.push(`<text x="${x}" y="${y}" font-size="${SIZE}"${more}>${escaped(word)}</text>`);

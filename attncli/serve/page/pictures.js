@@ -2,6 +2,7 @@
 import { make } from "./dom.js";
 
 const HEAD = 26, MARGIN = 12, SMALL = 11, CELL = 22, SHARES = [0, 0.25, 0.5, 0.75, 1];  // pixels, and cells of a scale
+const ACROSS = 4;  // pictures of a row
 const SCALE = 2, MOST = 8192;  // pixels of a PNG for one of the page, and of its longer side at most
 
 export function escaped(text) {
@@ -9,9 +10,9 @@ export function escaped(text) {
     .replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]);
 }
 
-export function textWidth(text, size) {
+export function textWidth(text, size, weight = "normal") {
   const pen = make("canvas").getContext("2d");
-  pen.font = `${size}px "DejaVu Sans", "Noto Sans", sans-serif`;
+  pen.font = `${weight} ${size}px "DejaVu Sans", "Noto Sans", sans-serif`;
   return pen.measureText(text).width;
 }
 
@@ -27,16 +28,21 @@ export function headed(title, { width, height, content }, [low, high], paint) {
       text(MARGIN, below + 10, low), ...cells, text(after, below + 10, high)].join("") };
 }
 
-// Save pictures side by side. A picture is {width, height, content}: the inner part of an SVG.
+// Save pictures side by side, in rows. A picture is {width, height, content}: the inner part of an SVG.
 export async function savePicture(pictures, name, type) {
   if (!pictures.length) return;
-  const width = pictures.reduce((sum, one) => sum + one.width, 0), height = Math.max(...pictures.map((one) => one.height));
-  let x = 0;
-  const parts = pictures.map((one) => {
-    const part = `<g transform="translate(${x} 0)">${one.content}</g>`;
-    x += one.width;
-    return part;
-  });
+  const parts = [];
+  let width = 0, height = 0;
+  for (let at = 0; at < pictures.length; at += ACROSS) {
+    const row = pictures.slice(at, at + ACROSS);
+    let x = 0;
+    for (const one of row) {
+      parts.push(`<g transform="translate(${x} ${height})">${one.content}</g>`);
+      x += one.width;
+    }
+    width = Math.max(width, x);
+    height += Math.max(...row.map((one) => one.height));
+  }
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
     `font-family="DejaVu Sans, Noto Sans, sans-serif"><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}</svg>`;
   const blob = new Blob([svg], { type: "image/svg+xml" });
