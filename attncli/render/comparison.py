@@ -12,7 +12,15 @@ from typing import NamedTuple
 from attncli.data.streams import as_json
 from attncli.render.plots import Strip, strips
 from attncli.render.rows import columns
-from attncli.scoring.comparison import PARTS, QUALITY, RunScores, ranked, spread, verdict
+from attncli.scoring.comparison import (
+    PARTS,
+    QUALITY,
+    RunScores,
+    low_scores,
+    ranked,
+    spread,
+    verdict,
+)
 from attncli.terminal.messages import cell
 
 Table = Sequence[Sequence[str]]  # the first row has the names of the columns
@@ -54,12 +62,21 @@ def draw_comparison(path: Path, rows: Sequence[RunScores]) -> None:
     groups = ranked(rows)
     part = "test" if all(row.test for row in rows) else "dev"
     score = _quality_column(part, rows[0].metric).name
-    wanted = [column for column in _shown(rows) if column.name in (score, "AER %", "tokens/s")]
+    better = {
+        score: "higher" if rows[0].sign > 0 else "lower",
+        "AER %": "lower",
+        "tokens/s": "higher",
+    }
     panels = [
-        Strip(column.name, [_values(column, group) for group in groups.values()])
-        for column in wanted
+        Strip(
+            f"{column.name}\n({better[column.name]} is better)",
+            [_values(column, group) for group in groups.values()],
+        )
+        for column in _shown(rows)
+        if column.name in better
     ]
-    strips(path, list(groups), panels)
+    title = f"Scores of the {part} set. A dot is a seed, a bar the mean of the seeds."
+    strips(path, list(groups), panels, f"{title}\n{low_scores(rows)}")
 
 
 def _text(rows: Sequence[RunScores]) -> str:

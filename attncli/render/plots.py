@@ -6,6 +6,7 @@ The suffix of the file selects PNG, SVG or PDF. The file is written atomically. 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -123,9 +124,12 @@ def confusion_matrices(path: Path, evaluations: Sequence[tuple[str, LabelScores]
     _save(figure, path)
 
 
-def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip]) -> None:
+def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip], title: str) -> None:
     """Plot named rows: a dot for each value, a stroke at their mean; panels side by side."""
-    figure = _figure(width=2.0 + 2.8 * len(panels), height=1.2 + 0.3 * len(rows))
+    width = 2.0 + 2.8 * len(panels)
+    lines = [part for line in title.splitlines() for part in textwrap.wrap(line, int(14 * width))]
+    figure = _figure(width=width, height=1.3 + 0.3 * len(rows) + 0.15 * len(lines))
+    figure.suptitle("\n".join(lines), fontsize="small")
     shared = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for number, (axes, panel) in enumerate(zip(shared, panels, strict=True)):
         for row, values in enumerate(panel.values):

@@ -147,13 +147,18 @@ def verdict(rows: Sequence[RunScores]) -> str:
 
     The best variant is chosen on the dev set. A further line tells if all scores are too low.
     """
+    return f"{_significance(rows)}\n{low_scores(rows)}".rstrip()
+
+
+def low_scores(rows: Sequence[RunScores]) -> str:
+    """Return a sentence that tells if all scores are too low to compare variants, or ""."""
     best = max(row.dev_score for row in rows)
-    if rows[0].metric == "bleu" and best < LEAST_BLEU:
-        low = (
-            f"The best dev BLEU is {best:.2f}, below {LEAST_BLEU}: such scores do not tell variants"
-        )
-        return f"{_significance(rows)}\n{low} apart; train for more updates, or on more data."
-    return _significance(rows)
+    if rows[0].metric != "bleu" or best >= LEAST_BLEU:
+        return ""
+    return (
+        f"The best dev BLEU is {best:.2f}, below {LEAST_BLEU}: such scores do not tell variants "
+        "apart; train for more updates, or on more data."
+    )
 
 
 def _significance(rows: Sequence[RunScores]) -> str:
