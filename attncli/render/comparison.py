@@ -23,6 +23,7 @@ from attncli.scoring.comparison import (
 )
 from attncli.terminal.messages import cell
 
+UNEQUAL = 1.1  # factor between numbers of updates from which on they are called different
 Table = Sequence[Sequence[str]]  # the first row has the names of the columns
 LATEX = {
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
@@ -149,9 +150,15 @@ def _summary(name: str, rows: Sequence[RunScores]) -> dict[str, object]:
 
 
 def _notes(rows: Sequence[RunScores]) -> str:
-    """Return notes on the numbers: read modes."""
+    """Return notes on the numbers: read modes, and unequal numbers of updates."""
     hard = dict.fromkeys((row.variant, row.read) for row in rows if row.read.startswith("hard"))
     notes = [f"{name}: hard attention, read by {read.partition(' ')[2]}." for name, read in hard]
+    least, most = (extreme(rows, key=lambda row: row.updates) for extreme in (min, max))
+    if most.updates > UNEQUAL * least.updates:
+        notes.append(
+            f"The runs had different numbers of updates, from {least.updates:,} ({least.variant}) "
+            f"to {most.updates:,} ({most.variant}): time or early stopping ended them."
+        )
     return "".join(f"{note}\n" for note in notes)
 
 

@@ -108,6 +108,17 @@ def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
     assert all(write([]) == "" or name in ("csv", "json") for name, write in WRITERS.items())
 
 
+@pytest.mark.parametrize(("most", "is_told"), [(10, False), (11, False), (12, True)])
+def test_different_numbers_of_updates_are_told(most: int, is_told: bool) -> None:
+    dev = (MetricScore("bleu", 20.0),)
+    rows = [
+        RunScores(name, 1, dev, (), 2.0, None, 1000, updates, 5.0, 1.0)
+        for name, updates in (("none", most), ("dot", 10))
+    ]
+    note = f"different numbers of updates, from 10 (dot) to {most} (none)"
+    assert all((note in WRITERS[name](rows)) == is_told for name in ("txt", "md", "tex"))
+
+
 def test_captioners_and_classifiers_are_not_compared_with_translators() -> None:
     captioner, classifier = "show-attend-tell-soft-nano", "bilstm-attention-nano"
     with pytest.raises(
