@@ -168,8 +168,9 @@ def _significance(rows: Sequence[RunScores]) -> str:
     if found is None:
         return "One seed of each variant: the noise is unknown; --seeds 2 or more measures it."
     metric = rows[0].metric
+    measured = f"{'test' if rows[0].test else 'dev'} {QUALITY[metric][0]}"
     if all(len(set(values)) == 1 for values in scores.values()):
-        return _without_noise(scores, metric, _on_dev(rows))
+        return _without_noise(scores, measured, _on_dev(rows))
     best, *others = scores
     close = [
         name
@@ -177,12 +178,13 @@ def _significance(rows: Sequence[RunScores]) -> str:
         if rows[0].sign * (fmean(scores[best]) - fmean(scores[name]))
         <= found.margin(len(scores[best]), len(scores[name]))
     ]
-    worse = " Significantly worse: all others." if others else ""
-    rest = f" Not significantly worse: {'; '.join(close)}." if close else worse
+    on_test = " on the test set" if rows[0].test else ""
+    worse = f" Significantly worse{on_test}: all others." if others else ""
+    rest = f" Not significantly worse{on_test}: {'; '.join(close)}." if close else worse
     most = max(map(len, scores.values()))
     deviation, margin = _number(found.deviation, metric), _number(found.margin(most, most), metric)
     return (
-        f"Noise: the standard deviation of {QUALITY[metric][0]} between seeds is {deviation} "
+        f"Noise: the standard deviation of {measured} between seeds is {deviation} "
         f"({counted(found.freedom, 'degree')} of freedom). Two means of {most} seeds that differ "
         f"by less than {margin} do not differ significantly (95 %, without correction for several "
         f"pairs).\nBest{_on_dev(rows)}: {best}.{rest}"
@@ -194,12 +196,15 @@ def _on_dev(rows: Sequence[RunScores]) -> str:
     return " on the dev set" if rows[0].test else ""
 
 
-def _without_noise(scores: Mapping[str, Sequence[float]], metric: str, on_dev: str) -> str:
-    """Return the sentences for variants whose seeds all have equal scores; the best one first."""
+def _without_noise(scores: Mapping[str, Sequence[float]], measured: str, on_dev: str) -> str:
+    """Return the sentences for variants whose seeds all have equal scores; the best one first.
+
+    measured: the set and the metric.
+    """
     best, *others = scores
     equal = [name for name in others if scores[name][0] == scores[best][0]]
     return (
-        f"Noise: unknown, because {QUALITY[metric][0]} is the same for all seeds of each variant; "
+        f"Noise: unknown, because {measured} is the same for all seeds of each variant; "
         "a larger test set, or harder data, may measure it.\n"
         f"Best{on_dev}: {best}. Equal: {'; '.join(equal) or 'none'}."
     )

@@ -36,6 +36,7 @@ def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
     assert list(ranked(rows)) == ["dot", "general", "none"]
     said = verdict(rows)
     assert "Best: dot. Not significantly worse: general." in said and "3 degrees" in said
+    assert "the standard deviation of dev BLEU between seeds" in said
     alone = [one for one in rows if one.variant != "general"]
     assert verdict(alone).endswith("Best: dot. Significantly worse: all others.")
 
@@ -48,7 +49,9 @@ def test_the_best_is_chosen_on_dev_and_low_scores_are_called_low() -> None:
         for seed in (1, 2)
     ]
     assert list(ranked(rows)) == ["dot", "general"]
-    assert "Best on the dev set: dot. Not significantly worse: general." in verdict(rows)
+    said = verdict(rows)
+    assert "the standard deviation of test BLEU between seeds" in said
+    assert "Best on the dev set: dot. Not significantly worse on the test set: general." in said
     assert "do not tell variants apart" not in verdict(rows)
     low = verdict([row("dot", 1, 9.9), row("none", 1, 3.0)])
     assert "The best dev BLEU is 9.90, below 10" in low
@@ -57,7 +60,7 @@ def test_the_best_is_chosen_on_dev_and_low_scores_are_called_low() -> None:
 def test_equal_scores_of_all_seeds_measure_no_noise() -> None:
     rows = [row(name, seed, base) for name, base in ROWS for seed in (1, 2, 3)]
     said = verdict([*rows, *(row("also dot", seed, 30.1) for seed in (1, 2, 3))])
-    assert "Noise: unknown, because BLEU is the same for all seeds of each variant" in said
+    assert "Noise: unknown, because dev BLEU is the same for all seeds of each variant" in said
     assert said.endswith("Best: dot. Equal: also dot.") and "0.00" not in said
 
 
