@@ -52,6 +52,7 @@ ADDRESS = (
     r"|(?<![\w.])www\.[\w-]+\.[\w./-]*[\w/]"
     r"|(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"
 )
+LINK = r"!?\[(?=[^\[\]\n]{1,200}\]\([^\s()]+\))|(?<=[^\[\]])\]\([^\s()]+\)"  # of Markdown
 CODED = r"\[[A-Z]+[0-9]+[A-Z]*\]"  # [X7X], by which clients of translation services hide text
 NAMED = (
     r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|`+[^`\n]+`+|\[/?(?:[a-z][\w-]*|[A-Z_]{2,})\]|(?<!\w)__\w+?__(?!\w)|(?<![\w:]):[a-z_]{2,}(?!\w|:\w)"
@@ -92,7 +93,7 @@ SYMBOL = (
 TONED = f"[{SYMBOL}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
 EMOJI = rf"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9\#*]\ufe0f?\u20e3|{TONED}(?:\u200d{TONED})*"
 PROTECTED = (
-    rf"(?P<own>[\ue000-\uf8ff])|(?P<code>{ADDRESS}|{GROUPED}|{BRACES}|{CODED}|{PRINTF}|{NAMED}|{FILES}|{ESCAPES}"
+    rf"(?P<own>[\ue000-\uf8ff])|(?P<code>{ADDRESS}|{LINK}|{GROUPED}|{BRACES}|{CODED}|{PRINTF}|{NAMED}|{FILES}|{ESCAPES}"
     rf"|{DATED})"
     rf"|(?P<version>{VERSION})"
 )
@@ -247,6 +248,7 @@ def _found(
     dollars = {found.start(): int(found[0][1:]) for found in re.finditer(DOLLAR, text)}
     if {*dollars.values()} != {*range(1, len({*dollars.values()}) + 1)}:
         dollars = {}
+    tagged = set[int]()  # characters of tags, whose words are text
     quantities = f"|{pattern(languages.source, lazy=lazy)}" if lazy or languages.quantities else ""
     spaced = f"|(?P<spaced>{SPACED_CODE.pattern})" if lazy and not text.isupper() else ""
     for found in _compiled(f"{PROTECTED}{quantities}{spaced}|{SHORT}").finditer(text):
@@ -255,17 +257,14 @@ def _found(
             continue
         if text.count('"') % 2 == 0 and re.fullmatch(r'[\d.]+"', raw):
             continue  # it closes a quotation
+        if raw[0] == "<":
+            tagged.update(range(*found.span()))
         if kind == "own":
             yield _with_word(text, found.start())
         elif kind == "number" and found.start() in dollars:
             yield (*found.span(), "code")
         elif kind in ("number", "id"):
-            if kind == "number":  # a long one, or with groups, or with a strange sign
-                grouped = re.search(r"\d[.,'’\u00a0\u202f]\d{3}(?!\d)", raw)
-                grouped = grouped or re.fullmatch(r"0\d+", raw)  # PIN 0007
-                eager = sum(map(str.isdigit, raw)) > 4 or grouped or not strange.isdisjoint(raw)
-            else:
-                eager = _is_code(raw)
+            eager = _is_code(raw) if kind == "id" else _is_long(raw) or not strange.isdisjoint(raw)
             eager = eager or (languages.quantities and not raw[0].isalnum())  # a price: $99
             if lazy and re.fullmatch(WORDED, raw):  # of "20th" and "20-year-old" the number
                 digits = len(raw) - len(raw.lstrip("0123456789"))
@@ -275,7 +274,7 @@ def _found(
         else:
             yield (*found.span(), kind if kind in QUANTITIES else "code")
     if strange:
-        yield from _signs(text, strange)
+        yield from _signs(text, strange, tagged)
     for one in large_words(text, languages[:2]) if lazy else ():
         yield one.start, one.end, "words"
 
@@ -284,6 +283,12 @@ def _found(
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Return a pattern, compiled when it is needed, because most lines need none."""
     return re.compile(pattern)
+
+
+def _is_long(raw: str) -> bool:
+    """Return True for a number that a model may not copy: long, with groups, or such as 0007."""
+    grouped = re.search(r"\d[.,'’\u00a0\u202f]\d{3}(?!\d)|^0\d+$", raw)
+    return bool(grouped) or sum(map(str.isdigit, raw)) > 4
 
 
 def _is_code(raw: str) -> bool:
@@ -300,11 +305,11 @@ def _is_code(raw: str) -> bool:
     return changes > 1 or len(raw) > 7 or sum(map(str.isdigit, raw)) > 4
 
 
-def _signs(text: str, strange: set[str]) -> Iterator[tuple[int, int, str]]:
+def _signs(text: str, strange: set[str], tagged: set[int]) -> Iterator[tuple[int, int, str]]:
     """Yield the emoji of a text, and its other characters without a token, with their words."""
     at = 0
     while at < len(text):
-        if text[at] not in strange:
+        if text[at] not in strange or at in tagged:
             at += 1
             continue
         start, end = at, at + 1

@@ -6,6 +6,7 @@ score; log_prob is the natural logarithm of the probability.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -74,6 +75,7 @@ def _links(outcome: TranslatedLine, rank: int, layout: RowLayout) -> str | None:
     return linked(outcome.alignments[rank].panels[0], 0, probabilities=False)
 
 
+TAG = re.compile(r"</?[A-Za-z][^<>]*>")  # of a text that was read without --keep-tags
 WRITER = RowWriter(_cells, _record)
 
 
@@ -81,6 +83,7 @@ FOREIGN = "lines copied, because the model knows none of their letters"
 LOST = "outputs without a character that the model does not know"
 TRUNCATED = "outputs cut at their length limit"
 LOOPS = "outputs with a repetition loop"
+TAGS = "lines whose tags the model placed; --keep-tags places them by alignment"
 REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
 
 
@@ -122,6 +125,9 @@ class OutputReport:
             yield FOREIGN, "copied, because the model knows none of its letters"
         if outcome.lost:
             yield LOST, f"the output lacks {outcome.lost!r}, which the model does not know"
+        replaced = (raw for piece in outcome.marked for _, raw, _ in piece.stand_ins)
+        if not self._counts[TAGS] and any(TAG.fullmatch(raw) for raw in replaced):
+            yield TAGS, "the model placed the tags; --keep-tags places them by alignment"
         if best.truncated:
             tokens = counted(len(best.ids), "token")
             raised = "(search.max_ratio and search.max_extra raise the limit)"

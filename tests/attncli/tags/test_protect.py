@@ -56,6 +56,10 @@ def test_words_are_no_parts(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
+        ("<b>Only today</b> we sell", ["<b>", "</b>"]),
+        ('see <a href="x">the dog</a>', ['<a href="x">', "</a>"]),
+        ("read [our terms](https://a.b/c) now", ["[", "](https://a.b/c)"]),
+        ("see ![a dog](dog.png)", ["![", "](dog.png)"]),
         ("1 EUR = 1.0832 USD", ["1 EUR = 1.0832 USD"]),
         ('a 27" dog', ['27"']),
         ('take "5" or a 27" dog', ['27"']),

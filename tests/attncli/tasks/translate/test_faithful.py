@@ -255,3 +255,10 @@ def test_plain_lines_need_no_torch() -> None:
     code = "import sys, attncli.tasks.translate.runner, models.inference.ctranslate2.translator\n"
     code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_tags_that_the_model_placed_are_told_once() -> None:
+    found = [outcome(text, Faulty(str)) for text in ("<b>see</b> it", "<i>see</i> it", "see it")]
+    assert [one.translation and one.translation.text for one in found][0] == "<b>SEE</b> IT"
+    [told] = OutputReport().messages(found)
+    assert "--keep-tags" in told
