@@ -12,7 +12,8 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.interface.results import RankedOutputs, check_search, framed
-from attncli.render.image_attention import attention_maps, html_page, maps_as_text
+from attncli.render.image_attention import html_page, maps_as_text
+from attncli.render.image_maps import attention_maps
 from attncli.tasks.caption.images import SIDE
 from attncli.terminal.messages import current_screen
 from models.base.errors import InputError
@@ -25,7 +26,7 @@ from models.use_config import SearchConfig
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attncli.render.image_attention import AttentionMaps
+    from attncli.render.image_maps import AttentionMaps
 
     GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
 

@@ -17,7 +17,8 @@ from PIL import Image
 
 from attncli.render.alignment.data import shade
 from attncli.render.alignment.writers import MARKS, coloured
-from attncli.render.image_attention import archive, data_url, escaped
+from attncli.render.image_attention import data_url, escaped
+from attncli.render.image_maps import archive
 from attncli.terminal.messages import Screen, fitted, padded, without_controls
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from attncli.data.lines import ClassifiedLine
 from attncli.documents.document import MARKUP
-from attncli.render.image_attention import data_url, described
+from attncli.render.image_attention import data_url
+from attncli.render.image_maps import described
 from attncli.render.sound_attention import sound_maps, spectrogram_url
 from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
 from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob

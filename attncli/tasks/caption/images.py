@@ -120,7 +120,7 @@ class CaptionStatistics:
                 known = outcome.caption in self._captions or len(self._captions) < REMEMBERED
                 self._captions.update([outcome.caption] if known else [])
             if outcome.attention and len(outcome.attention.words) > 1:
-                from attncli.render.image_attention import mean_overlap
+                from attncli.render.image_maps import mean_overlap
 
                 self._maps += 1
                 self._alike += mean_overlap(outcome.attention.maps) >= ALIKE
@@ -161,7 +161,7 @@ def _captioned(
             continue
         caption, maps = next(captions), None
         if image.larger and caption.attention:
-            from attncli.render.image_attention import attention_maps
+            from attncli.render.image_maps import attention_maps
 
             maps = attention_maps(file.name, image.larger, caption.attention, hard=draw_hard)
             maps = maps._replace(model=model)

@@ -22,7 +22,7 @@ from attncli.terminal.messages import one_cell, printable
 from models.base.types import Hypothesis
 
 if TYPE_CHECKING:
-    from attncli.render.image_attention import AttentionMaps
+    from attncli.render.image_maps import AttentionMaps
 
 
 class CaptionedImage(NamedTuple):

@@ -13,7 +13,7 @@ from attncli.data.images.named import listed_images
 from attncli.data.lines import Line, TranslatedLine, input_chunks
 from attncli.data.text.corpus import pair_of
 from attncli.jobs import loading
-from attncli.render.image_attention import AttentionMaps
+from attncli.render.image_maps import AttentionMaps
 from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner

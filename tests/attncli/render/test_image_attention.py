@@ -14,21 +14,23 @@ import pytest
 from PIL import Image
 
 from attncli.render.image_attention import (
-    DARK,
     PANEL_FOOT,
     SHADES,
     SHARES,
     WRITERS,
-    AttentionMaps,
     drawn,
-    explained,
     fault,
     figure,
-    highlighted,
     maps_as_text,
+    writer_of,
+)
+from attncli.render.image_maps import (
+    DARK,
+    AttentionMaps,
+    explained,
+    highlighted,
     mean_overlap,
     smooth,
-    writer_of,
 )
 from attncli.terminal.messages import Screen
 from models.base.errors import ModelError

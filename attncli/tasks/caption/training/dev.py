@@ -14,7 +14,8 @@ from torch import Tensor
 from attncli.data.images.captions import ImageInputs
 from attncli.data.images.named import open_images
 from attncli.data.panels import ShownExample, spread
-from attncli.render.image_attention import attention_maps, data_url, figure
+from attncli.render.image_attention import data_url, figure
+from attncli.render.image_maps import attention_maps
 from attncli.scoring.caption_metrics import Reward
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.sequences import exact_match

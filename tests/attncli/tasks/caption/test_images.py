@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from attncli.data.images.named import ImageFile
-from attncli.render.image_attention import AttentionMaps
+from attncli.render.image_maps import AttentionMaps
 from attncli.tasks.caption.images import CaptionRunner, CaptionStatistics, ImageOpener, PixelBudget
 from attncli.tasks.caption.writers import CaptionedImage
 from models import load_captioner
