@@ -63,6 +63,7 @@ SYMBOLS = {"m": 6, "k": 3}  # after digits with the sign of a currency
 TOKEN = re.compile(r"(?<![\d.,])\d+(?:[.,\u00a0\u202f]\d+)*|[^\W\d_]+|[^\w\s-]")
 HALVES = frozenset(("half", "halbe", "halben", "demi", "medio", "media", "quarter"))
 AND_A_HALF = re.compile(r"\s+(?:and a half|et demie?|y medi[oa])\b")
+SHORTENED = frozenset(("mio", "mrd", "mill"))  # with a stop
 SHARES = frozenset(("per", "pour", "por"))  # before "cent", "ciento"
 
 
@@ -164,6 +165,8 @@ def _amounts(text: str, language: str) -> Iterator[Amount]:
     for token in TOKEN.finditer(text):
         word, start, touches = _plain(token[0]), token.start(), token.start() == end
         end = token.end()
+        if word in SHORTENED and re.match(r"\.\s*[^\W_]", text[end:]):
+            end += 1
         digits = _digits(word) if word[:1].isdecimal() else None
         if word == AND[language] and number.is_open:
             number.joins = True

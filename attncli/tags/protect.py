@@ -103,6 +103,8 @@ QUANTITIES = frozenset(("number", "numbers", "measure", "large", "clock", "label
 # most texts have none of what these find
 QUICK = re.compile(
     r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|[^\s:]?:[a-z_]|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX|BIC"
+    r"| past \w|(?:quarter|minutes|five|ten|twenty) (?:to|after) \w|-(?:fifteen|thirty|forty)\b"
+    r"| heures? (?:et|moins|cinq|dix|vingt)|las? \w+ (?:y|menos) |(?:halb|viertel|vor|nach) [a-z]"
 )
 # words with digits that are translated: ordinals, measures, compounds
 WORDED = (

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import models.text.phrases
-from attncli.tags.number_words import Amount, amounts
+from attncli.tags.number_words import SMALL, Amount, amounts
 
 HARD_SPACE = "\u00a0"
 SIGN = "[€£¥₹$]"
@@ -140,6 +140,26 @@ TIME = (
     rf"(?<![\w.,:/$€£])(?i:(?:{CLOCK}(?:{HALF}\.?)?(?:\s?[-–]\s?|\sto\s))?{CLOCK}{HALF}"
     r"|12 (?:noon|midnight)\b)"
 )
+# before a time in words: not "ten to twelve dogs", nor "pendant deux heures et demie"
+AT = "(?:(?<=at )|(?<=it is )|(?<=it's )|(?<=à )|(?<=est )|(?<=vers )|(?<=las )|(?<=la ))"
+NUMBERS = {language: "|".join(words.split()[1:13]) for language, words in SMALL.items()}
+HOUR = rf"(?:{NUMBERS['en']}|1[0-2]|[1-9])(?![\w-]|[.:]\d)(?:{HALF}{STOP})?"
+IN_WORDS = {
+    "en": rf"half past {HOUR}|(?:a )?quarter (?:past|after|to) {HOUR}"
+    rf"|(?:five|ten|twenty(?:[- ]five)?)(?: minutes)? past {HOUR}"
+    rf"|(?:five|ten|twenty(?:[- ]five)?) minutes to {HOUR}"
+    rf"|{AT}(?:five|ten|twenty(?:[- ]five)?) to {HOUR}(?! [a-z]+s\b)"
+    rf"|(?:{NUMBERS['en']})-(?:fifteen|thirty|forty-five)(?![\w-])(?:{HALF}{STOP})?",
+    "de": r"(?:halb|dreiviertel|(?:viertel|fünf|zehn|zwanzig) (?:vor|nach))"
+    r" (?:eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)(?: Uhr)?\b",
+    "fr": rf"{AT}(?:une|{NUMBERS['fr']}) heures? "
+    r"(?:et demie|et quart|(?:moins )?(?:le quart|cinq|dix|vingt(?:-cinq)?))\b",
+    "es": rf"{AT}(?:una|{NUMBERS['es']}) "
+    r"(?:y|menos) (?:media|cuarto|cinco|diez|veinte|veinticinco)\b",
+}
+SHARES = {"quarter": 15, "half": 30, "halb": 30, "dreiviertel": 15, "viertel": 15}  # of an hour
+SHARES |= {"demie": 30, "quart": 15, "media": 30, "cuarto": 15}
+BEFORE = re.compile(r"\b(?:to|vor|moins|menos|halb|dreiviertel)\b")
 CODE = r"(?:[A-Z]{1,3} ?)?(?=[\w/-]*\d)\w(?:[\w/-]*\w)?"
 LABEL = rf"(?<!\w)[Nn]os?\.\s?{CODE}"
 DECADE = r"(?<![\w.,$-])(?:1[5-9]|20)\d0s\b"
@@ -208,9 +228,14 @@ def pattern(source: str = "", *, lazy: bool = True) -> str:
         rf"|(?P<large>(?<![\w.,])(?:(?:{SIGN}|(?:{codes})\s)\s?(?:{DIGITS}){LARGER}"
         rf"|(?:{DIGITS}){LARGER}\s?(?:{SIGN}|(?:{codes})(?!\w))))"
     )
+    words = (
+        rf"(?<![\w-])(?i:{IN_WORDS['en' if is_english else source]})"
+        if source in ("", *IN_WORDS)
+        else "(?!)"
+    )
     if not is_english:
-        return found
-    return rf"{found}|(?P<clock>{TIME}{STOP})|(?P<label>{LABEL})|(?P<decade>{DECADE})"
+        return rf"{found}|(?P<clock>{words})"
+    return rf"{found}|(?P<clock>{TIME}{STOP}|{words})|(?P<label>{LABEL})|(?P<decade>{DECADE})"
 
 
 @cache
@@ -225,6 +250,8 @@ def written(raw: str, source: str, target: str) -> str:
     """
     if target not in STYLES:
         return raw
+    if _in_figures(raw) != raw:
+        return _time(raw, target)
 
     def one(found: re.Match[str]) -> str:
         if found.lastgroup == "clock":
@@ -301,17 +328,43 @@ def _times(raw: str) -> list[tuple[int, str]]:
     """
     if word := re.search("noon|midnight", raw, re.IGNORECASE):
         return [(12 if word[0].lower() == "noon" else 0, "00")]
-    found = ONE_TIME.findall(raw)
+    found = ONE_TIME.findall(_in_figures(raw))
     times = []
     for clock, half in found:
         hour, _, minutes = clock.replace(".", ":").partition(":")
         number = int(hour)
-        if 0 < number < 13:
+        if 0 < number < 13 and found[-1][1]:
             number = number % 12 + 12 * ("p" in (half or found[-1][1]).lower())
         times.append((number, minutes or "00"))
     if not found[0][1] and times[0] > times[-1]:
         times[0] = (times[0][0] - 12, times[0][1])
     return times
+
+
+def _in_figures(raw: str) -> str:
+    """Return a time in words as 2:30 or 2:30 pm; another text as it is."""
+    forms = IN_WORDS.items()
+    language = next((one for one, form in forms if _alone(form).fullmatch(raw)), "")
+    if not language:
+        return raw
+    text = raw.lower().replace("-", " ", 1)
+    for word, share in SHARES.items():
+        text = re.sub(rf"\b{word}\b", str(share), text)
+    minute, hour = (int(one.value) for one in amounts(text, language))
+    if language in ("fr", "es") or not re.search(
+        " (?:past|to|after|vor|nach) |halb|drei", raw, re.I
+    ):
+        hour, minute = minute, hour
+    if BEFORE.search(raw.lower()):
+        hour, minute = (hour - 2) % 12 + 1, 60 - minute
+    half = re.search(HALF, raw)
+    return f"{hour}:{minute:02}{half[0] if half else ''}"
+
+
+@cache
+def _alone(form: str) -> re.Pattern[str]:
+    """Return a pattern for a text of its own, without what is around it in a line."""
+    return re.compile(form.replace(STOP, "[.]?").replace(AT, ""), re.IGNORECASE)
 
 
 def clock(raw: str) -> str:
@@ -355,7 +408,8 @@ def lost_quantity(source: str, output: str) -> str:
     rest = source
     for found in re.finditer(pattern(), source):
         rest = rest.replace(found[0], " ", 1)
-        if found.lastgroup == "clock" and not _has_time(found[0], output):
+        in_words = not re.match(r"\d", found[0])  # "halb drei" has other words
+        if found.lastgroup == "clock" and not in_words and not _has_time(found[0], output):
             return f"{found[0]} is another time"
         if found.lastgroup == "measure" and not _has_unit(found[0], output, tails):
             return f"the unit of {found[0]} is missing"

@@ -101,6 +101,11 @@ def test_a_number_that_was_lost_is_read_in_digits(
     assert protect(source, languages=Languages("en", "de")).parts == ()
 
 
+def test_an_abbreviated_million_has_its_stop() -> None:
+    [one] = large_words("1,2 Mio. Leute", ("de", "en"))
+    assert (one.end, one.value) == (len("1,2 Mio."), 1_200_000)
+
+
 def test_a_text_in_an_unknown_language_is_read_in_the_one_that_fits() -> None:
     for text in ("ninety-nine", "neunundneunzig", "quatre-vingt-dix-neuf", "noventa y nueve"):
         assert [one.value for one in large_words(text, ("", ""))] == [99]

@@ -281,3 +281,52 @@ def test_a_decade_is_no_time_in_seconds(target: str, expected: str) -> None:
 )
 def test_a_lost_letter_of_a_code_is_found(source: str, output: str, passes: bool) -> None:
     assert bool(check_plain(source, output)) != passes
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "german"),
+    [
+        ("at half past two.", "at 2:30.", "at 2:30 Uhr."),
+        ("at a quarter to one", "at 12:45", "at 12:45 Uhr"),
+        ("at a quarter past 6, so", "at 6:15, so", "at 6:15 Uhr, so"),
+        ("it is ten past four", "it is 4:10", "it is 4:10 Uhr"),
+        ("it is twenty-five to nine", "it is 8:35", "it is 8:35 Uhr"),
+        ("at five minutes to twelve pm", "at 23:55", "at 23:55 Uhr"),
+        ("at half past seven p.m.", "at 19:30.", "at 19:30 Uhr."),
+        ("at six-thirty now", "at 6:30 now", "at 6:30 Uhr now"),
+    ],
+)
+def test_a_time_in_words_is_read_in_digits(text: str, read: str, german: str) -> None:
+    found = protect(text, languages=GERMAN)
+    assert stand_ins(*found, 0).text == read
+    assert restore(*found) == german
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["we go past one house", "at ten to twelve dogs", "half of two", "ten to four", "a thirty-one"],
+)
+def test_words_are_no_times(text: str) -> None:
+    assert protect(text, languages=GERMAN) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("de", "um halb drei.", "um 2:30."),
+        ("de", "um Viertel vor eins", "um 12:45"),
+        ("de", "um dreiviertel zehn", "um 9:45"),
+        ("de", "zehn nach vier Uhr", "4:10"),
+        ("fr", "à deux heures et demie", "à 2:30"),
+        ("fr", "il est neuf heures moins le quart", "il est 8:45"),
+        ("fr", "vers quatre heures dix", "vers 4:10"),
+        ("es", "a las dos y media", "a las 2:30"),
+        ("es", "a la una menos veinte", "a la 12:40"),
+        ("fr", "pendant deux heures et demie", "pendant deux heures et demie"),
+        ("es", "dos y media", "dos y media"),
+        ("de", "nach drei Tagen", "nach drei Tagen"),
+    ],
+)
+def test_a_time_in_words_of_other_languages(source: str, text: str, expected: str) -> None:
+    found = protect(text, languages=Languages(source, "en", quantities=True))
+    assert restore(*found) == stand_ins(*found, 0).text == expected
