@@ -17,10 +17,9 @@ from typing import NamedTuple
 LEAST = 21  # smaller numbers are free in translation: "one", "two", "a second"
 # a part of every larger number in words, or of a word that multiplies one
 LARGE_WORD = re.compile(
-    r"twent|thirt|fort[iy]|fift|sixt|sevent|eight[iy]|ninet|hundr|thousand|illi[oa]|illón|hundert|tausend|z?ig(?:st|\b)"
+    r"twent|thirt|fort[iy]|fift|sixt|sevent|eight[iy]|ninet|hundr|thousand|illi[oa]|illón|hundert|tausend|[zßs]ig(?:st|\b)"
     r"|zwanzig|dreißig|vingt|trent|quarant|cinquant|soixant|ptant|nonant|\bcent|\bmil|veint|treint|enta|cien|[gt][eé]sim"
-    r"|\d\s?(?:bn|tn|mio|mrd|md|mld|mill?)\b|[$€£¥₹]\s?[\d.,]+[mk]\b|\d\s?[mk][$€£]",
-    re.IGNORECASE,
+    r"|\d\s?(?:bn|tn|mio|mrd|md|mld|mill?)\b|[$€£¥₹]\s?[\d.,]+[mk]\b|\d\s?[mk][$€£]"
 )
 LANGUAGES = ("en", "de", "fr", "es")
 SMALL = {  # from 0 on
@@ -89,7 +88,7 @@ class _Atom(NamedTuple):
 
 def may_have_amount(text: str) -> bool:
     """Return False for a text without large numbers in words, at small cost."""
-    return bool(LARGE_WORD.search(text))
+    return bool(LARGE_WORD.search(text.lower()))
 
 
 def amounts(text: str, language: str = "") -> list[Amount]:

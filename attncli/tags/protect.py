@@ -53,6 +53,7 @@ ADDRESS = (
     r"|(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"
 )
 LINK = r"!?\[(?=[^\[\]\n]{1,200}\]\([^\s()]+\))|(?<=[^\[\]])\]\([^\s()]+\)"  # of Markdown
+STRONG = r"(?<![\w*])\*\*(?=\w)|(?<=[\w.,:!?])\*\*(?![\w*])"  # **of Markdown**
 CODED = r"\[[A-Z]+[0-9]+[A-Z]*\]"  # [X7X], by which clients of translation services hide text
 NAMED = (
     r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>|`+[^`\n]+`+|\[/?(?:[a-z][\w-]*|[A-Z_]{2,})\]|(?<!\w)__\w+?__(?!\w)|(?<![\w:]):[a-z_]{2,}(?!\w|:\w)"
@@ -93,7 +94,7 @@ SYMBOL = (
 TONED = f"[{SYMBOL}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
 EMOJI = rf"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9\#*]\ufe0f?\u20e3|{TONED}(?:\u200d{TONED})*"
 PROTECTED = (
-    rf"(?P<own>[\ue000-\uf8ff])|(?P<code>{ADDRESS}|{LINK}|{GROUPED}|{BRACES}|{CODED}|{PRINTF}|{NAMED}|{FILES}|{ESCAPES}"
+    rf"(?P<own>[\ue000-\uf8ff])|(?P<code>{ADDRESS}|{LINK}|{STRONG}|{GROUPED}|{BRACES}|{CODED}|{PRINTF}|{NAMED}|{FILES}|{ESCAPES}"
     rf"|{DATED})"
     rf"|(?P<version>{VERSION})"
 )
@@ -250,7 +251,7 @@ def _found(
     dollars = {found.start(): int(found[0][1:]) for found in re.finditer(DOLLAR, text)}
     if {*dollars.values()} != {*range(1, len({*dollars.values()}) + 1)}:
         dollars = {}
-    tagged = set[int]()  # characters of tags, whose words are text
+    tagged = set[int]()  # characters of marks whose words are text
     quantities = f"|{pattern(languages.source, lazy=lazy)}" if lazy or languages.quantities else ""
     spaced = f"|(?P<spaced>{SPACED_CODE.pattern})" if lazy and not text.isupper() else ""
     for found in _compiled(f"{PROTECTED}{quantities}{spaced}|{SHORT}").finditer(text):
@@ -259,7 +260,7 @@ def _found(
             continue
         if text.count('"') % 2 == 0 and re.fullmatch(r'[\d.]+"', raw):
             continue  # it closes a quotation
-        if raw[0] == "<":
+        if raw[0] == "<" or raw == "**":
             tagged.update(range(*found.span()))
         if kind == "own":
             yield _with_word(text, found.start())
@@ -365,4 +366,8 @@ def _with_quotes(text: str, start: int, end: int, kind: str) -> tuple[int, int, 
 def _is_ordered(raw: str) -> bool:
     """Return True for a placeholder without number or name: its order tells which one it is."""
     raw = raw.strip("\\\"'") or raw
-    return raw[0] in "[<" or (raw[0] == "%" and len(raw) > 1 and not re.match(INDEX, raw))
+    return (
+        raw[0] in "[<"
+        or raw == "**"
+        or (raw[0] == "%" and len(raw) > 1 and not re.match(INDEX, raw))
+    )

@@ -31,7 +31,7 @@ PLAIN += ["a-b", "km/h", "seat 23A", 'he said "I am 27" now']
 def unknown(text: str) -> str:
     """Return the characters that are not in the vocabulary of the box, roughly."""
     return "".join(
-        sign for sign in dict.fromkeys(text) if sign in "|\\^#&=~@<>" or ord(sign) > 0x2030
+        sign for sign in dict.fromkeys(text) if sign in "|\\^#&=~@<>*" or ord(sign) > 0x2030
     )
 
 
@@ -59,6 +59,7 @@ def test_words_are_no_parts(text: str) -> None:
         ("<b>Only today</b> we sell", ["<b>", "</b>"]),
         ('see <a href="x">the dog</a>', ['<a href="x">', "</a>"]),
         ("read [our terms](https://a.b/c) now", ["[", "](https://a.b/c)"]),
+        ("**Only today** we sell **bread**.", ["**"] * 4),
         ("see ![a dog](dog.png)", ["![", "](dog.png)"]),
         ("1 EUR = 1.0832 USD", ["1 EUR = 1.0832 USD"]),
         ('a 27" dog', ['27"']),
