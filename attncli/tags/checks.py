@@ -30,6 +30,7 @@ CURRENCIES = {  # words of them
     "¥": "yen|yuan|JPY|CNY",
     "₹": "rup|INR",
 }
+TOUCHING = re.compile(r"[^\W\d_]{3}[.,;:!?][\d\ue000-\uf8ff]")  # "ist.0007"
 PRICE = re.compile(r"([$€£¥₹])\s?\d|\d\s?([$€£¥₹])")
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
@@ -113,7 +114,10 @@ def check_plain(
     """Return the checks on numbers, length, loops and characters; cut: see `check_marked`."""
     checks = []
     difference = changed_numbers(source, output, languages) or lost_currency(source, output)
-    if difference := difference or lost_quantity(source, output):
+    difference = difference or lost_quantity(source, output)
+    if not difference and TOUCHING.search(output) and not TOUCHING.search(source):
+        difference = "a number without the space before it"
+    if difference:
         checks.append(Check("digits", difference))
     if not has_word(output) and has_word(MARK.sub("", source)):
         checks.append(Check("empty", "the output has no words"))

@@ -133,6 +133,8 @@ def test_numbers_have_the_separators_of_the_target(
         ("at 7 p.m.", "um 19 Uhr", []),
         ("at 7 p.m.", "um 20 Uhr", ["digits"]),
         ("10,000 men", "10 000 hommes", []),
+        ("Your PIN is 4711.", "Ihr PIN ist.4711.", ["digits"]),
+        ("see part.5 now", "sieh Teil.5 an", []),
         ("Press %s", "Drücke", ["parts"]),
         ("<b>a</b>", "<b>b", ["tags"]),
         ("the dog", "…", ["empty"]),
