@@ -202,6 +202,24 @@ def test_a_number_keeps_its_value_and_form() -> None:
     assert output("it is $5 now", lost) == "IT IS $5 NOW"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("you owe ninety-nine euros", "YOU OWE 99 EUROS"),
+        ("on the twenty-second of june", "ON THE 22ND OF JUNE"),
+        ("it is 3 billion here", "IT IS 3.000.000.000 HERE"),
+    ],
+)
+def test_a_lost_number_in_words_is_asked_for_in_digits(text: str, expected: str) -> None:
+    def shortened(output: str) -> str:
+        return output.replace("-NINE", "").replace("-SECOND", "").replace("BILLION", "MIL")
+
+    model = Faulty(shortened)
+    model.to = "de"
+    assert output(text, model) == expected
+    assert len(model.asked) == 2
+
+
 def test_an_output_that_the_user_has_limited_is_translated_once() -> None:
     class Cut(Faulty):
         def _translation(self, text: str, search: SearchConfig) -> Translation:
