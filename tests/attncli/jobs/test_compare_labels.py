@@ -24,7 +24,7 @@ def test_poolings_are_compared_by_accuracy(tmp_path: Path, attn: Attn) -> None:
     command += ["--labels", str(table), "--test", str(test)]
     shown = attn(*command).out
     assert "dev accuracy" in shown and "test accuracy" in shown and "BLEU" not in shown
-    assert "standard deviation of accuracy" in shown
+    assert "standard deviation of test accuracy" in shown
     record = json.loads((out / "comparison.json").read_text())
     assert {run["variant"] for run in record["runs"]} == {"mean", "final,general"}
     assert all(0 <= run["dev_accuracy"] <= 100 for run in record["runs"])
