@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.options.settings import HardAttention, Options
 from attncli.terminal.messages import Messages
-from attncli.training.storage.folder import SEED
 from models import load_captioner, load_classifier, load_ensemble, load_transcriber, load_translator
 from models.base.errors import ConfigurationError, ModelError
 from models.base.limits import retain_freed_memory
@@ -190,6 +189,8 @@ def model_names(folders: Sequence[Path]) -> list[str]:
     comparison, runs/x/none/seed-1 and runs/x/dot/seed-1, are "none" and "dot"; one alone, too.
     Different seeds have names such as "dot, seed 1".
     """
+    from attncli.training.storage.folder import SEED  # imports the settings of training
+
     paths = [folder.resolve().parts for folder in folders]
     if len(paths) == 1:
         return [next((part for part in paths[0][::-1] if not SEED.fullmatch(part)), paths[0][-1])]
