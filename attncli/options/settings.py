@@ -91,7 +91,8 @@ class Options:
 
         Those that are no options of the task are left out. more: options that replace them.
         """
-        names = {each.name for each in dataclasses.fields(cls)} - {*cls.TABLES.split()}
+        fields, is_table = dataclasses.fields(cls), dataclasses.is_dataclass
+        names = {each.name for each in fields if not is_table(each.default_factory)}
         names |= {"beam", "nbest"}
         own = {name: value for name, value in parameters.items() if name in names}
         return cls.read(parameters["set"], **{**own, **more})

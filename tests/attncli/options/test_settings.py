@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pkgutil import resolve_name
 from typing import Any
 
 import pytest
 
-from attncli.options.settings import SetOption, listed, names_of
+from attncli.options.settings import Options, SetOption, listed, names_of
 from attncli.shell import app
 from attncli.tasks.translate.engine import TranslateOptions
 from models.base.settings import flat, overridden, parse_toml
@@ -82,3 +83,13 @@ def test_the_page_of_a_command_gives_a_setting_of_it_as_example(name: str) -> No
     example = option.help.partition("such as ")[2].partition(" ")[0]
     assert example.partition("=")[0] in names_of(tables)
     overridden(tables(), [example])
+
+
+@pytest.mark.parametrize("name", WITH_SETTINGS)
+def test_a_parameter_of_a_command_is_never_a_table_of_its_options(name: str) -> None:
+    options = tables_of(resolve_name(app.COMMANDS[name]))
+    if options is None or not issubclass(options, Options):
+        return
+    tables = [each.name for each in fields(options) if is_dataclass(each.default_factory)]
+    found = options.of_command({"set": None} | dict.fromkeys(tables, "a text"))
+    assert all(is_dataclass(getattr(found, table)) for table in tables)
