@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, NamedTuple, TextIO, TypeVar
 
@@ -149,7 +148,7 @@ class PictureFiles:
         is_folder = place.endswith("/") or Path(place).is_dir()
         self.pattern = Path(place, f"{NAME}.png") if is_folder else Path(place)
         self._new_folder = place.endswith("/")
-        self._names: Counter[str] = Counter()
+        self._written: set[str] = set()
 
     def check(self, inputs: str, *, alone: bool) -> None:
         """Refuse one file for several inputs, and one that cannot be written; make the folder."""
@@ -166,9 +165,10 @@ class PictureFiles:
     def path(self, name: str) -> Path:
         """Return the file of the next input, which has a name."""
         stem = "stdin" if name == "-" else Path(name).stem
-        self._names[stem] += 1
-        number = f"-{self._names[stem]}" if self._names[stem] > 1 else ""
-        return Path(str(self.pattern).replace(NAME, stem + number))
+        names = chain([stem], (f"{stem}-{number}" for number in count(2)))
+        name = next(one for one in names if one not in self._written)
+        self._written.add(name)
+        return Path(str(self.pattern).replace(NAME, name))
 
 
 def numbers(text: str) -> Sequence[range]:
