@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -128,17 +128,25 @@ def lost_words(
         if one.in_words and one.value >= LEAST and one.value not in known
         if not (one.ordinal and re.search(rf"\b{_roman(one.value)}\b", output))
     ]
-    for one in sorted(wanted, key=lambda one: not one.in_words):
-        for other in found if one.value > 1 else ():  # "ein" is mostly no number
-            if other.value == one.value:
-                source, output = _blank(source, one), _blank(output, other)
-                found.remove(other)
-                break
+    others: dict[float, list[Amount]] = {}
+    for other in reversed(found):
+        others.setdefault(other.value, []).append(other)
+    shared = [
+        (one, others[one.value].pop())
+        for one in sorted(wanted, key=lambda one: not one.in_words)
+        if one.value > 1 and others.get(one.value)  # "ein" is mostly no number
+    ]
+    source = _blank(source, [one for one, _ in shared])
+    output = _blank(output, [other for _, other in shared])
     return lost if compared else [], source, output
 
 
-def _blank(text: str, one: Amount) -> str:
-    return text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+def _blank(text: str, amounts: Sequence[Amount]) -> str:
+    """Return a text with spaces in place of some amounts."""
+    letters = list(text)
+    for one in amounts:
+        letters[one.start : one.end] = " " * (one.end - one.start)
+    return "".join(letters)
 
 
 def _roman(value: float) -> str:
@@ -160,7 +168,7 @@ def in_digits(amount: Amount, source: str) -> str:
 
 
 def _amounts(text: str, language: str) -> Iterator[Amount]:
-    number, earlier, before, end = _Number(language), "", "", 0
+    number, earlier, before, end, article = _Number(language), "", "", 0, 0
     for token in TOKEN.finditer(text):
         word, start, touches = _plain(token[0]), token.start(), token.start() == end
         end = token.end()
@@ -176,7 +184,7 @@ def _amounts(text: str, language: str) -> Iterator[Amount]:
         elif before in SHARES and not number.is_open:
             atoms = ()
         if language == "en" and before == "a" and atoms and atoms[0].is_power:  # a hundred
-            start, before = text.lower().rindex("a", 0, start), earlier
+            start, before = article, earlier
         for atom in atoms or (None,):
             if atom and number.is_open and number.takes(atom, digits, end):
                 continue
@@ -184,7 +192,7 @@ def _amounts(text: str, language: str) -> Iterator[Amount]:
             number = _Number(language, start, before)
             if atom:
                 number.takes(atom, digits, end)
-        earlier, before = before, word
+        earlier, before, article = before, word, token.start()
     yield from number.closed(text)
 
 
@@ -298,7 +306,7 @@ def _digits(raw: str) -> float:
     whole, mark, rest = (
         raw.rpartition(",") if raw.rfind(",") > raw.rfind(".") else raw.rpartition(".")
     )
-    return float(re.sub(r"\D", "", whole) + mark.replace(",", ".") + rest)
+    return float(re.sub(r"\D", "", whole) + mark.replace(",", ".") + re.sub(r"\D", "", rest))
 
 
 @cache

@@ -258,7 +258,7 @@ def _found(
         kind, raw = str(found.lastgroup), found[0]
         if kind == "decade" and languages.target not in DECADES:
             continue
-        if text.count('"') % 2 == 0 and re.fullmatch(r'[\d.]+"', raw):
+        if raw[-1] == '"' and re.fullmatch(r'[\d.]+"', raw) and text.count('"') % 2 == 0:
             continue  # it closes a quotation
         if raw[0] == "<" or raw == "**":
             tagged.update(range(*found.span()))

@@ -347,7 +347,8 @@ def _in_figures(raw: str) -> str:
     language = next((one for one, form in forms if _alone(form).fullmatch(raw)), "")
     if not language:
         return raw
-    text = raw.lower().replace("-", " ", 1)
+    # a comma, because "eleven-fifteen" would be 1115, and "diez y cinco" 15
+    text = re.sub(r"^([a-z]+)(?: y |-(?!five\b))", r"\1, ", raw.lower())
     for word, share in SHARES.items():
         text = re.sub(rf"\b{word}\b", str(share), text)
     minute, hour = (int(one.value) for one in amounts(text, language))
@@ -394,6 +395,7 @@ CAPITAL_CODE = re.compile(
 )
 ORDINAL = re.compile(r"\d+(?:ST|ND|RD|TH|S|AM|PM)")
 COUNTED = re.compile(rf"(?:{DIGITS})")
+LONGEST = 99  # characters of a currency before its number
 
 
 def lost_quantity(source: str, output: str) -> str:
@@ -435,7 +437,8 @@ def _has_unit(raw: str, output: str, found: list[tuple[str, tuple[int, int]]]) -
     behind = re.compile(rf"[\s-]?(?:(?:{signs})(?![^\W\d])|(?i:{words}))")
     before = re.compile(rf"(?:{signs}|{one.words or '(?!)'})\s?$", re.IGNORECASE)
     return any(
-        behind.match(output, end) or (one.kind == "c" and before.search(output, 0, start))
+        behind.match(output, end)
+        or (one.kind == "c" and before.search(output, max(0, start - LONGEST), start))
         for start, end in spans
     )
 

@@ -109,3 +109,18 @@ def test_an_abbreviated_million_has_its_stop() -> None:
 def test_a_text_in_an_unknown_language_is_read_in_the_one_that_fits() -> None:
     for text in ("ninety-nine", "neunundneunzig", "quatre-vingt-dix-neuf", "noventa y nueve"):
         assert [one.value for one in large_words(text, ("", ""))] == [99]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("02\u00a012\u00a034 or twenty-one", [("02\u00a012\u00a034", 21_234), ("twenty-one", 21)]),
+        ("İ had a hundred", [("a hundred", 100)]),
+        ("à million", [("à million", 1_000_000)]),
+    ],
+)
+def test_an_amount_has_its_place_among_unusual_signs(
+    text: str, found: list[tuple[str, float]]
+) -> None:
+    amounts_found = amounts(text, "en")
+    assert [(text[one.start : one.end], one.value) for one in amounts_found] == found

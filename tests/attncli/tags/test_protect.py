@@ -297,6 +297,8 @@ def test_a_lost_letter_of_a_code_is_found(source: str, output: str, passes: bool
         ("at five minutes to twelve pm", "at 23:55", "at 23:55 Uhr"),
         ("at half past seven p.m.", "at 19:30.", "at 19:30 Uhr."),
         ("at six-thirty now", "at 6:30 now", "at 6:30 Uhr now"),
+        ("at twelve-thirty", "at 12:30", "at 12:30 Uhr"),
+        ("at eleven-forty-five pm", "at 23:45", "at 23:45 Uhr"),
     ],
 )
 def test_a_time_in_words_is_read_in_digits(text: str, read: str, german: str) -> None:
@@ -325,6 +327,7 @@ def test_words_are_no_times(text: str) -> None:
         ("fr", "vers quatre heures dix", "vers 4:10"),
         ("es", "a las dos y media", "a las 2:30"),
         ("es", "a la una menos veinte", "a la 12:40"),
+        ("es", "a las diez y cinco", "a las 10:05"),
         ("fr", "pendant deux heures et demie", "pendant deux heures et demie"),
         ("es", "dos y media", "dos y media"),
         ("de", "nach drei Tagen", "nach drei Tagen"),
