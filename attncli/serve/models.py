@@ -87,15 +87,18 @@ class TranslateJob:
     terms: tuple[Term, ...] = ()  # of a glossary
     read_mode: str = ""  # of hard attention; "": as saved with the model
 
-    def run(self, served: ServedModel, inputs: Sequence[str]) -> list[TranslatedLine]:
-        """Translate; a text that cannot be translated has no translation and a note."""
+    def run(self, served: ServedModel, inputs: Sequence[str | Line]) -> list[TranslatedLine]:
+        """Translate; a text that cannot be translated has no translation and a note.
+
+        inputs: texts, or lines of a document, whose numbers the notes name.
+        """
         translator = served.reading(self.read_mode)
         translator = _listing(_directed(translator, self.languages), self.nbest)
         if self.terms:
             translator = translator.with_glossary(Glossary(self.terms))
         words = ("align.units",)  # whose default this is, also for a model that saves another
         options = TranslateOptions(document=self.document, heads=self.heads, given=words)
-        lines = [Line(n, text) for n, text in enumerate(inputs, 1)]
+        lines = [one if isinstance(one, Line) else Line(n, one) for n, one in enumerate(inputs, 1)]
         [found] = TranslateRunner(translator, options).run([lines], weights=self.weights)
         return found
 

@@ -220,9 +220,9 @@ async def _pieces(
         assert direction
         numbers = [n for n, one in enumerate(upload.directions) if one == direction]
         job = TranslateJob(direction.languages, document=True, terms=upload.terms)
-        texts = [outcomes[n].line.text for n in numbers]
+        lines = [outcomes[n].line for n in numbers]
         rest = iter(numbers)
-        async for piece in call.service.results(direction.model, job, texts, DOCUMENT_TIMES):
+        async for piece in call.service.results(direction.model, job, lines, DOCUMENT_TIMES):
             for outcome in piece:
                 outcomes[next(rest)] = outcome
             yield piece

@@ -350,11 +350,17 @@ def test_a_file_with_another_ending_is_text_as_for_the_command(
 
 
 def test_the_notes_of_a_document_name_what_fails_a_check(url: str, attn: Attn) -> None:
-    content = f"The old dog sleeps.\n{NUMBERS}\n"
+    content = f"The old dog sleeps.\n\n{NUMBERS}\n"
     [note] = uploaded(url, "a.txt", content.encode()).json()["notes"]
     message = attn("translate", "--to", "de", given=content).err.strip().removeprefix("attn: ")
     assert note.replace(", “At 7:05 pm on 9/11/2025 you paid ¥12,000…”", "") == message
-    assert message.startswith("line 2: other numbers: ")
+    assert message.startswith("line 3: other numbers: ")
+
+
+def test_a_document_of_several_texts_in_a_line_names_this_line(url: str) -> None:
+    content = "The old dog sleeps.\tA cat.\n\u16a0\u16a2\u16a6\u16a8\tThe \u16a0 dog.\n"
+    first, *_ = uploaded(url, "a.txt", content.encode()).json()["notes"]
+    assert first.startswith("line 2, ")
 
 
 def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
