@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-LEAST = 21  # smaller numbers are free in translation: "one", "two", "a second"
+LEAST = 13  # smaller numbers are free in translation: "one", "two", "a second", "a dozen"
 # a part of every larger number in words, or of a word that multiplies one
 LARGE_WORD = re.compile(
     r"twent|thirt|fort[iy]|fift|sixt|sevent|eight[iy]|ninet|hundr|thousand|illi[oa]|illón|hundert|tausend|[zßs]ig(?:st|\b)"
     r"|zwanzig|dreißig|vingt|trent|quarant|cinquant|soixant|ptant|nonant|\bcent|\bmil|veint|treint|enta|cien|[gt][eé]sim"
+    r"|teen|[a-zßü]zehn|treiz|quatorz|quinz|\bseiz|dix-|\btrece|catorc|quinc|dieci"
     r"|\d\s?(?:bn|tn|mio|mrd|md|mld|mill?)\b|[$€£¥₹]\s?[\d.,]+[mk]\b|\d\s?[mk][$€£]"
 )
 LANGUAGES = ("en", "de", "fr", "es")
@@ -105,7 +106,7 @@ def source_language(languages: tuple[str, str]) -> str:
 
 
 def large_words(text: str, languages: tuple[str, str]) -> list[Amount]:
-    """Return the amounts of 21 and more in words. languages: of the text and of the output."""
+    """Return the amounts of LEAST and more in words. languages: of the text and of the output."""
     found = amounts(text, source_language(languages)) if may_have_amount(text) else []
     return [one for one in found if one.in_words and one.value >= LEAST]
 
