@@ -252,7 +252,8 @@ def _found(
     if {*dollars.values()} != {*range(1, len({*dollars.values()}) + 1)}:
         dollars = {}
     tagged = set[int]()  # characters of marks whose words are text
-    quantities = f"|{pattern(languages.source, lazy=lazy)}" if lazy or languages.quantities else ""
+    taken = lazy or languages.quantities
+    quantities = f"|{pattern(*languages[:2], lazy=lazy)}" if taken else ""
     spaced = f"|(?P<spaced>{SPACED_CODE.pattern})" if lazy and not text.isupper() else ""
     for found in _compiled(f"{PROTECTED}{quantities}{spaced}|{SHORT}").finditer(text):
         kind, raw = str(found.lastgroup), found[0]

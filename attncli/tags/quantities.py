@@ -205,10 +205,11 @@ def measures() -> dict[str, Quantity]:
 
 
 @cache
-def pattern(source: str = "", *, lazy: bool = True) -> str:
+def pattern(source: str = "", target: str = "", *, lazy: bool = True) -> str:
     """Return the pattern of a quantity with the groups measure, clock and label.
 
-    source: language of the texts; times and labels are those of English alone. lazy: see `protect`.
+    source: language of the texts; times in figures and labels are those of English alone. If it is
+    unknown, texts for the target English have times in words of any language. lazy: see `protect`.
     """
     is_english = source in ("", "en")
     other = ("" if is_english else "e") + ("" if lazy else "l")
@@ -228,11 +229,10 @@ def pattern(source: str = "", *, lazy: bool = True) -> str:
         rf"|(?P<large>(?<![\w.,])(?:(?:{SIGN}|(?:{codes})\s)\s?(?:{DIGITS}){LARGER}"
         rf"|(?:{DIGITS}){LARGER}\s?(?:{SIGN}|(?:{codes})(?!\w))))"
     )
-    words = (
-        rf"(?<![\w-])(?i:{IN_WORDS['en' if is_english else source]})"
-        if source in ("", *IN_WORDS)
-        else "(?!)"
-    )
+    times = IN_WORDS.get(source or "en", "(?!)")
+    if not source and target == "en":
+        times = "|".join(IN_WORDS.values())
+    words = rf"(?<![\w-])(?i:{times})"
     if not is_english:
         return rf"{found}|(?P<clock>{words})"
     return rf"{found}|(?P<clock>{TIME}{STOP}|{words})|(?P<label>{LABEL})|(?P<decade>{DECADE})"
