@@ -131,7 +131,9 @@ def test_an_explanation_is_that_of_the_output_of_the_command(
     (tmp_path / "few").write_text("".join(f"{text}\n" for text in FEW), "utf-8")
     options = ("--method", "attention", "-i", tmp_path / "few")
     out = attn("explain", *TASK, *options).out
-    shown = [line.partition("  ")[2] for line in out.splitlines() if line[:1].isdigit()]
+    shown = [
+        line.partition("  ")[2] for line in out.splitlines() if line.partition("  ")[0].isdigit()
+    ]
     assert [text.strip() for text in shown] == [plain[TEXTS.index(text)].strip() for text in FEW]
 
 
