@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from attncli.training.interfaces import (
+    AlreadyFinished,
     DevSet,
     Ended,
     Evaluated,
@@ -39,6 +40,8 @@ from attncli.training.sources import training_source
 from attncli.training.storage.folder import (
     START,
     RunFolder,
+    check_claim,
+    check_schedule,
     claim,
     locked,
     released,
@@ -81,8 +84,8 @@ def train(
     with locked(path):
         config = replace(config, train=with_stored_choices(folder, config.train))
         changes = schedule_changes(folder, config.train)
-        is_new = claim(folder, config, fingerprints(config.data, config.model, config.start_from))
-        if (finished := finished_run(folder)) and not can_continue(folder, config.train):
+        is_new, finished = claimed(folder, config)
+        if finished:
             yield finished
             return
         with released(folder, is_new):
@@ -123,6 +126,22 @@ def check_new(config: RunConfig, path: Path) -> None:
     check_buildable(config)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
+
+
+def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished | None]:
+    """Claim the folder; return True if it was new, and the event of a run without updates left.
+
+    Raise ModelError, before anything is written, if the folder holds another run, or if no update
+    is left to use another learning rate.
+    """
+    inputs = fingerprints(config.data, config.model, config.start_from)
+    check_claim(folder, config, inputs)
+    finished = finished_run(folder)
+    if finished and can_continue(folder, config.train):
+        finished = None
+    if finished:
+        check_schedule(folder, config.train)
+    return claim(folder, config, inputs), finished
 
 
 def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.Estimate:

@@ -118,10 +118,26 @@ LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0
 def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> bool:
     """Start a run in the folder, or check that it belongs to this run; return True if it was new.
 
-    config: its [train] is that of `with_stored_choices`. Raise a ModelError that lists the
-    differences if the folder holds a run of another configuration or of other data. Until its data
-    are prepared, a run can still change its settings; afterwards its limits can be raised, and
-    settings can change that do not affect the weights.
+    config: its [train] is that of `with_stored_choices`. Raise the ModelError of `check_claim`.
+    """
+    check_claim(folder, config, fingerprint)
+    is_new = not folder.config.exists()
+    for place in (folder.path, folder.snapshots, folder.samples):
+        remove_leftovers(place)
+    if folder.has_begun:
+        store_train(folder, config.train)
+        return False
+    write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
+    write_text(folder.config, to_toml(config))
+    return is_new
+
+
+def check_claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> None:
+    """Raise a ModelError if an existing folder cannot be claimed for this run; write nothing.
+
+    The error lists the differences if the folder holds a run of another configuration or of other
+    data. Until its data are prepared, a run can still change its settings; afterwards its limits
+    can be raised, and settings can change that do not affect the weights.
     """
     with write_errors(folder.path):
         there = {path.name for path in folder.path.iterdir() if not is_leftover(path)}
@@ -132,14 +148,6 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
         raise ModelError(
             f"{folder.path} contains files but no run", "a new or empty folder", "choose another -o"
         )
-    for place in (folder.path, folder.snapshots, folder.samples):
-        remove_leftovers(place)
-    if folder.has_begun:
-        store_train(folder, config.train)
-        return False
-    write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
-    write_text(folder.config, to_toml(config))
-    return "config.toml" not in there
 
 
 @contextmanager
@@ -180,6 +188,16 @@ def schedule_changes(folder: RunFolder, train: TrainConfig) -> tuple[str, ...]:
     return tuple(
         f"train.{name} was {getattr(stored, name)}, now {getattr(train, name)}" for name in changed
     )
+
+
+def check_schedule(folder: RunFolder, train: TrainConfig) -> None:
+    """Raise a ModelError if the learning rate changes in a run that has no updates left."""
+    if changes := schedule_changes(folder, train):
+        raise ModelError(
+            f"{folder.path} holds a finished run: {', '.join(changes)}",
+            "the same learning rate, or a raised limit such as train.steps",
+            "choose another -o",
+        )
 
 
 def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) -> list[str]:

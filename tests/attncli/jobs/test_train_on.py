@@ -92,6 +92,18 @@ def test_a_raised_limit_continues_as_a_run_with_that_limit(texts: Texts, tmp_pat
         run(short, tmp_path / "parts")
 
 
+def test_another_rate_without_a_raised_limit_is_refused(texts: Texts, tmp_path: Path) -> None:
+    folder, changes = tmp_path / "run", ("train.lr=0.5", "train.schedule=constant")
+    run(small_config(texts, "train.steps=3"), folder)
+    before = (folder / "config.toml").read_bytes()
+    found = r"finished run: train\.lr was 0\.005, now 0\.5, train\.schedule was .*, now constant;"
+    with pytest.raises(ModelError, match=f"{found} .* raised limit .* another -o"):
+        run(small_config(texts, "train.steps=3", *changes), folder)
+    assert (folder / "config.toml").read_bytes() == before
+    run(small_config(texts, "train.steps=4", *changes), folder)
+    assert read_config(RunFolder(folder)).train.lr == 0.5
+
+
 def test_an_average_that_was_kept_must_be_improved_on() -> None:
     config = TrainConfig(steps=30, patience=3)
     average = FinalModel("average of 3", 21.5, 20, "bleu")
