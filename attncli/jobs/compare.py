@@ -24,10 +24,18 @@ from attncli.scoring.score import MetricScore
 from attncli.training.interfaces import DevSet, Progress, RunEvent, Started
 from attncli.training.run.configuration import check_buildable
 from attncli.training.run.estimate import Estimate, RunTime
+from attncli.training.run.fit import can_continue
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import TestFiles, comparison_of, training_source
-from attncli.training.storage.folder import RunFolder, claim, locked, with_stored_choices
-from attncli.training.storage.state import read_progress
+from attncli.training.storage.folder import (
+    RunFolder,
+    check_claim,
+    check_schedule,
+    claim,
+    locked,
+    with_stored_choices,
+)
+from attncli.training.storage.state import finished_run, read_counters, read_progress
 from attncli.training.updates.metrics import evaluate
 from models.base.errors import ModelError, naming
 from models.base.files import write_errors, write_text
@@ -123,11 +131,12 @@ def compare(
     best: number of variants that are trained with further seeds; 0: all. Raises Interrupted like
     `train`; the same call continues from there. Raises ModelError for data without a dev set.
     """
+    check_runs(runs)
     claimed([run for run in runs if run.first or not best])
     total = planned_count(runs, best)
     rows: list[RunScores] = []
     for number, run in enumerate(in_turn(runs, rows, best), 1):
-        row = measured(run.folder, tests)
+        row = measured(run, tests)
         if row is None:
             yield Begun(run, number, total)
             shown = stoppable(progress, stop_requested)
@@ -164,9 +173,11 @@ def missing(runs: Sequence[Planned], tests: Tests, best: int) -> list[Planned]:
     """Return the runs that are not measured yet.
 
     best: number of variants that are trained with further seeds; 0: all. These variants are known
-    when every first seed is measured. Until then, the missing first seeds are returned.
+    when every first seed is measured. Until then, the missing first seeds are returned. Raises
+    ModelError like `compare` if a folder contains another run.
     """
-    rows = {run: row for run in runs if (row := measured(run.folder, tests))}
+    check_runs(runs)
+    rows = {run: row for run in runs if (row := measured(run, tests))}
     left = [run for run in runs if run.first and run not in rows]
     if left and best:
         return left
@@ -231,6 +242,26 @@ def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> It
     yield from (run for run in runs if not run.first and (not best or run.variant in chosen))
 
 
+def check_runs(runs: Iterable[Planned]) -> None:
+    """Raise a ModelError if the folder of a run contains another run; write nothing."""
+    for run in runs:
+        folder = RunFolder(run.folder)
+        if not run.folder.exists():
+            continue
+        config = replace(run.config, train=with_stored_choices(folder, run.config.train))
+        check_claim(folder, config, fingerprints(config.data, config.model, config.start_from))
+        if finished_run(folder) and not has_updates_left(run):
+            check_schedule(folder, config.train)
+
+
+def has_updates_left(run: Planned) -> bool:
+    """Return True if a finished run has not reached its limits; False for one that diverged."""
+    folder = RunFolder(run.folder)
+    counters = read_counters(folder)
+    diverged = counters is not None and counters.ended.startswith("diverged")
+    return can_continue(folder, run.config.train) and not diverged
+
+
 def claimed(runs: Sequence[Planned]) -> None:
     """Start every run in its folder; raise a ModelError if a folder contains another run."""
     for run in runs:
@@ -241,18 +272,24 @@ def claimed(runs: Sequence[Planned]) -> None:
             claim(folder, replace(config, train=train), found)
 
 
-def measured(folder: Path, tests: Tests) -> RunScores | None:
-    """Return the stored row of the same test set; None if there is none."""
-    path = folder / MEASURED
+def measured(run: Planned, tests: Tests) -> RunScores | None:
+    """Return the stored row of the same test set and updates; None if there is none.
+
+    A run whose limit was raised has updates left, or more of them than its row.
+    """
+    path = run.folder / MEASURED
     try:
         record = parse_json(path.read_text("utf-8"))
-        return from_record(record["row"]) if record["mark"] == tests.mark else None
+        row = from_record(record["row"]) if record["mark"] == tests.mark else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ModelError(
             f"{path} is damaged ({error})", "scores of a run", "remove the file to measure again"
         ) from None
+    state = read_progress(RunFolder(run.folder))
+    is_current = row and state and row.updates == state.step and not has_updates_left(run)
+    return row if is_current else None
 
 
 def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> RunScores:

@@ -303,3 +303,28 @@ def test_a_variant_that_makes_no_model_is_refused_before_any_file_is_read(
 def test_variants_swallowed_by_an_option_are_noticed(attn: Attn) -> None:
     words = ["--train", "a.en", "a.de", "dot", "--dev", "b"]
     assert "before the options" in attn("models", "compare", *words, status=2).err
+
+
+def test_a_measured_run_continues_to_a_raised_limit(tmp_path: Path, attn: Attn) -> None:
+    texts, out = write_texts(tmp_path), tmp_path / "out"
+    data = ["--train", str(texts.train), "--dev", str(texts.dev), "-o", str(out)]
+    command = ["models", "compare", "none", "-p", "rnnsearch-nano", *data, *SETTINGS]
+    command += ["--seeds", "1", "-s", "train.log_every=3", "-s"]
+
+    def updates() -> str:
+        return next(csv.DictReader((out / "comparison.csv").open()))["updates"]
+
+    attn(*command, "train.steps=2")
+    assert updates() == "2"
+    raised = [*command, "train.steps=4"]
+    assert "none" in attn(*raised, "--dry-run").out
+    assert "1 of 1: none, seed 1" in attn(*raised).err and updates() == "4"
+    assert "finished before: 1 run" in attn(*raised, "--dry-run").err
+    assert "1 of 1" not in attn(*raised, "-s", "train.log_every=7").err  # changes no weights
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    added = [*raised[:2], "dot", *raised[2:]]  # its folder is not created
+    for words in ([*raised, "--dry-run"], raised, added):
+        said = attn(*words, "-s", "train.lr=0.5", status=1).err
+        assert said.count("\n") == 1 and "another -o" in said
+        assert re.search(r"seed-1 holds a finished run: train\.lr was 0\.\d+, now 0\.5;", said)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
