@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MAX_SHARDS = 4096  # of an update
+MAX_RATE = 1e30  # leaves room for the factors of optimisers in single precision (3.4e38)
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class TrainConfig:
         "adam, rmsprop, or muon (hidden matrices by Muon, the rest by Adam)",
         choices=("adam", "muon", "rmsprop"),
     )
-    lr: float = option(0.001, "peak learning rate", above=0)
+    lr: float = option(0.001, "peak learning rate", above=0, at_most=MAX_RATE)
     schedule: str = option(
         "inverse_sqrt",
         "learning rate after the warm-up: inverse_sqrt, plateau, constant, or linear (to 0 at "
@@ -219,7 +220,10 @@ class TrainConfig:
         0, "captioners: epoch from which the pretrained encoder is trained (0: it stays frozen)"
     )
     encoder_lr: float = option(
-        0.00005, "captioners: peak learning rate of the pretrained encoder", above=0
+        0.00005,
+        "captioners: peak learning rate of the pretrained encoder",
+        above=0,
+        at_most=MAX_RATE,
     )
     noun_swap: float = option(
         0.0,
@@ -231,6 +235,7 @@ class TrainConfig:
         0.0,
         "captioners: peak learning rate, such as 0.00005, of training that maximises the CIDEr-D "
         "of 5 sampled captions per image, each compared with the mean of the others (0: none)",
+        at_most=MAX_RATE,
     )
     self_critical_likelihood: float = option(
         0.0,
