@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attncli.tags.number_words import lost_words, may_have_amount
+from attncli.tags.number_words import lost_words, may_have_amount, source_language
 from attncli.tags.parse import branches, count, scan
 from attncli.tags.protect import FIRST, MARK, UNKNOWN, Languages, Part, protect, restore
 from attncli.tags.quantities import digits_of, lost_quantity
@@ -32,9 +32,33 @@ CURRENCIES = {  # words of them
 }
 TOUCHING = re.compile(r"[^\W\d_]{3}[.,;:!?][\d\ue000-\uf8ff]")  # "ist.0007"
 PRICE = re.compile(r"([$€£¥₹])\s?\d|\d\s?([$€£¥₹])")
+# clear negations; not "isn't it?", "can't wait", "not only", "n'est-ce pas ?", "nicht wahr?"
+NEGATIONS = {
+    "en": r"\b(?:not(?! only)|never|cannot|neither|no longer)\b"
+    r"|n['’]t\b(?! (?:I|you|he|she|it|we|they|wait|help)\b)",
+    "de": r"\b(?:nicht(?! (?:nur|wahr)\b)|nie|niemals|weder|kein(?:e[mnrs]?)?)\b",
+    "fr": r"\b(?:ne |n['’](?!est-ce))(?:\S+ ){1,4}?"
+    r"(?:pas(?! (?:que|seulement))|jamais|plus|aucune?)\b",
+    "es": r"\b(?:no(?!\?| s[oó]lo)|(?<!como )nunca|jamás|ningun[oa]s?|ningún)\b",
+}
+NEGATIVES = {  # words that may translate a negation, many because right outputs must pass
+    "en": r"\b(?:no\w*|cannot|never|neither|without|un\w+|in\w+|im\w+|dis\w+|refus\w+|fail\w*"
+    r"|forb\w+|only|hardly|barely|rarely|few|little|stop\w*|avoid\w*|prevent\w*|den\w+|lack\w*"
+    r"|instead|than|wrong|absent|out)\b|n['’]t\b|less\b",
+    "de": r"\b(?:nicht\w*|nie\w*|kein\w*|weder|ohne|un(?!d\b|s\b|ser|ter)\w+|verb[io]\w+"
+    r"|untersag\w*|nur|kaum|nein|erst|statt|au(?:ß|ss)er|selten|wenig\w*|nirgend\w*|\w*lehn\w*"
+    r"|ver(?:weiger|hinder|meid|miss|pass|gess)\w*|fehl\w*|aufh\w+|als)\b|los(?:e[mnrs]?)?\b",
+    "fr": r"\bn['’]|\b(?:ne|non|pas|jamais|plus|aucune?|rien|personne|sans|ni|in\w+|im\w+|ir\w+"
+    r"|dé\w+|mé\w+|seul\w*|peu|guère|évit\w*|refus\w*|manqu\w*|cess\w*|arrêt\w*|empêch\w*|que"
+    r"|sauf|hâte|absente?s?)\b",
+    "es": r"\b(?:no|nunca|jamás|ning\w+|nada|nadie|sin|ni|tampoco|in\w+|im\w+|des\w+|apenas"
+    r"|s[oó]l[oa]\w*|poc\w+|prohib\w+|evit\w*|n[ei]\w*g\w+|falt\w*|dej\w+|impid\w*|hasta|sino"
+    r"|que)\b",
+}
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
     "digits": "other numbers",
+    "negation": "no negation where the source has one",
     "parts": "a part that must not change",
     "tags": "other tags",
     "empty": "nothing where the source has words",
@@ -119,6 +143,8 @@ def check_plain(
         difference = "a number without the space before it"
     if difference:
         checks.append(Check("digits", difference))
+    if negation := lost_negation(source, output, languages):
+        checks.append(Check("negation", f"{negation} is missing"))
     if not has_word(output) and has_word(MARK.sub("", source)):
         checks.append(Check("empty", "the output has no words"))
     if loop := repetition(output, source, times=LOOP):
@@ -176,6 +202,18 @@ def lost_currency(source: str, output: str) -> str:
         sign = found[1] or found[2]
         if not re.search(f"\\{sign}|{CURRENCIES[sign]}", output, re.IGNORECASE):
             return f"{sign} is missing"
+    return ""
+
+
+def lost_negation(source: str, output: str, languages: Languages) -> str:
+    """Return a negation of a source whose output has none in any form; "" for other languages."""
+    if languages.target not in NEGATIVES:
+        return ""
+    known = source_language(languages[:2])
+    for language in [known] if known else [one for one in NEGATIONS if one != languages.target]:
+        found = re.search(NEGATIONS.get(language, "(?!)"), source, re.IGNORECASE)
+        if found and not re.search(NEGATIVES[languages.target], output, re.IGNORECASE):
+            return found[0]
     return ""
 
 

@@ -14,8 +14,10 @@ from models.base.types import Span, Translation
 
 PLAIN_NUMBERS = ("27", "28", "31", "32", "24", "26", "29", "64", "86", "47")
 ENDING = re.compile(r"(?<=\d)(?:st|nd|rd|th|[.eº])$")  # of an ordinal, which the output keeps
+QUANTITY = r"[-−–+±$€£¥₹]?\d[^:]*"
 NO_FORMS: Mapping[str, tuple[str, ...]] = {}
 FAMILIES = (1, 0, 2)  # ways to write stand-ins, in the order of further attempts
+AS_SHOWN = 3  # the family that leaves numbers and quantities in the text, as the output has them
 
 
 class Edit(NamedTuple):
@@ -97,8 +99,9 @@ class Reading(NamedTuple):
         return text + output[at:], tuple(sorted(edits))
 
     def _stand_ins_in(self, output: str, parts: Sequence[Part]) -> Iterator[Edit]:
-        by_text = {ENDING.sub("", stand_in): mark for mark, stand_in in self.marks.items()}
-        for found in _finder(tuple(by_text)).finditer(output):
+        texts = [ENDING.sub("", stand_in) for stand_in in self.marks.values()]
+        by_text = dict(zip(map(_plain_form, texts), self.marks, strict=True))
+        for found in _finder(tuple(texts)).finditer(output):
             mark = by_text[_plain_form(found[0])]
             part, start, end = parts[ord(mark) - FIRST], *found.span()
             if part.before and re.search(r"\w $", output[max(0, start - 2) : start]):
@@ -122,6 +125,9 @@ def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:
             part = parts[ord(mark) - FIRST]
             first = family == 0 or (part.is_number and family == 1)  # family 1 is tried first
             own = part.reads if first and part.reads not in marks.values() else ""
+            if family == AS_SHOWN and re.fullmatch(QUANTITY, part.shown):
+                shown = re.sub(r"\s", " ", part.shown)
+                own = "" if shown in marks.values() else shown
             if not own:
                 number = next(numbers)
                 fits = part.is_number == (family == 0) and family < 2 and not part.by_digits
@@ -139,9 +145,9 @@ def stand_ins(text: str, parts: Sequence[Part], family: int) -> Reading:
 
 
 def _plain_form(found: str) -> str:
-    """Return a stand-in as a model read it: without spaces, and 17 h 30 as 17:30."""
+    """Return a stand-in as a model read it: without spaces or capitals, and 17 h 30 as 17:30."""
     time = re.fullmatch(r"(\d+)\s?[h:]\s?(\d\d)?(?: Uhr)?", found)
-    return f"{time[1]}:{time[2] or '00'}" if time else re.sub(r"\s", "", found)
+    return f"{time[1]}:{time[2] or '00'}" if time else re.sub(r"\s", "", found).lower()
 
 
 @cache
@@ -158,5 +164,6 @@ def _finder(stand_ins: tuple[str, ...]) -> re.Pattern[str]:
         elif one.isdigit():
             patterns.append(rf"(?<!\d)(?<!\d[.,:/]){one}(?!\d|[.,:/]\d)")
         else:
-            patterns.append(rf"(?<!\w){one}(?!\w)")
+            form = r"\s?".join(map(re.escape, one.split()))  # 50 Km/h
+            patterns.append(rf"(?<!\w)(?i:{form})(?!\w)")
     return re.compile("|".join(patterns))

@@ -13,7 +13,7 @@ from attncli.tags.checks import Check, check_marked, lacks_parts
 from attncli.tags.protect import FIRST, MARK, Languages, Part, protect, restore
 from attncli.tags.quantities import number_forms
 from attncli.tags.spans import has_word
-from attncli.tags.stand_ins import FAMILIES, MarkedTranslation, Reading, stand_ins
+from attncli.tags.stand_ins import AS_SHOWN, FAMILIES, MarkedTranslation, Reading, stand_ins
 from models.base.types import Hypothesis, Translation
 from models.text.normalise import STOPS, without_added_stop
 from models.use_config import SearchConfig
@@ -167,8 +167,9 @@ def _retry(
         for each, one in zip(texts, found, strict=True)
     ]
     tried = [{reading.text} for reading in readings]
-    for family in FAMILIES:
-        chosen = [n for n, one in enumerate(found) if _lacks_parts(one)]
+    for family in (AS_SHOWN, *FAMILIES):
+        fails = _lacks_negation if family == AS_SHOWN else _lacks_parts
+        chosen = [n for n, one in enumerate(found) if fails(one)]
         read = {n: stand_ins(lazy[n].text, lazy[n].parts, family) for n in chosen}
         new = {n: one for n, one in read.items() if one.text not in tried[n]}
         new = {n: r for n, r in new.items() if not model.unknown("".join(r.marks.values()))}
@@ -180,7 +181,10 @@ def _retry(
     if chosen and model.search.method == "beam" and model.search.nbest < HYPOTHESES:
         others = _attempt([texts[n] for n in chosen], [readings[n] for n in chosen], model, wide)
         _improve(found, chosen, others)
-    chosen = [n for n, one in enumerate(found) if one.checks]
+    # pieces do not bring a negation back
+    chosen = [
+        n for n, one in enumerate(found) if any(check.name != "negation" for check in one.checks)
+    ]
     failed = [found[n] for n in chosen]
     _improve(found, chosen, _in_pieces([lazy[n] for n in chosen], failed, model))
 
@@ -238,6 +242,10 @@ def _improve(found: list[Faithful], numbers: Sequence[int], others: Sequence[Fai
 
 def _badness(one: Faithful) -> tuple[int, int]:
     return len(one.checks), int(lacks_parts(one.checks))
+
+
+def _lacks_negation(one: Faithful) -> bool:
+    return any(check.name == "negation" for check in one.checks)
 
 
 def _lacks_parts(one: Faithful) -> bool:

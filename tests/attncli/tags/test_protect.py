@@ -287,6 +287,31 @@ def test_a_lost_letter_of_a_code_is_found(source: str, output: str, passes: bool
 
 
 @pytest.mark.parametrize(
+    ("source", "output", "languages", "passes"),
+    [
+        ("You must not exceed it.", "Sie dürfen.", ("en", "de"), False),
+        ("You must not exceed it.", "Sie dürfen.", ("", "de"), False),
+        ("You must not exceed it.", "Sie dürfen.", ("", ""), True),
+        ("You must not exceed it.", "Das Überschreiten ist verboten.", ("en", "de"), True),
+        ("It doesn't matter.", "Das ist unwichtig.", ("en", "de"), True),
+        ("It doesn't matter.", "Das ist uns wichtig.", ("en", "de"), False),
+        ("You're new, aren't you?", "Du bist neu, oder?", ("en", "de"), True),
+        ("Er kommt nicht.", "He comes.", ("", "en"), False),
+        ("Er hat keine Zeit.", "He has no time.", ("de", "en"), True),
+        ("Il n'est jamais là.", "He is there.", ("", "en"), False),
+        ("C'est beau, n'est-ce pas ?", "It's nice, right?", ("fr", "en"), True),
+        ("No me gusta nada.", "I like it.", ("", "en"), False),
+        ("Es sano como nunca.", "He is as healthy as ever.", ("es", "en"), True),
+    ],
+)
+def test_a_lost_negation_is_found(
+    source: str, output: str, languages: tuple[str, str], passes: bool
+) -> None:
+    found = check_plain(source, output, Languages(*languages))
+    assert [one.name for one in found] == ([] if passes else ["negation"])
+
+
+@pytest.mark.parametrize(
     ("text", "read", "german"),
     [
         ("at half past two.", "at 2:30.", "at 2:30 Uhr."),

@@ -220,6 +220,13 @@ def test_a_lost_number_in_words_is_asked_for_in_digits(text: str, expected: str)
     assert len(model.asked) == 2
 
 
+def test_a_lost_negation_is_asked_for_with_the_quantity_in_the_text() -> None:
+    model = Faulty(lambda text: text.replace("NEVER ", "" if "27" in text else "NIE "))
+    model.to = "de"
+    assert output("never exceed 12345 kg", model) == "NIE EXCEED 12345 KG"
+    assert [*model.asked] == ["never exceed 27 kg", "never exceed 12345 kg"]
+
+
 def test_an_output_that_the_user_has_limited_is_translated_once() -> None:
     class Cut(Faulty):
         def _translation(self, text: str, search: SearchConfig) -> Translation:
