@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attncli.tags.number_words import lost_words, may_have_amount, source_language
+from attncli.tags.numbers import digits_of
 from attncli.tags.parse import branches, count, scan
 from attncli.tags.protect import FIRST, MARK, UNKNOWN, Languages, Part, protect, restore
-from attncli.tags.quantities import digits_of, lost_quantity
+from attncli.tags.quantities import lost_quantity
 from attncli.tags.spans import UNSPACED, has_word
 from models.inference.search.repeats import repetition
 

@@ -20,15 +20,8 @@ from functools import cache
 from typing import NamedTuple
 
 from attncli.tags.number_words import in_digits, large_words, may_have_amount, source_language
-from attncli.tags.quantities import (
-    DECADES,
-    NUMBER,
-    SPACED_CODE,
-    clock,
-    localised,
-    pattern,
-    written,
-)
+from attncli.tags.numbers import NUMBER, localised
+from attncli.tags.quantities import DECADES, SPACED_CODE, clock, pattern, written
 
 FIRST = 0xE000  # the first mark
 MOST = 6400  # marks of a line

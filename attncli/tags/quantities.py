@@ -1,6 +1,5 @@
-"""Numbers and quantities as each language writes them: with a unit, a currency, a time, "No. 5".
+"""Quantities as each language writes them: with a unit, a currency, a time, "No. 5".
 
-    localised("€1,234.56", "en", "de") == "1.234,56 €"
     written("5 GB", "en", "fr") == "5 Go"
     written("5 p.m.", "en", "de") == "17:00"
 
@@ -19,19 +18,16 @@ from typing import NamedTuple
 
 import models.text.phrases
 from attncli.tags.number_words import SMALL, Amount, amounts
+from attncli.tags.numbers import (
+    DIGITS,
+    LARGE,
+    NUMBER,
+    SIGN,
+    STYLES,
+    localised,
+    plain_digits,
+)
 
-HARD_SPACE = "\u00a0"
-SIGN = "[€£¥₹$]"
-DIGITS = r"\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
-LARGE = (
-    r"(?:millions?|billions?|trillions?|thousand|bn|[mk]|Mio|Mrd|Millionen|Milliarden?|milliards?"
-    r"|mil(?:lones)?)\b"
-)
-WRITTEN = rf"(?P<before>{SIGN}\s?)?(?P<digits>{DIGITS})(?P<after>\s?{SIGN})?(?P<unit>\s?°\s?[CF]?)?"
-NUMBER = (
-    rf"(?<![\w.,])(?:{SIGN}\s?)?(?:{DIGITS})(?:\s?{SIGN}|\s?°\s?[CF]?(?!\w))?(?!\w|[.,:/-]\d|\s?{LARGE})"
-    rf"|(?<![\w.,])(?:{DIGITS})(?!\w|[.,:/-]\d)"
-)
 LARGER = (  # behind digits, with the sign or code of a currency before or after them
     r"(?:[mkM]\b|\s?[Mk](?=[€$£])|[\s-]?(?:millions?|billions?|trillions?|thousand|bn|tn|Mio\.?|Mrd\.?|Md|Millionen"
     r"|Million|Milliarden?|milliards?|mil(?: millones)?|millones|mill[oó]n|mille)(?!\w))"
@@ -54,82 +50,6 @@ POWERS = {  # of ten: one, and several
     "fr": {6: ("million", "millions"), 9: ("milliard", "milliards"), 12: ("billion", "billions")},
     "es": {6: ("millón", "millones"), 9: ("mil millones",) * 2, 12: ("billón", "billones")},
 }
-SEPARATORS = "[.,'’\u00a0\u202f]"
-ALONE = re.compile(rf"(?<![\w.,:/-])\d+(?:{SEPARATORS}\d+)*(?!\w|[.,:/-]\d)")
-
-
-class NumberStyle(NamedTuple):
-    """How a language writes numbers."""
-
-    group: str
-    decimal: str
-    sign_first: bool
-
-
-STYLES = {
-    "en": NumberStyle(",", ".", True),
-    "de": NumberStyle(".", ",", False),
-    "es": NumberStyle(".", ",", False),
-    "fr": NumberStyle(HARD_SPACE, ",", False),
-}
-
-
-def localised(number: str, source: str, target: str) -> str:
-    """Return a number as a language writes it; unchanged for a language without a style.
-
-    source: language of the text; if it is unknown, English is assumed, or German for English texts.
-    """
-    found = re.fullmatch(WRITTEN, number)
-    if target not in STYLES or not found:
-        return number
-    source = source if source in STYLES else "de" if target == "en" else "en"
-    if STYLES[source] == STYLES[target]:
-        return number
-    whole, fraction = _parts(found["digits"], STYLES[source])
-    style = STYLES[target]
-    text = style.group.join(whole) + (style.decimal + fraction if fraction else "")
-    sign = ((found["before"] or "") + (found["after"] or "")).strip()
-    if sign:
-        text = sign + text if style.sign_first else f"{text}{HARD_SPACE}{sign}"
-    return text + (found["unit"] or "")
-
-
-def _parts(digits: str, style: NumberStyle) -> tuple[list[str], str]:
-    """Return the groups of the integer, and the decimals."""
-    *groups, last = re.split(SEPARATORS, digits)
-    marks = re.findall(SEPARATORS, digits)
-    if not groups:
-        return [last], ""
-    is_group = len(last) == 3 and len(groups[0]) <= 3 and groups[0][0] != "0"
-    is_mark = len({*marks}) == 1 and (len(marks) > 1 or marks[0] != style.decimal)
-    return ([*groups, last], "") if is_group and is_mark else (groups, last)
-
-
-def number_forms(text: str, source: str, target: str) -> dict[str, tuple[str, ...]]:
-    """Return the forms that each number with separators may have in an output, by its digits.
-
-    The first is that of the target language, the other that of the text. Left out are numbers with
-    the digits of another one.
-    """
-    found: dict[str, set[str]] = {}
-    for number in ALONE.findall(text) if target in STYLES else ():
-        found.setdefault(_digits(number), set()).add(number)
-    return {
-        digits: (localised(number, source, target), number)
-        for digits, (number, *others) in found.items()
-        if digits != number and not others
-    }
-
-
-def digits_of(text: str) -> list[str]:
-    """Return the numbers of a text without their separators, sorted."""
-    return sorted(map(_digits, re.findall(rf"\d+(?:{SEPARATORS}\d+)*", text)))
-
-
-def _digits(text: str) -> str:
-    return re.sub(r"\D", "", text)
-
-
 LANGUAGES = ("en", "de", "fr", "es")
 # also a range, or a fraction as in 1 1/2
 COUNT = rf"(?:(?:\d+ )?\d{{1,2}}/\d{{1,2}}(?!\d)|(?:(?:{DIGITS})\s?[-–]\s?)?(?:{DIGITS}))"
@@ -406,7 +326,7 @@ def lost_quantity(source: str, output: str) -> str:
     if not re.search(r"\d", source):
         return ""
     output = re.sub(r"(?<=\d) (?=\d{3}\b)", "\u00a0", output)  # thousands
-    tails = [(_digits(one[0]), one.span()) for one in COUNTED.finditer(output)]
+    tails = [(plain_digits(one[0]), one.span()) for one in COUNTED.finditer(output)]
     rest = source
     for found in re.finditer(pattern(), source):
         rest = rest.replace(found[0], " ", 1)
@@ -428,7 +348,7 @@ def _has_unit(raw: str, output: str, found: list[tuple[str, tuple[int, int]]]) -
     *_, number = COUNTED.finditer(re.sub(r"/100.*|[²³]|(?<=[a-z])[23]", "", raw))
     sign = raw[: number.start()].strip() or raw[number.end() :].lstrip("- \u00a0")
     one = measures().get(sign) or measures().get(sign.split("/")[0])
-    spans = [span for digits, span in found if digits == _digits(number[0])]
+    spans = [span for digits, span in found if digits == plain_digits(number[0])]
     if not one or not spans:
         return True
     long = (re.escape(form) for form in (*one.signs, *one.shown) if len(form) > 1)

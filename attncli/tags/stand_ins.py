@@ -8,8 +8,8 @@ from functools import cache, partial
 from itertools import count
 from typing import NamedTuple
 
+from attncli.tags.numbers import ALONE
 from attncli.tags.protect import FIRST, MARK, Part, restore
-from attncli.tags.quantities import ALONE
 from models.base.types import Span, Translation
 
 PLAIN_NUMBERS = ("27", "28", "31", "32", "24", "26", "29", "64", "86", "47")

@@ -82,9 +82,8 @@ class TrainingSource:
     data: ClassVar[type[DataConfig]]  # the table [data] of this kind
     train: ClassVar[tuple[str, ...]] = ()  # settings of [train] that not all kinds have
     by_preset: ClassVar[bool] = False  # True: only the preset tells this kind from another
-    metrics: ClassVar[tuple[str, ...]] = (  # besides loss
-        *("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter"),
-    )
+    # besides loss
+    metrics: ClassVar[tuple[str, ...]] = ("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter")
     fine_tuning_rate: ClassVar[float] = 0.0001  # peak learning rate of a trained model
     comparison: ClassVar[Comparison | None] = None  # None: such models are not compared
 
@@ -97,19 +96,15 @@ class TrainingSource:
         return most
 
     def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
-        """Raise ModelError for settings that do not apply to this kind of input.
-
-        named: preset and family, for messages.
-        """
+        """Raise ModelError for settings of other kinds of input. named: preset and family."""
         for other in training_sources():
             for name in other.train:
                 if getattr(train, name) and name not in self.train:
                     raise not_for(f"train.{name}", named, self.unit)
         for metric in (train.metric, *train.patience_metrics):
             if metric not in ("auto", "loss", *self.metrics):
-                raise ModelError(
-                    f"metric {metric} for {named}", f"{', '.join(self.metrics)} or loss"
-                )
+                expected = f"{', '.join(self.metrics)} or loss"
+                raise ModelError(f"metric {metric} for {named}", expected)
 
     def fingerprints(self, data: Any) -> dict[str, str]:
         """Return a hash of the content of each part of the data, by name."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from attncli.data.split import halves
 from attncli.tags.checks import Check, check_marked, lacks_parts
+from attncli.tags.numbers import number_forms
 from attncli.tags.protect import FIRST, MARK, Languages, Part, protect, restore
-from attncli.tags.quantities import number_forms
 from attncli.tags.spans import has_word
 from attncli.tags.stand_ins import AS_SHOWN, FAMILIES, MarkedTranslation, Reading, stand_ins
 from models.base.types import Hypothesis, Translation

@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from attncli.tags.checks import check, check_plain
+from attncli.tags.numbers import STYLES, localised
 from attncli.tags.protect import Languages, protect, restore
-from attncli.tags.quantities import STYLES, clock, localised, measures, written
+from attncli.tags.quantities import clock, measures, written
 from attncli.tags.stand_ins import shifted, stand_ins
 from tests.attncli.tags.small import line
 
