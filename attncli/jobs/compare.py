@@ -44,6 +44,7 @@ from models.bundle import Bundle, read
 from models.sources import source_of
 
 MEASURED = "measured.json"  # in the run folder
+MOST_LOSS = 700  # nats per token; the perplexity of a larger one has no number
 
 
 class Tests(NamedTuple):
@@ -301,6 +302,8 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
     dev = source.load(config, run.folder, progress).dev
     test = source.test_set(config, tests.files, progress) if tests.files else None
     loss, found = scores(bundle, dev, config, progress)
+    if loss > MOST_LOSS:
+        raise ModelError(f"a dev loss of {loss:.3g}", f"at most {MOST_LOSS}", "lower train.lr")
     row = RunScores(
         variant=run.variant,
         seed=config.train.seed,

@@ -21,6 +21,7 @@ from attncli.training.run.estimate import Estimate
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import comparison_of
 from models.base.errors import ModelError
+from models.bundle import Bundle
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, write_texts
 
@@ -251,6 +252,20 @@ def test_numbers_that_do_not_fit_are_named(tmp_path: Path, attn: Attn) -> None:
     assert "2 names of 1 variant" in said and "--best 3: all 1 variant" in said
     for option, value in (("--seeds", "9999999"), ("--threads", "5000")):
         assert f"'{option}'" in attn(*command, option, value, status=1).err
+
+
+def test_a_variant_whose_loss_has_no_perplexity_is_left_out(
+    tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = {"dot": 1.0, "cosine": 800.0}
+
+    def scores(bundle: Bundle, *_: object) -> tuple[float, tuple[MetricScore, ...]]:
+        return losses[bundle.model.config.attention.score], (MetricScore("bleu", 1.0),)
+
+    monkeypatch.setattr(compare, "scores", scores)
+    command = ["models", "compare", *losses, "-o", str(tmp_path / "out"), "--seeds", "1"]
+    said = attn(*command, *SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2", status=1)
+    assert "cosine is left out: a dev loss of 800" in said.err and "dot" in said.out
 
 
 def test_the_grammars_links_are_known(tmp_path: Path, attn: Attn) -> None:
