@@ -249,8 +249,8 @@ def check_runs(runs: Iterable[Planned]) -> None:
         folder = RunFolder(run.folder)
         if not run.folder.exists():
             continue
-        config = replace(run.config, train=with_stored_choices(folder, run.config.train))
-        check_claim(folder, config, fingerprints(config.data, config.model, config.start_from))
+        config, inputs = as_stored(run)
+        check_claim(folder, config, inputs)
         if finished_run(folder) and not has_updates_left(run):
             check_schedule(folder, config.train)
 
@@ -266,11 +266,15 @@ def has_updates_left(run: Planned) -> bool:
 def claimed(runs: Sequence[Planned]) -> None:
     """Start every run in its folder; raise a ModelError if a folder contains another run."""
     for run in runs:
-        config, folder = run.config, RunFolder(run.folder)
         with locked(run.folder):
-            train = with_stored_choices(folder, config.train)
-            found = fingerprints(config.data, config.model, config.start_from)
-            claim(folder, replace(config, train=train), found)
+            claim(RunFolder(run.folder), *as_stored(run))
+
+
+def as_stored(run: Planned) -> tuple[RunConfig, dict[str, str]]:
+    """Return the settings of a run with what its folder stores, and the hashes of its inputs."""
+    config = run.config
+    train = with_stored_choices(RunFolder(run.folder), config.train)
+    return replace(config, train=train), fingerprints(config.data, config.model, config.start_from)
 
 
 def measured(run: Planned, tests: Tests) -> RunScores | None:

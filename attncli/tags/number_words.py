@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from models.text.phrases import LANGUAGES
+
 LEAST = 13  # smaller numbers are free in translation: "one", "two", "a second", "a dozen"
 # a part of every larger number in words, or of a word that multiplies one
 LARGE_WORD = re.compile(
@@ -22,7 +24,6 @@ LARGE_WORD = re.compile(
     r"|teen|[a-zßü]zehn|treiz|quatorz|quinz|\bseiz|dix-|\btrece|catorc|quinc|dieci"
     r"|\d\s?(?:bn|tn|mio|mrd|md|mld|mill?)\b|[$€£¥₹]\s?[\d.,]+[mk]\b|\d\s?[mk][$€£]"
 )
-LANGUAGES = ("en", "de", "fr", "es")
 SMALL = {  # from 0 on
     "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     " fifteen sixteen seventeen eighteen nineteen",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import models.text.phrases
-from attncli.tags.number_words import SMALL, Amount, amounts
+from attncli.tags.number_words import SMALL, amounts
 from attncli.tags.numbers import (
     DIGITS,
     LARGE,
@@ -27,6 +27,7 @@ from attncli.tags.numbers import (
     localised,
     plain_digits,
 )
+from models.text.phrases import LANGUAGES
 
 LARGER = (  # behind digits, with the sign or code of a currency before or after them
     r"(?:[mkM]\b|\s?[Mk](?=[€$£])|[\s-]?(?:millions?|billions?|trillions?|thousand|bn|tn|Mio\.?|Mrd\.?|Md|Millionen"
@@ -50,7 +51,6 @@ POWERS = {  # of ten: one, and several
     "fr": {6: ("million", "millions"), 9: ("milliard", "milliards"), 12: ("billion", "billions")},
     "es": {6: ("millón", "millones"), 9: ("mil millones",) * 2, 12: ("billón", "billones")},
 }
-LANGUAGES = ("en", "de", "fr", "es")
 # also a range, or a fraction as in 1 1/2
 COUNT = rf"(?:(?:\d+ )?\d{{1,2}}/\d{{1,2}}(?!\d)|(?:(?:{DIGITS})\s?[-–]\s?)?(?:{DIGITS}))"
 HALF = r"\s?(?:[ap]\.?m\b|[ap]\.\s?m\b)"
@@ -194,7 +194,7 @@ def written(raw: str, source: str, target: str) -> str:
 def _large(raw: str, source: str, target: str) -> str:
     """Return a price with a magnitude, such as "$1.5 million" or "3 Mrd. EUR"."""
     each = (amounts(raw, language) for language in (source, *LANGUAGES))
-    value = next((one.value for [one] in filter(_is_one, each) if one.in_words), 0)
+    value = next((found[0].value for found in each if len(found) == 1 and found[0].in_words), 0)
     sign = re.search(rf"{SIGN}|[A-Z]{{3}}", raw)[0]  # type: ignore[index]
     if not value:
         return raw
@@ -208,10 +208,6 @@ def _large(raw: str, source: str, target: str) -> str:
     name = MONEY[sign][LANGUAGES.index(target) - 1]
     of = "" if target == "de" else "d'" if target == "fr" and name[0] == "e" else "de "
     return f"{digits} {of}{name}"
-
-
-def _is_one(found: list[Amount]) -> bool:
-    return len(found) == 1
 
 
 def _with_power(value: float, target: str) -> str:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from models.text.normalise import normalise
 
-LANGUAGES = ("en", "de", "fr", "es")  # columns after the kind
+LANGUAGES = ("en", "de", "fr", "es")  # of tables of phrases, numbers and quantities, in this order
 NAME = r"[^\W\d_][\w'’.-]*"
 NAMES = rf"{NAME}(?: {NAME}){{0,2}}"
 WHOLE = re.compile(r"[¡¿]?(.*?)(\s*[.:!?…,;]*)", re.S)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from attncli.tags.checks import check_plain
-from attncli.tags.number_words import LANGUAGES, amounts, large_words
+from attncli.tags.number_words import amounts, large_words
 from attncli.tags.protect import Languages, protect, restore
 from attncli.tags.stand_ins import stand_ins
+from models.text.phrases import LANGUAGES
 
 SAME = [  # in English, German, French and Spanish
     (14, "fourteen", "vierzehn", "quatorze", "catorce"),
