@@ -174,6 +174,11 @@ def copies(pairs: Pairs, code: str) -> Pairs:
 
 
 WORD = re.compile(r"\b[\w.-]*\w\b")
+# addresses, placeholders, tags, paths, options, words with digits
+CODED = re.compile(
+    r"https?://\S*\w|\S+@\S*\w|[$#%@]?\{[^{}\s]*\}|%\(?\w+\)?\w?|</?\w[^<>]*>|`[^`]+`"
+    r"|[\w.~-]*(?:/[\w.-]+)+|--[a-z][\w-]*|(?<![\w-])\w*\d[\w-]*[A-Za-z_]\w*|\w+_\w+|\w+\(\)"
+)
 
 
 def shared_names(pairs: Pairs) -> list[str]:
@@ -185,6 +190,14 @@ def shared_names(pairs: Pairs) -> list[str]:
         if word[:1].isupper() and word.isalpha() and len(word) > 2
     }
     return sorted(found)
+
+
+def shared_parts(source: str, target: str) -> list[str]:
+    """Return names, numbers, codes and addresses that stand equally in both texts."""
+    parts = [found[0] for found in CODED.finditer(source)]
+    words = set(WORD.findall(source)[1:]) & set(WORD.findall(target))
+    parts += [one for one in sorted(words) if one[0].isupper() or one.isdigit()]
+    return [one for one in dict.fromkeys(parts) if source.count(one) == 1 == target.count(one)]
 
 
 def with_copy(

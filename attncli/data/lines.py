@@ -35,8 +35,8 @@ from models.base.types import Classification, Hypothesis, Translation
 from models.text.normalise import nfc
 
 if TYPE_CHECKING:
-    from attncli.tags.checks import Check
-    from attncli.tags.stand_ins import MarkedTranslation
+    from attncli.faithful.checks import Check
+    from attncli.faithful.plan import Plan
 
 Received = TypeVar("Received", bytes, bytes | None)
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
@@ -67,9 +67,11 @@ class TranslatedLine(NamedTuple):
     alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
     lost: str = ""  # characters that the model has no token for and that the output lacks
     checks: tuple[Check, ...] = ()  # that the best output fails
-    marked: tuple[MarkedTranslation, ...] = ()  # `parts` with marks in place of stand-ins
+    # for each part: what the model read for a protected part, this as in the source and the output
+    stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()
     foreign: bool = False  # copied, because the model has no token for any of its letters
     in_target: bool = False  # copied, because it is in the target language
+    plan: Plan | None = None  # by which it was translated
 
     @property
     def text(self) -> str:

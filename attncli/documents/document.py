@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from attncli.tags.parse import branches
+from attncli.faithful.parse import branches
 from models.base.errors import InputError
 from models.base.types import Span
 
@@ -83,7 +83,7 @@ class DocumentSegment(NamedTuple):
 
     start: int  # first character
     end: int  # after the last character
-    texts: Texts  # to translate, one line each; markup as tags of `attncli.tags`
+    texts: Texts  # to translate, one line each; markup as tags of `attncli.faithful`
     write: Callable[[Texts], str]  # from the translations to what replaces the span
     key: str = ""  # of a value, by which the same one is found in another file
     flag: int = -1  # where `FLAG` is written if the translation is doubtful; -1: it is not written

@@ -13,7 +13,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.data.text import corpus
-from attncli.tags.checks import are_faithful
+from attncli.faithful.checks import are_faithful
 from attncli.tasks.table import TRAINING
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ConfigurationError, ModelError

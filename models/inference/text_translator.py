@@ -8,7 +8,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import repeat
+from functools import cached_property
+from itertools import count, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from models.base.errors import ConfigurationError, InputError
@@ -25,7 +26,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
-from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
+from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
@@ -176,6 +177,12 @@ class TextTranslator(TrainedModel):
         if self.tokenizer_config.kind == "word":
             return ""
         return "".join(filter(self.tokenizer.is_unknown, dict.fromkeys(text)))
+
+    @cached_property
+    def reserved(self) -> int:
+        """Number of reserved tokens, from the character RESERVED on, for protected parts."""
+        known = self.tokenizer.source.piece_to_id
+        return next(n for n in count() if known(chr(RESERVED + n)) == UNKNOWN)
 
     def is_small(self, word: str) -> bool:
         """Return True for a word of the target that has a small letter inside a sentence.

@@ -23,6 +23,7 @@ from models.use_config import TokenizerConfig, check_joint
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 JSON = "tokenizer.json"  # of a tokenizer that is no SentencePiece model
 SPACE = "\u2581"  # SentencePiece's space mark
+RESERVED = 0xE000  # the first of the characters that are tokens for protected parts
 COVERAGE = 0.9999  # of the characters, by the vocabulary; the rest are encoded as bytes
 FIRST_OUTPUT = END  # lowest id that an output may contain
 NEVER_OUTPUT = tuple(range(FIRST_OUTPUT))  # PAD, UNKNOWN and START

@@ -27,12 +27,12 @@ from attncli.documents.document import (
     named_delimiter,
     read_document,
 )
+from attncli.faithful.checks import NAMES
 from attncli.serve.catalogue import DOCUMENT_TIMES, ServedDirection
 from attncli.serve.http.media import AUTO, recognised
 from attncli.serve.models import TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
-from attncli.tags.checks import NAMES
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
 from models.base.types import EMPTY, Translation

@@ -21,7 +21,6 @@ from attncli.tasks.classify.lines import UNKNOWN, ClassifyOptions, ClassifyRunne
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError
 from models.text.normalise import is_untranslatable
-from models.text.phrases import phrase_languages
 
 if TYPE_CHECKING:
     from models.inference.classifier import Classifier
@@ -37,14 +36,8 @@ LEAST = 0.005  # probability of a language; a classifier is never so sure
 def judged(texts: Sequence[str], found: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
     """Return the languages of each text with their probabilities, the judged one first.
 
-    found: the probabilities of a classifier. A set phrase has only the languages in which it is
-    written.
+    found: the probabilities of a classifier.
     """
-    known = [phrase_languages(text) for text in texts]
-    found = [
-        {language: float(language in own) for language in shares} if own else shares
-        for own, shares in zip(known, found, strict=True)
-    ]
     sizes = [sum(map(str.isalpha, text)) for text in texts]
     languages = sorted({language for each in found for language in each})
     expected = {language: MORE if language == USUAL else 1.0 for language in languages}

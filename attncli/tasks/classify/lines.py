@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.lines import ClassifiedLine, Line
-from attncli.data.split import split
+from attncli.faithful.split import split
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches

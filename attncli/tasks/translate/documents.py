@@ -36,7 +36,7 @@ from attncli.documents.document import (
     with_flags,
 )
 from attncli.documents.inline import read_lines
-from attncli.tags.checks import lacks_parts
+from attncli.faithful.checks import lacks_parts
 from attncli.tasks.translate.engine import InputSettings
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages

@@ -15,7 +15,7 @@ import zstandard
 
 from attncli.data import lines
 from attncli.data.lines import Line, read_chunks
-from attncli.data.split import by_line
+from attncli.tasks.translate.lines import by_line
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_content
 from attncli.tasks.translate.engine import TranslateOptions

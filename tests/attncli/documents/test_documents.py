@@ -29,7 +29,7 @@ from models.base.types import Hypothesis, Translation
 from models.inference.search.batching import windows
 from models.use_config import SearchConfig
 from tests.attncli.documents import generated
-from tests.attncli.tags.small import one_to_one
+from tests.attncli.faithful.small import one_to_one
 from tests.upper_model import Upper
 
 OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(fields=("text",))}

@@ -10,7 +10,7 @@ import pytest
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import DocumentOptions
 from attncli.shell.app import run
-from attncli.tags.checks import Check
+from attncli.faithful.checks import Check
 from attncli.tasks.translate import documents
 from attncli.tasks.translate import engine as engines
 from models.base.types import EMPTY, Translation

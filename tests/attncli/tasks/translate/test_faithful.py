@@ -18,7 +18,7 @@ from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.writers import OutputReport, rendered
 from models.base.types import Hypothesis, Translation
 from models.use_config import SearchConfig
-from tests.attncli.tags.small import one_to_one
+from tests.attncli.faithful.small import one_to_one
 from tests.upper_model import Upper
 
 USUAL = TranslateOptions()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.data.split import sentences
+from attncli.faithful.split import sentences
 from attncli.options.shared import check_texts
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.line_plans import LinePlan, plan_line

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.data.split import split
+from attncli.faithful.split import split
 from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines

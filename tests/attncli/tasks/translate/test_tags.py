@@ -6,8 +6,8 @@ from functools import partial
 from random import Random
 
 from attncli.data.lines import Line, TranslatedLine
-from attncli.tags.parse import count
-from attncli.tags.spans import TokenWeights
+from attncli.faithful.parse import count
+from attncli.faithful.spans import TokenWeights
 from attncli.tasks.translate.alignment import AlignTranslations, token_weights
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
@@ -15,7 +15,7 @@ from models.base.types import Translation
 from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator
 from models.use_config import SearchConfig
-from tests.attncli.tags.small import line, one_to_one
+from tests.attncli.faithful.small import line, one_to_one
 from tests.upper_model import Upper
 
 

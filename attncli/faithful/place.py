@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from attncli.tags.parse import Segment, TaggedLine, count
-from attncli.tags.spans import WeightIndex, WordWeights, words
+from attncli.faithful.parse import Segment, TaggedLine, count
+from attncli.faithful.spans import WeightIndex, WordWeights, words
 from models.base.types import Span
 
 ROOT = -1  # parent of the tags that no element contains
@@ -160,7 +160,7 @@ def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
     Where the translation is the text itself, the result is the line.
 
     weights: for each word of the translation, its attention weights on the words of the text (words
-    as in `attncli.tags.spans`). An empty dict means that the alignment of the word is unknown.
+    as in `attncli.faithful.spans`). An empty dict means that the alignment of the word is unknown.
     """
     if target == tagged.text:
         return tagged.line

@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from attncli.tags.parse import count, parse, scan
-from attncli.tags.place import project_tags
-from attncli.tags.protect import FIRST, MARK, Part, restore
-from attncli.tags.spans import TokenWeights, word_weights, words
-from attncli.tags.stand_ins import stand_ins
-from tests.attncli.tags.small import line, looks, tree
+from attncli.faithful.parse import count, parse, scan
+from attncli.faithful.place import project_tags
+from attncli.faithful.protect import FIRST, MARK, Part, restore
+from attncli.faithful.spans import TokenWeights, word_weights, words
+from attncli.faithful.stand_ins import stand_ins
+from tests.attncli.faithful.small import line, looks, tree
 
 MOVED = [(0, 1), (1, 2), (2, 0)]
 ORDER, TURNED = [(0, 0), (1, 1), (2, 2), (3, 3)], [(0, 0), (1, 2), (2, 1)]

@@ -15,8 +15,8 @@ from html.entities import html5
 from itertools import accumulate, groupby, islice, pairwise
 from typing import Literal, NamedTuple
 
-from attncli.tags.protect import FIRST, MARK, UNKNOWN, Languages, Part, protect
-from attncli.tags.spans import has_word
+from attncli.faithful.protect import FIRST, MARK, Part, protect
+from attncli.faithful.spans import has_word
 from models.base.limits import LINE_TAGS
 
 Kind = Literal["text", "open", "close", "void", "placeholder"]
@@ -142,11 +142,11 @@ class TaggedLine(NamedTuple):
 def parse(
     line: str,
     unknown: Callable[[str], str] = lambda text: "",
-    languages: Languages = UNKNOWN,
+    languages: tuple[str, str] = ("", ""),
 ) -> TaggedLine:
     """Remove the tags from a line, and put marks in place of its protected parts.
 
-    unknown: see `attncli.tags.protect.protect`.
+    unknown: see `attncli.faithful.protect.protect`.
     """
     segments = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in segments)

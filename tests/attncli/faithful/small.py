@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from attncli.tags.spans import TokenWeights, WordWeights, words
+from attncli.faithful.spans import TokenWeights, WordWeights, words
 from models.base.types import Translation
 
 TAGS = ["<b>", "</b>", "<i>", "</i>", "<br/>", "<br>", '<a href="x > y">', "</a>", "<1>", "</1>"]

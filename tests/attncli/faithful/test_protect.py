@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from attncli.tags.checks import check, check_plain
-from attncli.tags.numbers import STYLES, localised
-from attncli.tags.protect import Languages, protect, restore
-from attncli.tags.quantities import clock, measures, written
-from attncli.tags.stand_ins import shifted, stand_ins
-from tests.attncli.tags.small import line
+from attncli.faithful.checks import check, check_plain
+from attncli.faithful.numbers import STYLES, localised
+from attncli.faithful.protect import Languages, protect, restore
+from attncli.faithful.quantities import clock, measures, written
+from attncli.faithful.stand_ins import shifted, stand_ins
+from tests.attncli.faithful.small import line
 
 EMOJI = ["❤️", "☀️", "⚠️", "1️⃣", "🐈\u200d⬛", "👍🏽", "🇩🇪", "→", "|", "\\", "^", "#️⃣"]
 CODES = r"""

@@ -1,0 +1,78 @@
+"""Division of a line into the pieces that a model can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from attncli.faithful.parse import branches
+from attncli.faithful.split import sentences, split
+from models.text.normalise import STOPS, is_spaced_word
+
+if TYPE_CHECKING:
+    from attncli.faithful.plan import Plan
+
+# between texts of one line: a tab, a bar, the stroke of {price}/month
+SEPARATOR = re.compile(
+    r"(?<!\s)(\s*\t\s*|\s+\|\s+(?![^{}]{0,200}\}\})|(?<=[\d}])/(?=[a-z]{3,}[.!]?$))"
+)
+LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop that is divided
+
+Length = Callable[[str], int]  # tokens of a piece with marks
+
+
+def segments(text: str) -> list[str]:
+    """Return the texts of a line, with what is between them: texts first, then by turns."""
+    return branches(text) or SEPARATOR.split(text)
+
+
+def too_long(plan: Plan, length: Length) -> str:
+    """Return a note if a piece is longer than the model reads; "" otherwise.
+
+    It begins with "copied" if a word without spaces, such as encoded data, is too long.
+    """
+    model, line = plan.model, plan.line
+    most, longest = model.max_source_length, max(map(length, plan.pieces))
+    if longest <= most:
+        return ""
+    note = f"line {line.number} has {longest} tokens and the model takes {most}"
+    if plan.options.text.long_lines == "refuse" or plan.options.verbatim:
+        return note
+    words = (word for word in line.text.split() if len(word) >= most // 2)
+    if any(is_spaced_word(word) and model.source_length(word) > most for word in words):
+        return f"copied {note}; a word without spaces, copied"
+    return note
+
+
+def divided(plan: Plan, length: Length, *, must: bool) -> tuple[list[str], list[str]]:
+    """Return the pieces of a plan, divided at sentence ends and further where the model needs it.
+
+    Also returns what is before each of them, and after the last. must: True if one is too long.
+    """
+    model, options = plan.model, plan.options
+    above = 0 if model.inputs else model.search.split_above  # a row is not text
+    # a term that is forced into one sentence must not displace another
+    has_terms = not options.verbatim and bool(
+        model.glossary and model.glossary.targets(plan.line.text)
+    )
+    if not (must or has_terms or any(0 < above < length(piece) for piece in plan.pieces)):
+        return [*plan.pieces], [*plan.gaps]
+    pieces: list[str] = []
+    gaps = [plan.gaps[0]]
+    for piece, gap in zip(plan.pieces, plan.gaps[1:], strict=True):
+        cut = has_terms or 0 < above < length(piece)
+        for sentence in sentences(piece) if cut else [piece]:
+            most = shorter = model.max_source_length
+            if not options.verbatim and above:
+                usual = LONG if sentence[-1:] in STOPS else LONG_WITHOUT_STOP
+                most, shorter = min(options.cut_above or usual, most), min(above, most)
+            found = split(sentence, _below(length, most), _below(length, min(shorter, most)))
+            pieces += found
+            gaps += [" "] * len(found)
+        gaps[-1] = gap
+    return pieces, gaps
+
+
+def _below(length: Length, most: int) -> Callable[[str], bool]:
+    return lambda piece: length(piece) <= most
