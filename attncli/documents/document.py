@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -85,7 +84,7 @@ class DocumentSegment(NamedTuple):
     end: int  # after the last character
     texts: Texts  # to translate, one line each; markup as tags of `attncli.tags`
     write: Callable[[Texts], str]  # from the translations to what replaces the span
-    key: str = ""  # of a value, by which the same one is found in another file
+    key: str = ""  # of a value of JSON, with those of its groups and dots between
     flag: int = -1  # where `FLAG` is written if the translation is doubtful; -1: it is not written
 
     def moved(self, by: int) -> DocumentSegment:
@@ -166,32 +165,13 @@ def with_flags(
     return replace(document, segments=segments), [texts for _, texts in pairs]
 
 
-def with_existing(document: Document, existing: Document) -> Document:
-    """Return a document with the values that another one has for the same keys.
-
-    Only the segments that it lacks, or in which it has no words, remain to be translated.
-    """
-    known = {key: existing.content[one.start : one.end] for key, one in _keyed(existing)}
-    parts, at, moved = [], 0, 0
-    segments = []
-    for key, segment in _keyed(document):
-        value = known.get(key) if segment.key else None
-        if value is None:
-            segments.append(segment.moved(moved))
-            continue
-        parts += [document.content[at : segment.start], value]
-        at = segment.end
-        moved += len(value) - (segment.end - segment.start)
-    content = "".join([*parts, document.content[at:]])
-    return replace(document, content=content, segments=tuple(segments), kept=())
-
-
-def _keyed(document: Document) -> Iterator[tuple[tuple[str, int], DocumentSegment]]:
-    """Yield the segments with their keys and how often a key occurred before, as in a list."""
-    seen: Counter[str] = Counter()
+def check_language(document: Document, to: str) -> None:
+    """Raise InputError if a document with texts in the language `to` names another one."""
     for segment in document.segments:
-        yield (segment.key, seen[segment.key]), segment
-        seen[segment.key] += 1
+        named = "" if segment.texts else document.content[segment.start : segment.end]
+        given, wanted = (re.split("[-_]", code.lower())[0] for code in (named, to))
+        if len(given) == len(wanted) == 2 and given != wanted:
+            raise InputError(f"it has translations in the language {named}", f"a file in {to}")
 
 
 def language_segment(span: Span, to: str) -> DocumentSegment:

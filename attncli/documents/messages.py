@@ -138,13 +138,12 @@ def read_properties(content: str, options: DocumentOptions) -> Iterator[Document
 
     In a message with `{0}`, an apostrophe is doubled (java.text.MessageFormat).
     """
-    shown = COMMENT.sub(lambda found: " " * len(found[0]), content)
-    for found in ENTRY.finditer(shown):
+    for found in entries(content, "properties"):
         value = PROPERTIES.read(found["value"])
         doubled = bool(FORMAT.search(value)) and not re.search("(?<!')'(?!')", value)
         value = value.replace("''", "'") if doubled else value
         quote = partial(_property, doubled=doubled, ascii_only=content.isascii())
-        yield string_segment(*found.span("value"), value, quote, found["key"])
+        yield string_segment(*found.span("value"), value, quote)
 
 
 def _property(text: str, *, doubled: bool, ascii_only: bool) -> str:
@@ -162,16 +161,24 @@ def _property(text: str, *, doubled: bool, ascii_only: bool) -> str:
 
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'
+TEXT = r'"(?P<text>(?:[^"\\]|\\.)*)"'
 PART = re.compile(  # "key" = "value"; between comments
-    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|[\w.-]+)\s*=\s*(?P<value>{QUOTED})\s*;", re.DOTALL
+    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|[\w.-]+)\s*=\s*(?P<value>{TEXT})\s*;", re.DOTALL
 )
 STRINGS = Escapes(r"\\(?:U(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))", "tnr", '\\"')
 
 
 def read_strings(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
     """Yield the values of all keys of `.strings`."""
-    for found in PART.finditer(content):
-        if found["value"]:
-            value = STRINGS.read(found["value"][1:-1])
-            span = found.span("value")
-            yield string_segment(*span, value, lambda t: f'"{STRINGS.write(t)}"', found["key"])
+    for found in entries(content, "strings"):
+        value = STRINGS.read(found["value"][1:-1])
+        span = found.span("value")
+        yield string_segment(*span, value, lambda t: f'"{STRINGS.write(t)}"')
+
+
+def entries(content: str, format: str) -> Iterator[re.Match[str]]:
+    """Yield the entries of `.properties` and `.strings`, with the groups `key` and `value`."""
+    if format == "properties":
+        yield from ENTRY.finditer(COMMENT.sub(lambda found: " " * len(found[0]), content))
+    else:
+        yield from (found for found in PART.finditer(content) if found["value"])

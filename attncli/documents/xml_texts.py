@@ -206,15 +206,11 @@ def _android(
         if one.has("translatable", "false"):
             yield Kept(one.start, html_page.UNTRANSLATED)
             continue
-        found: Iterable[DocumentPart]
         if data := CDATA.fullmatch(content, one.inner, one.close):
-            found = html_page.parts_of(content, *data.span(1))
+            yield from html_page.parts_of(content, *data.span(1))
         else:
             pieces = pieces_of(content, one, frozenset("g"), _android_texts)
-            found = inline_segments(pieces, encode=_android_encoded)
-        key = "".join(owner.attributes.get("name", "") for owner in (one.parents[-1], one))
-        for part in found:
-            yield part._replace(key=key) if isinstance(part, DocumentSegment) else part
+            yield from inline_segments(pieces, encode=_android_encoded)
 
 
 def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -27,12 +27,12 @@ from attncli.documents.document import (
     DocumentSegment,
     Kept,
     Texts,
+    check_language,
     format_of,
     hint,
     named_delimiter,
     read_document,
     reassemble,
-    with_existing,
     with_flags,
 )
 from attncli.documents.inline import read_lines
@@ -155,10 +155,19 @@ def read_input(
     content = read_whole(stream, path or "the document")
     with naming(path) if path else nullcontext():
         document = opened(content, choice.format, choice.options)
-    if into is None or not into.exists():
+    existing = into.read_bytes() if into and into.exists() else b""
+    if not existing.strip():
         return document
-    with naming(into):
-        return with_existing(document, opened(into.read_bytes(), choice.format, choice.options))
+    from attncli.documents.completion import completed
+
+    with naming(into):  # type: ignore[arg-type]
+        old = opened(existing, choice.format, choice.options)
+        check_language(old, choice.options.to)
+        whole, added = completed(document.content, old.content, choice.format)
+        found = read_document(whole, choice.format, choice.options).segments
+    edges = [edge for span in added for edge in span]
+    segments = tuple(one for one in found if bisect_right(edges, one.start) % 2)
+    return replace(old, content=whole, segments=segments, kept=())
 
 
 def translate_document(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.documents.document import DocumentOptions, read_document, with_existing
+from attncli.documents.document import DocumentOptions, read_document
 from models.base.errors import InputError
 from tests.attncli.documents.test_formats import in_capitals
 
@@ -117,23 +117,3 @@ def test_styled_subtitles() -> None:
         (1000, "{\\i1}HELLO, YOU{\\i0}.\\NAND YO{\\b1}U{\\b0}"),
         (1000, made[1].text),
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "existing", "left", "done"),
-    [
-        ("json", '{"a":"x","b":["y","z"]}', '{"b":["Y","Z z"],"c":"C"}', ["x"], '["Y","Z z"]'),
-        ("yaml", "a: x\nb: y\n", "b: 'Y: y'\n", ["x"], "b: 'Y: y'"),
-        ("properties", "a=x\nb=y\n", "b = Y\na=\n", ["x"], "b=Y"),
-        ("strings", '"a"="x";\n"b"="y";', '"b"="Y";', ["x"], '"b"="Y";'),
-    ],
-)
-def test_only_what_another_file_lacks_is_left(
-    name: str, content: str, existing: str, left: list[str], done: str
-) -> None:
-    first, other = (read_document(one, name, DocumentOptions()) for one in (content, existing))
-    document = with_existing(first, other)
-    assert [text for segment in document.segments for text in segment.texts] == left
-    assert done in document.content
-    [segment] = document.segments
-    assert document.content[segment.start : segment.end].strip('"') == "x"

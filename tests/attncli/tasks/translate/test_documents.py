@@ -144,7 +144,7 @@ def test_only_what_the_other_file_lacks_is_translated(tmp_path: Path) -> None:
     source.write_text('{"a": "a dog", "b": "a cat"}\n', "utf-8")
     into.write_text('{"b": "eine Katze", "a": ""}', "utf-8")
     assert run(["translate", "-m", "upper", "-i", str(source), "--into", str(into)]) == 0
-    assert into.read_text("utf-8") == '{"a": "A DOG", "b": "eine Katze"}\n'
+    assert into.read_text("utf-8") == '{"b": "eine Katze", "a": "A DOG"}'
     (tmp_path / "a.srt").write_bytes(SRT)
     assert translate(tmp_path / "a.srt", "--into", str(into)) == 2
 
