@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -225,6 +227,7 @@ def string_segment(
     return DocumentSegment(start, end, joined, write, key)
 
 
+ZIP = b"PK\x03\x04"  # the first bytes of an archive
 COMPRESSED = (".gz", ".xz", ".zst")
 TEXT = "text"  # lines; not a document format
 
@@ -254,16 +257,17 @@ FORMATS = {
     "strings": FormatRow("messages:read_strings", (".strings",), r"=\s*\""),
     "xml": FormatRow("xml_texts:read", (".xml", ".xlf", ".xliff", ".ttml", ".dfxp")),
 }
-PACKED = {  # archives of several files; `read` takes bytes
-    "docx": FormatRow("office:read_word", (".docx",)),
-    "pptx": FormatRow("office:read_slides", (".pptx",)),
-    "xlsx": FormatRow("office:read_sheets", (".xlsx",)),
-    "odt": FormatRow("packed:read_open_document", (".odt", ".odp", ".ods")),
-    "epub": FormatRow("packed:read_book", (".epub",)),
+PACKED = {  # archives of several files; `read` takes bytes. `sign`: of the name of one of them
+    "docx": FormatRow("office:read_word", (".docx", ".docm"), "word/document.xml"),
+    "pptx": FormatRow("office:read_slides", (".pptx", ".pptm"), "ppt/presentation.xml"),
+    "xlsx": FormatRow("office:read_sheets", (".xlsx", ".xlsm"), "xl/workbook.xml"),
+    "odt": FormatRow("packed:read_open_document", (".odt", ".odp", ".ods"), "vnd.oasis"),
+    "epub": FormatRow("packed:read_book", (".epub",), "epub+zip"),
 }
+HEADS = {b"<?xml": "xml", b"<!doctype html": "html", b"<html": "html", b"webvtt": "vtt"}
 PROGRAMS = """
-tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss
-c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
+tmx rst tex ftl xcstrings ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx
+json5 css scss c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
 """
 MAIL_FIELD = re.compile(r"([!-9;-~]+):\s|[ \t]+\S")  # or the rest of the field before it
 AS_LINES = "-s input.format=text translates its lines"
@@ -287,6 +291,21 @@ def format_of(path: Path | None) -> str:
     """Return the format of a file by its name; "text" for other names."""
     suffix = uncompressed(path).suffix.lower() if path else ""
     return next((key for key, row in (FORMATS | PACKED).items() if suffix in row.suffixes), TEXT)
+
+
+def format_inside(path: Path, content: bytes) -> str:
+    """Return the format of a content whose name does not tell it; "text" if it is none."""
+    head = content[:100].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if path.suffix.lower() == ".txt":
+        return TEXT
+    if content.startswith(ZIP):
+        places = {content.find(row.sign.encode()): name for name, row in PACKED.items()}
+        return min((one for one in places.items() if one[0] > 0), default=(0, TEXT))[1]
+    if head[:1] in (b"{", b"["):
+        with suppress(ValueError, RecursionError):
+            json.loads(content)
+            return "json"
+    return next((name for sign, name in HEADS.items() if head.startswith(sign)), TEXT)
 
 
 def is_document(path: Path) -> bool:

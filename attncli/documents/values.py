@@ -119,6 +119,8 @@ def read_json(content: str, options: DocumentOptions) -> Iterator[DocumentSegmen
     text = content.removeprefix("\ufeff")
     if not _is_json(text):
         raise InputError("a document that is not JSON", "a JSON file", "mend it")
+    if re.match(r'\s*\{\s*"sourceLanguage"\s*:', text):
+        raise InputError("a string catalogue of Xcode", "an export of it as .xliff")
     yield from _json_values(content, [(len(content) - len(text), text)], options)
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_binary
 from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
 from attncli.documents.document import (
     PACKED,
@@ -28,6 +28,7 @@ from attncli.documents.document import (
     Kept,
     Texts,
     check_language,
+    format_inside,
     format_of,
     hint,
     named_delimiter,
@@ -41,6 +42,7 @@ from attncli.tasks.translate.engine import InputSettings
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError, naming
+from models.base.limits import WINDOW_BYTES
 from models.inference.search.batching import windows
 
 Columns = Annotated[
@@ -89,6 +91,9 @@ def document_choice(
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
+    is_read = path and not settings.format and name == TEXT and path.is_file()
+    if path and is_read and path.stat().st_size < WINDOW_BYTES:
+        name = format_inside(path, path.read_bytes())
     if path and not settings.format and (advice := hint(path)):
         raise InputError(f"cannot read {path}", hint=advice)
     for where, given, wanted in (
@@ -110,11 +115,15 @@ def document_choice(
     return DocumentChoice(name, options)
 
 
-def check_format(output: Path | None, choice: DocumentChoice | None) -> None:
+def check_format(
+    output: Path | None, choice: DocumentChoice | None, input: Path | None = None
+) -> None:
     """Raise InputError if the name of the output tells another format than that of the input."""
     if output is None:
         return
     made, named = choice.format if choice else TEXT, format_of(output)
+    if input and made == named and made in PACKED and format_of(input) == made:
+        made, named = input.suffix.lower(), output.suffix.lower()  # .docm is not .docx
     if choice and named == TEXT:
         is_other = bool(hint(output)) or output.suffix.lower() == ".txt"
     else:
@@ -237,7 +246,7 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     if format in PACKED:
         return read_document(content, format, options)
     if format == TEXT:
-        refuse_utf_16(content, "a text")
+        refuse_binary(content, "a text")
     text, encoding = decoded(content)
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
     return replace(read, encoding=encoding, strict=format in STRICT)

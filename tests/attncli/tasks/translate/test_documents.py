@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -170,3 +172,58 @@ def test_a_translation_that_fails_a_check_is_left_out_or_flagged() -> None:
     said = ["left as they are: texts whose translation fails a check, line 1"]
     assert done("json", '{"a": "a dog"}') == ('{"a": "a dog"}', said)
     assert done("html", "<p>a dog</p>") == ("<p>A DOG</p>", [])
+
+
+WORD = "<w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'>{}</w:document>"
+
+
+def word(text: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<a/>")
+        body = f"<w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body>"
+        archive.writestr("word/document.xml", WORD.format(body))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "done"),
+    [
+        ("a.docm", word("a dog"), b">A DOG<"),
+        ("a", word("a dog"), b">A DOG<"),
+        ("a.txt", word("a dog"), "is not text"),
+        ("a.b", b"%PDF-1.7\n", "is not text"),
+        ("a.catalog", b'{"a": "a dog"}', b'{"a": "A DOG"}'),
+        ("a.b", b'{"a": "a dog"}\n{\n', b'{"A": "A DOG"}\n{\n'),
+        ("a.b", b"<?xml version='1.0'?><b>a</b>", "XML with the element <b>"),
+        ("a.xcstrings", b'{"sourceLanguage": "en"}', "cannot read"),
+        ("a.json", b'{\n "sourceLanguage" : "en", "strings": {"a": {}}}', "catalogue of Xcode"),
+        ("a.ftl", b"a = b\n", "cannot read"),
+    ],
+)
+def test_the_content_tells_what_the_name_does_not(
+    name: str,
+    content: bytes,
+    done: bytes | str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    failed, out = translate(path), tmp_path / f"{name}.out"
+    if isinstance(done, str):
+        said = capsys.readouterr().err
+        assert failed == 1 and done in said and said.count("\n") == 1 and not out.exists()
+        return
+    written = out.read_bytes()
+    if content.startswith(b"PK"):
+        with zipfile.ZipFile(out) as archive:
+            written = archive.read("word/document.xml")
+    assert not failed and done in written
+
+
+def test_a_document_of_macros_is_not_named_as_one_without(tmp_path: Path) -> None:
+    (tmp_path / "a.docm").write_bytes(word("a dog"))
+    words = ["translate", "-m", "upper", "-i", str(tmp_path / "a.docm"), "-o"]
+    assert run([*words, str(tmp_path / "b.docx")]) == 1
+    assert run([*words, str(tmp_path / "b.docm")]) == 0
