@@ -102,6 +102,7 @@ class Kept(NamedTuple):
     is_fault: bool = False  # True if it could not be read
 
 
+TRANSLATED = "texts that have a translation"  # a kind of `Kept`
 DocumentPart = DocumentSegment | Kept | None  # None: a value without letters
 
 
@@ -131,9 +132,17 @@ class DocumentOptions:
 
 
 def collected(content: str, parts: Iterable[DocumentPart]) -> Document:
-    """Return the document of a content and the parts that a format finds in it, in any order."""
+    """Return the document of a content and the parts that a format finds in it, in any order.
+
+    The name of a language stays if it is the target language with a region, such as de-AT.
+    """
     found = list(parts)
-    segments = [part for part in found if isinstance(part, DocumentSegment)]
+    segments = [
+        part
+        for part in found
+        if isinstance(part, DocumentSegment)
+        and (part.texts or _base(content[part.start : part.end]) != _base(part.write(())))
+    ]
     segments.sort(key=lambda one: (one.start, one.end))
     return Document(content, tuple(segments), tuple(p for p in found if isinstance(p, Kept)))
 
@@ -171,9 +180,14 @@ def check_language(document: Document, to: str) -> None:
     """Raise InputError if a document with texts in the language `to` names another one."""
     for segment in document.segments:
         named = "" if segment.texts else document.content[segment.start : segment.end]
-        given, wanted = (re.split("[-_]", code.lower())[0] for code in (named, to))
+        given, wanted = _base(named), _base(to)
         if len(given) == len(wanted) == 2 and given != wanted:
             raise InputError(f"it has translations in the language {named}", f"a file in {to}")
+
+
+def _base(code: str) -> str:
+    """Return the code of a language without its region."""
+    return re.split("[-_]", code.lower())[0]
 
 
 def language_segment(span: Span, to: str) -> DocumentSegment:

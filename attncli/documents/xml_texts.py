@@ -11,6 +11,7 @@ from lxml import etree
 
 from attncli.documents import html_page
 from attncli.documents.document import (
+    TRANSLATED,
     Document,
     DocumentOptions,
     DocumentPart,
@@ -68,7 +69,8 @@ class Element(NamedTuple):
 
 def elements_of(content: str) -> list[Element]:
     """Return the elements of a file in the order of their ends. Raises InputError if damaged."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    options = {"resolve_entities": False, "no_network": True, "load_dtd": False}
+    parser = etree.XMLParser(encoding="utf-8", **options)  # also if the file names another one
     try:
         etree.fromstring(content.removeprefix("\ufeff").encode(), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -168,7 +170,7 @@ def _xliff(
         if one.parents[-1].has("translate", "no"):
             yield Kept(one.start, html_page.UNTRANSLATED)
         elif target and content[target.inner : target.close].strip():
-            yield Kept(one.start, "units that are translated")
+            yield Kept(one.start, TRANSLATED)
         elif inner := inline_segments(pieces_of(content, one, CODES), encode=escaped):
             yield _as_target(content, one, target, inner)
 

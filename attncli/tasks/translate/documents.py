@@ -9,7 +9,7 @@ import codecs
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +22,7 @@ from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
 from attncli.documents.document import (
     PACKED,
     TEXT,
+    TRANSLATED,
     Document,
     DocumentOptions,
     DocumentSegment,
@@ -67,6 +68,10 @@ DOUBTFUL = "texts whose translation fails a check"
 STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
 UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+DECLARED = {  # the encoding that a document names
+    "po": re.compile(rb".{,4000}?\bcharset=([\w.-]+)", re.DOTALL),
+    "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
+}
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -219,12 +224,15 @@ def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[st
     yield from left(document, outcomes, quoted=True)
 
 
-def decoded(content: bytes) -> tuple[str, str]:
+def decoded(content: bytes, format: str = "") -> tuple[str, str]:
     """Return the characters of a document and its encoding.
 
-    It is UTF-8, UTF-16 with a byte order mark, which stays, or Windows-1252. Raises InputError for
-    another one, of which only noise would be read.
+    It is the one that the document names, UTF-8, UTF-16 with a byte order mark, which stays, or
+    Windows-1252. Raises InputError for another one, of which only noise would be read.
     """
+    if named := DECLARED[format].match(content) if format in DECLARED else None:
+        with suppress(LookupError, UnicodeDecodeError):
+            return content.decode(named[1].decode()), named[1].decode()
     encoding = UTF_16.get(content[:2], UTF_8)
     try:
         return content.decode(encoding), encoding
@@ -247,8 +255,11 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
         return read_document(content, format, options)
     if format == TEXT:
         refuse_binary(content, "a text")
-    text, encoding = decoded(content)
+    text, encoding = decoded(content, format)
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
+    if any(one.kind == TRANSLATED for one in read.kept):
+        check_language(read, options.to)
+    encoding = UTF_8 if format == "po" else encoding  # as its header then says
     return replace(read, encoding=encoding, strict=format in STRICT)
 
 
@@ -258,7 +269,8 @@ def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
         return document.save([texts for *_, texts in _by_segment(document, outcomes)])
     text = translated(document, outcomes)
     try:
-        return text.encode(document.encoding)
+        is_xml = document.content.startswith(("<?xml", "\ufeff<?xml"))
+        return text.encode(document.encoding, "xmlcharrefreplace" if is_xml else "strict")
     except UnicodeEncodeError:
         return text.encode()
 

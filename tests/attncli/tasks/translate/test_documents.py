@@ -227,3 +227,60 @@ def test_a_document_of_macros_is_not_named_as_one_without(tmp_path: Path) -> Non
     words = ["translate", "-m", "upper", "-i", str(tmp_path / "a.docm"), "-o"]
     assert run([*words, str(tmp_path / "b.docx")]) == 1
     assert run([*words, str(tmp_path / "b.docm")]) == 0
+
+
+POT = (
+    'msgid ""\nmsgstr ""\n"Language: {}\\n"\n"Content-Type: text/plain; charset={}\\n"\n'
+    '"Plural-Forms: nplurals={}; plural={};\\n"\n\n'
+    'msgid "caf\u00e9"\nmsgid_plural "a dog"\nmsgstr[0] "{}"\nmsgstr[1] "{}"\n'
+)
+XML = "<?xml version='1.0' encoding='{}'?><resources><string name='a'>{}</string></resources>"
+UNITS = (
+    "<xliff version='2.0' trgLang='{}'><file id='a'><unit id='1'><segment><source>a</source>"
+    "<target>x</target></segment></unit></file></xliff>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "encoding", "done"),
+    [
+        (
+            "a.pot",
+            POT.format("", "CHARSET", "INTEGER", "EXPRESSION", "", ""),
+            "utf-8",
+            POT.format("fr", "UTF-8", "2", "(n > 1)", "CAFÉ", "A DOG"),
+        ),
+        (
+            "a.po",
+            POT.format("fr", "ISO-8859-2", "2", "(n != 1)", "", "ő"),
+            "iso-8859-2",
+            POT.format("fr", "UTF-8", "2", "(n != 1)", "CAFÉ", "ő"),
+        ),
+        (
+            "a.xml",
+            XML.format("us-ascii", "caf&#233;"),
+            "ascii",
+            XML.format("us-ascii", "CAF&#201;"),
+        ),
+        ("a.xml", XML.format("latin1", "é"), "latin1", XML.format("latin1", "É")),
+        ("a.po", POT.format("de", "UTF-8", "2", "n", "", "x"), "utf-8", "in the language de"),
+        ("a.xlf", UNITS.format("de"), "utf-8", "in the language de"),
+        ("a.xlf", UNITS.format("fr-CA"), "utf-8", UNITS.format("fr-CA")),
+    ],
+)
+def test_a_document_names_its_language_its_encoding_and_its_forms(
+    name: str,
+    content: str,
+    encoding: str,
+    done: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / name).write_bytes(content.encode(encoding))
+    failed = translate(tmp_path / name, "--to", "fr")
+    said = capsys.readouterr().err
+    if done.startswith("in the"):
+        assert failed == 1 and done in said and said.count("\n") == 1
+    else:
+        done = done.encode("utf-8" if name.startswith("a.po") else encoding)
+        assert not failed and (tmp_path / f"{name}.out").read_bytes() == done
