@@ -117,3 +117,52 @@ def test_styled_subtitles() -> None:
         (1000, "{\\i1}HELLO, YOU{\\i0}.\\NAND YO{\\b1}U{\\b0}"),
         (1000, made[1].text),
     ]
+
+
+ONE = "<xliff version='1.2'><file original='a'><trans-unit id='1'{}><source>{}</source>{}"
+CODE = "{} <bpt id='1'>&lt;b></bpt>{}<ept id='1'>&lt;/b></ept> {}"
+MARKED = "<mrk mtype='seg' mid='1'>a b.</mrk> <mrk mtype='seg' mid='2'>c</mrk>"
+SEGMENTS = f"<seg-source>{MARKED}</seg-source>"
+CAPITALS = f"{SEGMENTS}<target>{MARKED.replace('a b.', 'A B.').replace('>c<', '>C<')}</target>"
+SECOND = "<xliff version='2.0'><file id='a'><unit id='1'><segment{}><source>{}</source>{}"
+FIXED = "<mrk translate='no'>b</mrk>"
+ENDS = {ONE: "</trans-unit></file></xliff>", SECOND: "</segment></unit></file></xliff>"}
+
+
+@pytest.mark.parametrize(
+    ("form", "attributes", "source", "before", "after"),
+    [
+        (ONE, "", "<![CDATA[a & b\nc]]>", "", "<target><![CDATA[A & B\nC]]></target>"),
+        (ONE, "", "<![CDATA[a <b>c</b>]]>", "", "<target><![CDATA[A <b>C</b>]]></target>"),
+        (ONE, "", CODE.format(*"abc"), "", f"<target>{CODE.format(*'ABC')}</target>"),
+        (ONE, "", "a&#10;b", "", "<target>A&#10;B</target>"),
+        (ONE, " xml:space='preserve'", "A\n b", "", "<target>A\n B</target>"),
+        (ONE, "", "a", "<target state='new'>a</target>", '<target state="translated">A</target>'),
+        (ONE, "", "a", "<target state='new'>x</target>", "<target state='new'>x</target>"),
+        (ONE, "", "a", "<target>a</target>", "<target>a</target>"),
+        (ONE, "", "a b. c", SEGMENTS, CAPITALS),
+        (ONE, "", "a b. c", f"{SEGMENTS}<target><mrk/></target>", CAPITALS),
+        (ONE, "", "a b. c", f"{SEGMENTS}<target><mrk>x</mrk></target>", ""),
+        (SECOND, "", f"a {FIXED}", "", f"<target>A {FIXED}</target>"),
+        (SECOND, " state='initial'", "a", "<target>a</target>", "<target>A</target>"),
+    ],
+)  # fmt: skip
+def test_a_unit_of_xliff_gets_a_target_as_its_source_is_written(
+    form: str, attributes: str, source: str, before: str, after: str
+) -> None:
+    after = after or before
+    content = form.format(attributes, source, before) + ENDS[form]
+    assert in_capitals("xml", content) == form.format(attributes, source, after) + ENDS[form]
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("x id='START_LINK_1'", "x id='CLOSE_LINK'"),
+        ("bx rid='1' id='2'", "ex rid='1' id='3'"),
+        ("sc id='1'", "ec startRef='1'"),
+    ],
+)
+def test_empty_tags_of_a_pair_are_read_as_one(start: str, end: str) -> None:
+    content = ONE.format("", f"a <{start}/>dog<{end}/> b", "") + ENDS[ONE]
+    assert "a <g0>dog</g0> b" in str(read_document(content, "xml", DocumentOptions()).segments)
