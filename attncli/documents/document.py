@@ -204,6 +204,12 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 PARTS = re.compile(
     rf"({LINE_END.pattern}|(?<! )[ ]*\t[ ]*|(?<! )[ ]+\|[ ]+(?![^{{}}]{{0,200}}\}}\}}))"
 )  # between the texts of a string
+CHOICE = re.compile(r"\{\s*\w+\s*,\s*choice\s*,")
+# patterns of dates and times, such as MM/DD/YYYY and h:mm a, and units
+NO_WORDS = re.compile(
+    r"(?=.*([yMDdHhms])\1)(?:([yYMLdDEeHhKkmsSaAzZ])\2{,4}(?:[\s.,:/'_-]+|(?<=[Dd])T|$)){2,}"
+    r"|(?:([yMDdHhms])\3+){2,}|[b-df-hj-np-tv-xz]{2,3}"
+)
 WRAPPED = 40  # characters of a line that was probably divided for its width
 
 
@@ -216,7 +222,7 @@ def string_segment(
     in the next line; so are the branches of a message. quote: write a value as the document has it
     in this place.
     """
-    if not has_letters(text):
+    if not has_letters(text) or NO_WORDS.fullmatch(text):
         return None
     first, *rest = branches(text) or PARTS.split(text)
     texts, ends = [[first]], [""]  # lines of each text; what is between its lines, and behind it
@@ -232,8 +238,11 @@ def string_segment(
 
     def write(translated: Texts) -> str:
         found = ""
-        for text, lines, inner, outer in zip(translated, texts, ends[::2], ends[1::2], strict=True):
-            found += inner.join(balanced(text, len(lines))) if len(lines) > 1 else text
+        sign = "'" if CHOICE.search(text) else "'{"  # what quotes in messages of ICU and Java
+        if sign not in text:
+            translated = tuple(one.replace(sign, f"’{sign[1:]}") for one in translated)
+        for one, lines, inner, outer in zip(translated, texts, ends[::2], ends[1::2], strict=True):
+            found += inner.join(balanced(one, len(lines))) if len(lines) > 1 else one
             found += outer
         return quote(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.documents.document import DocumentOptions, read_document
+from attncli.documents.document import DocumentOptions, read_document, reassemble
 from models.base.errors import InputError
 from tests.attncli.documents.test_formats import in_capitals
 
@@ -166,3 +166,33 @@ def test_a_unit_of_xliff_gets_a_target_as_its_source_is_written(
 def test_empty_tags_of_a_pair_are_read_as_one(start: str, end: str) -> None:
     content = ONE.format("", f"a <{start}/>dog<{end}/> b", "") + ENDS[ONE]
     assert "a <g0>dog</g0> b" in str(read_document(content, "xml", DocumentOptions()).segments)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "done"),
+    [
+        *(
+            ("json", f'{{"a": "{text}"}}', f'{{"a": "{text}"}}')
+            for text in ("MM/DD/YYYY", "yyyy-MM-dd HH:mm", "h:mm a", "DD.MM.", "yyyyMMdd", "ms")
+        ),
+        ("yaml", "a: [Oct, Dec]\nb: [Cut, Paste]\n", "a: [Oct, Dec]\nb: [CUT, PASTE]\n"),
+        ("json", '{"a": ["M", "Tu", "W", "Th", "F", "Sa", "Su"]}', ""),
+        ("json", '{"a": "add", "b": "cut"}', '{"a": "ADD", "b": "CUT"}'),
+        ("arb", '{"a": "{n, plural, one {b}}"}', '{"a": "{n, plural, one {B}}"}'),
+        ("properties", "a=b {0,choice,0#c|1<{0} d}\n", "a={0,choice,0#B C|1<B {0} D}\n"),
+    ],
+)  # fmt: skip
+def test_only_words_of_a_value_are_translated(name: str, content: str, done: str) -> None:
+    assert in_capitals(name, content) == (done or content)
+
+
+def test_an_apostrophe_does_not_quote_a_placeholder() -> None:
+    for content, done in (
+        ('{"a": "b {0}"}', '{"a": "l’{0}"}'),
+        ('{"a": "\'{b}\'"}', '{"a": "l\'{0}"}'),
+        ('{"a": "{0,choice,0#b}"}', '{"a": "{0,choice,0#l’{0}}"}'),
+    ):
+        document = read_document(content, "json", DocumentOptions())
+        [texts] = [segment.texts for segment in document.segments]
+        texts = tuple("l'{0}" if "b" in text else text for text in texts)
+        assert reassemble(document, [texts]) == done
