@@ -42,6 +42,7 @@ Received = TypeVar("Received", bytes, bytes | None)
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
+BINARY = (b"PK\x03\x04", b"%PDF-", b"\xd0\xcf\x11\xe0", b"{\\rtf")  # Office, PDF
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
 NOT_UTF_8 = "not valid UTF-8"
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
@@ -95,12 +96,12 @@ class ClassifiedLine(NamedTuple):
 def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
     """Yield the lines of a stream in order, in chunks of at least one line.
 
-    Raises InputError for UTF-16.
+    Raises InputError for UTF-16 and for binary files.
     """
     number, remarked = 1, False
     for lines in _chunks(stream):
         if number == 1:
-            refuse_utf_16(lines[0], _name(stream))
+            refuse_binary(lines[0], _name(stream))
         chunk = [decode(line, number + i) for i, line in enumerate(lines)]
         bad = [n for n, line in enumerate(chunk) if line.fault.startswith(NOT_UTF_8)]
         if bad and western(b"".join(lines[n] for n in bad)):
@@ -158,8 +159,10 @@ def _name(stream: BinaryIO) -> str:
     return name if isinstance(name, str) and name[:1] not in ("", "<") else "the input"
 
 
-def refuse_utf_16(head: bytes, name: str) -> None:
-    """Raise InputError for text that begins with a mark of UTF-16: its lines would be noise."""
+def refuse_binary(head: bytes, name: str) -> None:
+    """Raise InputError for UTF-16, and for files of other programs: their lines would be noise."""
+    if head.startswith(BINARY):
+        raise InputError(f"{name} is not text", "text, or a document with the end of its name")
     if head.startswith(UTF_16_MARKS):
         hint = "convert it: iconv -f UTF-16 -t UTF-8"
         raise InputError(f"{name} in UTF-16", "UTF-8", hint)

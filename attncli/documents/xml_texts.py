@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from lxml import etree
 
 from attncli.documents import html_page
 from attncli.documents.document import (
+    LINE_END,
+    TRANSLATED,
     Document,
     DocumentOptions,
     DocumentPart,
@@ -68,7 +71,8 @@ class Element(NamedTuple):
 
 def elements_of(content: str) -> list[Element]:
     """Return the elements of a file in the order of their ends. Raises InputError if damaged."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    options = {"resolve_entities": False, "no_network": True, "load_dtd": False}
+    parser = etree.XMLParser(encoding="utf-8", **options)  # also if the file names another one
     try:
         etree.fromstring(content.removeprefix("\ufeff").encode(), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -92,36 +96,51 @@ def pieces_of(
     content: str,
     element: Element,
     opaque: frozenset[str],
-    texts: Callable[[str, int, int], Iterable[Piece]] = lambda *span: [text_piece(*span)],
+    texts: Callable[[str, int, int], Iterable[Piece]],
 ) -> list[Piece]:
     """Return the pieces of the text of an element.
 
     opaque: elements that are one placeholder. texts: divides a span without tags into pieces.
     """
     found: list[Piece] = []
-    at, skipped, depth = element.inner, 0, 0
+    at, depth = element.inner, 0
+    first: re.Match[str] | None = None  # the start of a placeholder
     for token in [*TOKEN.finditer(content, element.inner, element.close), None]:
-        first = token.start() if token else element.close
-        if at < first and not depth:
-            found += texts(content, at, first)
+        end = token.start() if token else element.close
+        if at < end and not depth:
+            found += texts(content, at, end)
         if token is None:
             break
         at = token.end()
         name = (token["name"] or "").rpartition(":")[2]
-        if name in opaque and not token["empty"]:
-            skipped = skipped if depth else token.start()
+        is_element = name and not token["empty"]
+        if is_element and (depth or name in opaque or FIXED.search(token[0])):
+            first = first if depth else token
             depth += -1 if token["close"] else 1
-            if not depth:
-                found.append(Piece("placeholder", skipped, at, content[skipped:at]))
+            if first and not depth:
+                raw = content[first.start() : at]
+                found.append(_paired(first, Piece("placeholder", first.start(), at, raw)))
         elif not depth:
-            found.append(_piece(token, name))
+            found.append(_paired(token, _piece(token, name)))
     return found
+
+
+def _paired(token: re.Match[str], piece: Piece) -> Piece:
+    """Return the piece of an element; one that begins or ends a pair of XLIFF is a tag of it."""
+    name = (token["name"] or "").rpartition(":")[2]
+    given = {one["name"]: one["value"] for one in ATTRIBUTE.finditer(token["attributes"] or "")}
+    own = given.get("rid") or given.get("startRef") or given.get("id", "")
+    if name == "x" and (found := ANGULAR.fullmatch(own)):
+        name, own = found[1], found[2]
+    kind = PAIRS.get(name)
+    return piece._replace(kind=kind, name=own) if kind else piece
 
 
 def _piece(token: re.Match[str], name: str) -> Piece:
     span, raw = token.span(), token[0]
     if token["entity"]:
-        return Piece("text", *span, raw, html.unescape(raw))
+        text = html.unescape(raw)
+        return Piece("break" if text == "\n" else "text", *span, raw, text.strip("\n"), "br")
     kind: PieceKind = "void"
     if name == "br":
         kind = "break"
@@ -130,9 +149,14 @@ def _piece(token: re.Match[str], name: str) -> Piece:
     return Piece(kind, *span, raw, "", name)
 
 
+PAIRS: dict[str, PieceKind] = {"bpt": "open", "bx": "open", "sc": "open", "START": "open"}
+PAIRS |= {"ept": "close", "ex": "close", "ec": "close", "CLOSE": "close"}
+ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
+FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
+TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.*?</\1>|<[^<>\[\]]*>", re.DOTALL)
 BREAK = re.compile(r"\s*<(?:\w+:)?br\b[^<>]*>\s*")
-NEW = re.compile(r"state=.(?:new|needs-translation).")
+NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
 ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))|(?P<quote>\")", re.DOTALL)
 CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
@@ -156,7 +180,13 @@ def _xliff(
     """Yield the sources of the units whose target is missing or empty."""
     is_second = elements[-1].attributes.get("version", "").startswith("2")
     owner, name = ("xliff", "trgLang") if is_second else ("file", "target-language")
-    targets = {one.parents[-1].start: one for one in elements if one.name == "target"}
+    children = defaultdict[int, dict[str, Element]](dict)  # of the units, by their starts
+    marks = defaultdict[int, list[Element]](list)  # of the segments in a source
+    for one in elements:
+        if one.name in ("source", "seg-source", "target"):
+            children[one.parents[-1].start][one.name] = one
+        elif one.attributes.get("mtype") == "seg":
+            marks[next((p.start for p in one.parents if p.name == "seg-source"), 0)].append(one)
     for one in elements:
         if options.to and one.name == owner:
             span = one.value_span(content, name)
@@ -164,13 +194,49 @@ def _xliff(
             yield language_segment(span or (one.inner - 1, one.inner - 1), attribute)
         if one.name != "source" or one.parents[-1].name not in ("trans-unit", "segment"):
             continue
-        target = targets.get(one.parents[-1].start)
-        if one.parents[-1].has("translate", "no"):
+        unit = one.parents[-1]
+        target = children[unit.start].get("target")
+        source = children[unit.start].get("seg-source", one)
+        if unit.has("translate", "no"):
             yield Kept(one.start, html_page.UNTRANSLATED)
-        elif target and content[target.inner : target.close].strip():
-            yield Kept(one.start, "units that are translated")
-        elif inner := inline_segments(pieces_of(content, one, CODES), encode=escaped):
-            yield _as_target(content, one, target, inner)
+        elif target and _is_translated(content, unit, one, target):
+            yield Kept(one.start, TRANSLATED)
+        elif inner := [*_sources(content, marks[source.start] or [source])]:
+            yield _as_target(content, source, target, inner)
+
+
+def _is_translated(content: str, unit: Element, source: Element, target: Element) -> bool:
+    """Return True for a target with a text that is not that of its source with the state "new"."""
+    text, own = (TAG.sub("", content[one.inner : one.close]).strip() for one in (target, source))
+    return bool(text) and not (text == own and NEW.search(content, unit.start, target.inner))
+
+
+def _sources(content: str, elements: Iterable[Element]) -> Iterator[DocumentSegment]:
+    for one in elements:
+        if data := CDATA.fullmatch(content, one.inner, one.close):
+            parts = _in_data(content, *data.span(1))
+            yield from (part for part in parts if isinstance(part, DocumentSegment))
+        else:
+            texts = _lines if one.has("xml:space", "preserve") else _unbroken
+            yield from inline_segments(pieces_of(content, one, CODES, texts), encode=escaped)
+
+
+def _in_data(content: str, start: int, end: int) -> Iterable[DocumentPart]:
+    """Return the texts of a CDATA section, which is HTML or plain text."""
+    if re.compile(r"<[A-Za-z/]|&\w+;").search(content, start, end):
+        return html_page.parts_of(content, start, end)
+    return inline_segments([*_lines(content, start, end)])
+
+
+def _unbroken(content: str, start: int, end: int) -> list[Piece]:
+    return [text_piece(content, start, end)]
+
+
+def _lines(content: str, start: int, end: int) -> Iterator[Piece]:
+    def line_break(found: re.Match[str]) -> Piece:
+        return Piece("break", *found.span(), found[0], "", "br")
+
+    return pieces_between(content, start, end, LINE_END, line_break)
 
 
 def _as_target(
@@ -206,15 +272,11 @@ def _android(
         if one.has("translatable", "false"):
             yield Kept(one.start, html_page.UNTRANSLATED)
             continue
-        found: Iterable[DocumentPart]
         if data := CDATA.fullmatch(content, one.inner, one.close):
-            found = html_page.parts_of(content, *data.span(1))
+            yield from _in_data(content, *data.span(1))
         else:
             pieces = pieces_of(content, one, frozenset("g"), _android_texts)
-            found = inline_segments(pieces, encode=_android_encoded)
-        key = "".join(owner.attributes.get("name", "") for owner in (one.parents[-1], one))
-        for part in found:
-            yield part._replace(key=key) if isinstance(part, DocumentSegment) else part
+            yield from inline_segments(pieces, encode=_android_encoded)
 
 
 def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:

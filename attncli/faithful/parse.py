@@ -248,16 +248,19 @@ def _is_space(character: str) -> bool:
     return not character or character.isspace()
 
 
-# ICU messages: each branch of a plural or a choice is a text, together with what is around it.
+# ICU messages, and choices of Java: each branch is a text, together with what is around it.
 #
 #     "You have {n, plural, one {# file} other {# files}}." has the texts "You have # file." and
 #     "You have # files."; it is written as {n, plural, one {...} other {...}}, which is the same.
 # Source: Unicode Technical Standard 35, part 9 (MessageFormat).
 
-HEAD = re.compile(r"\{\s*[\w-]+\s*,\s*(?:plural|select|selectordinal)\s*,(?:\s*offset:\d+)?")
+HEAD = re.compile(
+    r"\{\s*[\w-]+\s*,\s*(?:plural|select|selectordinal|(choice))\s*,(?:\s*offset:\d+)?"
+)
 BRANCH = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
+LIMIT = re.compile(r"\|?\s*-?[\d.∞]+\s*[#<≤]")  # of a branch of a choice, which ends at | or }
 END = re.compile(r"\s*\}")
-BRACE = re.compile("[{}]")
+BRACE = re.compile("[{}|]")
 MOST = 16  # branches of a text; several messages in it multiply them
 
 
@@ -276,15 +279,18 @@ def _divided(text: str) -> list[str]:
     if not head:
         return [text]
     before, at = text[: head.start()], head.end()
-    spans = []
-    while branch := BRANCH.match(text, at):
+    is_choice, spans = bool(head[1]), []
+    while branch := (LIMIT if is_choice else BRANCH).match(text, at):
         end, depth = branch.end(), 1
         while depth and (brace := BRACE.search(text, end)):
-            depth += 1 if brace[0] == "{" else -1
             end = brace.end()
-        end = end - 1 if not depth else len(text)  # before the brace that closes the branch
+            if brace[0] == "|":
+                depth -= is_choice and depth == 1
+            else:
+                depth += 1 if brace[0] == "{" else -1
+        end = end - 1 if not depth else len(text)  # before the sign that closes the branch
         spans.append((at, branch.end(), end))
-        at = end + 1
+        at = end if is_choice else end + 1
     last = END.match(text, at)
     if not spans or not last or len(spans) > MOST:
         return []
@@ -294,5 +300,5 @@ def _divided(text: str) -> list[str]:
         if not each or len(found) + len(each) > 4 * MOST:
             return []
         found += [syntax + text[start:inner], *each]
-        syntax = "}"
-    return [*found, "}" + last[0], ""]
+        syntax = "" if is_choice else "}"
+    return [*found, syntax + last[0], ""]

@@ -20,8 +20,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import (
+    TEXT,
     Document,
     DocumentOptions,
+    format_inside,
     format_of,
     hint,
     named_delimiter,
@@ -126,6 +128,7 @@ async def _upload(call: Call) -> Upload:
     name = PurePosixPath(given.file_names["file"].replace("\\", "/")).name
     source, target = given.text("source"), given.text("target")
     format = format_of(Path(name))
+    format = format_inside(Path(name), given.files["file"]) if format == TEXT else format
     if advice := hint(Path(name)):
         raise invalid(f"this kind of file is not supported; {advice}")
     document = await asyncio.to_thread(_read, given, format, name)

@@ -131,7 +131,7 @@ def translate(
         )
     named = None if row_inputs(model) else input  # rows are read line by line
     choice = documents.document_choice(options.input, named, columns=column, fields=field, to=to)
-    documents.check_format(output, choice)
+    documents.check_format(output, choice, input)
     documents.check_into(into, choice)
     output = output or into
     if choice:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -17,22 +17,24 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
+from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_binary
 from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
 from attncli.documents.document import (
     PACKED,
     TEXT,
+    TRANSLATED,
     Document,
     DocumentOptions,
     DocumentSegment,
     Kept,
     Texts,
+    check_language,
+    format_inside,
     format_of,
     hint,
     named_delimiter,
     read_document,
     reassemble,
-    with_existing,
     with_flags,
 )
 from attncli.documents.inline import read_lines
@@ -41,6 +43,7 @@ from attncli.tasks.translate.engine import InputSettings
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError, naming
+from models.base.limits import WINDOW_BYTES
 from models.inference.search.batching import windows
 
 Columns = Annotated[
@@ -65,6 +68,10 @@ DOUBTFUL = "texts whose translation fails a check"
 STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
 UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+DECLARED = {  # the encoding that a document names
+    "po": re.compile(rb".{,4000}?\bcharset=([\w.-]+)", re.DOTALL),
+    "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
+}
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -89,6 +96,9 @@ def document_choice(
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
+    is_read = path and not settings.format and name == TEXT and path.is_file()
+    if path and is_read and path.stat().st_size < WINDOW_BYTES:
+        name = format_inside(path, path.read_bytes())
     if path and not settings.format and (advice := hint(path)):
         raise InputError(f"cannot read {path}", hint=advice)
     for where, given, wanted in (
@@ -110,11 +120,15 @@ def document_choice(
     return DocumentChoice(name, options)
 
 
-def check_format(output: Path | None, choice: DocumentChoice | None) -> None:
+def check_format(
+    output: Path | None, choice: DocumentChoice | None, input: Path | None = None
+) -> None:
     """Raise InputError if the name of the output tells another format than that of the input."""
     if output is None:
         return
     made, named = choice.format if choice else TEXT, format_of(output)
+    if input and made == named and made in PACKED and format_of(input) == made:
+        made, named = input.suffix.lower(), output.suffix.lower()  # .docm is not .docx
     if choice and named == TEXT:
         is_other = bool(hint(output)) or output.suffix.lower() == ".txt"
     else:
@@ -155,10 +169,19 @@ def read_input(
     content = read_whole(stream, path or "the document")
     with naming(path) if path else nullcontext():
         document = opened(content, choice.format, choice.options)
-    if into is None or not into.exists():
+    existing = into.read_bytes() if into and into.exists() else b""
+    if not existing.strip():
         return document
-    with naming(into):
-        return with_existing(document, opened(into.read_bytes(), choice.format, choice.options))
+    from attncli.documents.completion import completed
+
+    with naming(into):  # type: ignore[arg-type]
+        old = opened(existing, choice.format, choice.options)
+        check_language(old, choice.options.to)
+        whole, added = completed(document.content, old.content, choice.format)
+        found = read_document(whole, choice.format, choice.options).segments
+    edges = [edge for span in added for edge in span]
+    segments = tuple(one for one in found if bisect_right(edges, one.start) % 2)
+    return replace(old, content=whole, segments=segments, kept=())
 
 
 def translate_document(
@@ -201,12 +224,15 @@ def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[st
     yield from left(document, outcomes, quoted=True)
 
 
-def decoded(content: bytes) -> tuple[str, str]:
+def decoded(content: bytes, format: str = "") -> tuple[str, str]:
     """Return the characters of a document and its encoding.
 
-    It is UTF-8, UTF-16 with a byte order mark, which stays, or Windows-1252. Raises InputError for
-    another one, of which only noise would be read.
+    It is the one that the document names, UTF-8, UTF-16 with a byte order mark, which stays, or
+    Windows-1252. Raises InputError for another one, of which only noise would be read.
     """
+    if named := DECLARED[format].match(content) if format in DECLARED else None:
+        with suppress(LookupError, UnicodeDecodeError):
+            return content.decode(named[1].decode()), named[1].decode()
     encoding = UTF_16.get(content[:2], UTF_8)
     try:
         return content.decode(encoding), encoding
@@ -228,9 +254,12 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     if format in PACKED:
         return read_document(content, format, options)
     if format == TEXT:
-        refuse_utf_16(content, "a text")
-    text, encoding = decoded(content)
+        refuse_binary(content, "a text")
+    text, encoding = decoded(content, format)
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
+    if any(one.kind == TRANSLATED for one in read.kept):
+        check_language(read, options.to)
+    encoding = UTF_8 if format == "po" else encoding  # as its header then says
     return replace(read, encoding=encoding, strict=format in STRICT)
 
 
@@ -240,7 +269,8 @@ def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
         return document.save([texts for *_, texts in _by_segment(document, outcomes)])
     text = translated(document, outcomes)
     try:
-        return text.encode(document.encoding)
+        is_xml = document.content.startswith(("<?xml", "\ufeff<?xml"))
+        return text.encode(document.encoding, "xmlcharrefreplace" if is_xml else "strict")
     except UnicodeEncodeError:
         return text.encode()
 

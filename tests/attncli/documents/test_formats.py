@@ -267,7 +267,7 @@ def test_empty_entries_are_filled_and_the_others_kept() -> None:
     start, end = done.split("msgstr[0]")
     assert start == PO.split("msgstr[0]")[0]
     assert end == ' "A FILE"\nmsgstr[1] "%D FILES"\n\nmsgid "a\\n"\n"b"\nmsgstr ""\n"A\\n"\n"B"\n'
-    assert kinds("po", PO) == ["entries that are translated"]
+    assert kinds("po", PO) == ["texts that have a translation"]
     one_form = PO.replace("nplurals=2", "nplurals=1").replace('msgstr[1] ""\n', "")
     assert 'msgstr[0] "%D FILES"' in in_capitals("po", one_form)
     assert 'msgstr "A\\t9C"' in in_capitals("po", 'msgid "a\\t\\9\\x63"\nmsgstr ""\n')
