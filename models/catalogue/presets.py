@@ -36,7 +36,7 @@ _RNNENCDEC = {**_sizes(620, 1000, 0.2), "readout": 500, "tied": False}  # sizes 
 _MULTI_SOURCE = {**_GRU, "family": "multi-source", "inputs": ("source", "draft")}
 _SEVERAL = {**_TRANSFORMER, "family": "multi-source-transformer", "inputs": ("source", "draft")}
 _WARM = {"schedule": "inverse_sqrt", "label_smoothing": 0.1}
-_MUON = {"optimiser": "muon", "lr": 0.005}  # found with benchmarks/time_to_quality.py
+_MUON = {"optimiser": "muon", "lr": 0.005}
 _PLATEAU = {"schedule": "plateau", "label_smoothing": 0.1, "lr": 0.001, "warmup": 200}
 _UNSMOOTHED = {"label_smoothing": 0.0}
 
