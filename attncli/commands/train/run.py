@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -317,6 +318,9 @@ def stopping() -> Iterator[Stop]:
 
 
 SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended
+# of a child, which searches modules where this process does: with `-m`, a `json.py` of the current
+# folder would be run
+PROGRAM = "import sys; sys.path[:] = {!r}; from attncli.shell.app import main; main()"
 
 
 def launch(processes: int, arguments: Sequence[str]) -> int:
@@ -332,8 +336,9 @@ def launch(processes: int, arguments: Sequence[str]) -> int:
     from torch.distributed.run import parse_args, run
 
     options = ["--standalone", "--local-addr=127.0.0.1", f"--nproc-per-node={processes}"]
+    child = [sys.executable, "-I", "-c", PROGRAM.format(sys.path)]
     try:
-        run(parse_args([*options, "-m", "attncli", *arguments]))
+        run(parse_args([*options, "--no-python", *child, *arguments]))
     except ChildFailedError as error:
         first = error.failures.get(0)  # a process that a signal ended has a negative status
         return first.exitcode if first and first.exitcode > 0 else 1
