@@ -116,7 +116,10 @@ class RenamedWeights:
 class WhisperFile(Whisper):
     """Whisper without the settings of the hub."""
 
-    heads = 0
+    @property
+    def heads(self) -> int:
+        """Number of heads."""
+        raise NotImplementedError
 
     def tokens(self) -> list[str]:
         """Return the published tokens, for want of a tokenizer.json."""
@@ -186,7 +189,7 @@ class FasterWhisper(WhisperFile):
         names = [n for n in stored.names if stored.array(n).ndim and not n.endswith("_scale")]
         return RenamedWeights(names, stored.tensor, FASTER)
 
-    @cached_property
+    @property
     def heads(self) -> int:
         """Number of heads."""
         return int(self._published.array("encoder/num_heads"))
@@ -229,7 +232,7 @@ class OpenAIWhisper(WhisperFile):
             stored = self._stored["model_state_dict"]
             return RenamedWeights(stored, stored.__getitem__, OPENAI)
 
-    @cached_property
+    @property
     def heads(self) -> int:
         """Number of heads."""
         with self.reading():
