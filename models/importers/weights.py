@@ -77,13 +77,13 @@ def mapped(path: Path, name: str) -> Tensor:
         return found
 
 
-def read_pickled(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a file of PyTorch; code in it is refused, not run."""
+def load_pickled(path: Path) -> Any:
+    """Return the content of a file of PyTorch; code in it is refused, not run."""
     try:
         try:
-            stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         except RuntimeError:  # a file from before version 1.6 cannot be mapped
-            stored = torch.load(path, map_location="cpu", weights_only=True)
+            return torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
         if is_exhausted(error):
             raise
@@ -92,6 +92,11 @@ def read_pickled(path: Path) -> dict[str, Tensor]:
             f"{path} is damaged, or has code in it, which was not run ({reason} ..)",
             "tensors alone",
         ) from None
+
+
+def read_pickled(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file of PyTorch that has nothing else; see `load_pickled`."""
+    stored = load_pickled(path)
     if not isinstance(stored, dict) or not all(map(torch.is_tensor, stored.values())):
         raise DamagedError(f"{path} has other things than tensors", "tensors alone")
     return stored

@@ -28,6 +28,8 @@ from models.use_config import SearchConfig, TokenizerConfig
 
 CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
 LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
+PER_SECOND = 50  # slots
+PER_SECOND = 50  # slots of the encoder
 NO_SPEECH = ("<|nospeech|>", "<|nocaptions|>")  # older models have the second name
 
 
@@ -36,7 +38,7 @@ class Whisper(Bart):
 
     model_type = "whisper"
     table = {re.sub("^encoder", "encoder.encoder", ours): each for ours, each in BART.items()}
-    unused = r"^proj_out\.weight$"
+    unused = r"^proj_out\."
 
     @cached_property
     def imported(self) -> Imported:
@@ -56,9 +58,8 @@ class Whisper(Bart):
             end = int(given["eos_token_id"])
             special = Special(end, -1, int(given["decoder_start_token_id"]), end)
             count = int(given["vocab_size"])
-        content = read_tokenizer(self.folder)
-        languages = self._name_languages(content)
-        vocabulary, tokenizer = json_vocabulary(content, special, count)
+        languages = self._name_languages(self.content)
+        vocabulary, tokenizer = json_vocabulary(self.content, special, count)
         return Imported(
             config,
             tokenizer,
@@ -69,15 +70,27 @@ class Whisper(Bart):
             facts(self.folder, "Whisper, imported", languages or ("en",)),
         )
 
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The content of its tokenizer.json."""
+        return read_tokenizer(self.folder)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of published weights; raise DamagedError if there are none."""
+        return tuple(super().theirs(name).shape)
+
     def audio(self) -> AudioConfig:
         """Return the settings of the features, and the heads that give the times of words."""
-        sound = read_json(self.folder / "preprocessor_config.json")
+        sound = read_json(self.folder / "preprocessor_config.json", {})
+        bands, slots = (
+            self.shape(f"model.encoder.{n}.weight") for n in ("conv1", "embed_positions")
+        )
         checked(sound, sampling_rate=(16_000,), n_fft=(400,), hop_length=(160,))
         heads = self.generation.get("alignment_heads") or ()
         return AudioConfig(
             rate=16_000,
-            bands=int(sound["feature_size"]),
-            padded=float(sound["chunk_length"]),
+            bands=bands[1],
+            padded=slots[0] / PER_SECOND,
             alignment_heads=tuple(f"{layer + 1}.{head + 1}" for layer, head in heads),
         )
 
@@ -103,7 +116,7 @@ class Whisper(Bart):
 
     def theirs(self, name: str) -> Tensor:
         """Return published weights by their own name; a bias of keys is zero."""
-        if name.endswith("k_proj.bias"):
+        if name.endswith("k_proj.bias") and not self.has(name):
             return torch.zeros(int(self.settings["d_model"]))
         return super().theirs(name)
 
