@@ -356,15 +356,19 @@ def preset(name: str) -> Preset:
     return PRESETS[name]
 
 
-def usual_preset(family: str) -> str:
-    """Return the preset whose training recipe suits a model of a family if no preset is named."""
+def usual_preset(family: str, read: str = "") -> str:
+    """Return the preset whose training recipe suits a model of a family if no preset is named.
+
+    read: read mode of its attention.
+    """
     if family not in USUAL:
         raise ConfigurationError(
             f"family '{family}', for which no preset is usual",
             f"one of {', '.join(USUAL)}",
             'name the preset whose training settings apply in a TOML file: preset = "NAME"',
         )
-    return USUAL[family]
+    same_read = USUAL[family].replace("soft", read)
+    return same_read if same_read in PRESETS else USUAL[family]
 
 
 def model_config(name: str) -> ModelConfig:

@@ -145,7 +145,9 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     except ModelError:  # a bundle alone, or of another version
         preset, style = "", None
     if preset not in PRESETS:
-        preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
+        model = stored["model"]
+        usual = usual_preset(str(model.get("family")), model.get("attention", {}).get("read", ""))
+        preset = str(values.get("preset") or usual)
     data = {**({"caption_style": style} if style else {}), **_table(values, "data")}
     if data.get("corpora") and (start / REPLAY_FILE).is_file():
         data = {"replay": REPLAY, **data}

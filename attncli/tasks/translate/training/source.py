@@ -92,11 +92,6 @@ class TextData(DataConfig):
         return tuple(filter(None, (*self.files, *self.dev, *dev, self.links)))
 
     @property
-    def has_dev(self) -> bool:
-        """True if there are files for evaluation."""
-        return bool(self.dev or self.dev_corpora or (self.corpora and self.dev_share))
-
-    @property
     def dev_option(self) -> str:
         """The option that names dev pairs; those of corpora have languages."""
         return "--dev-corpus" if self.corpora else "--dev"
