@@ -187,7 +187,7 @@ def train(
     check_joint(config)
     kinds = (config.kind, config.target_kind or config.kind)
     sides = (chain(source, target),) if config.joint else (source, target)
-    found = [learn(lines, size, *rest, config) for lines, *rest in zip(sides, kinds, strict=False)]
+    found = [learn(side, size, kind, config) for side, kind in zip(sides, kinds, strict=False)]
     tokenizer = Tokenizer(*(model for model, _ in found))
     tokenizer.rare = frozenset().union(*(rare for _, rare in found))
     return tokenizer
