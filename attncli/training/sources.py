@@ -93,6 +93,10 @@ class TrainingSource:
         """Return the number of training examples; counting may stop at `most`."""
         return most
 
+    def texts(self, data: Any) -> Iterable[tuple[str, str]]:
+        """Yield source and target of examples, by which the settings are fitted to little data."""
+        return ()
+
     def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Raise ModelError for settings of other kinds of input. named: preset and family."""
         for other in training_sources():

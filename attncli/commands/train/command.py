@@ -138,7 +138,12 @@ def _dry_run(config: RunConfig, device: str) -> None:
     print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
     unit = "batch" if found.batches == 1 else "batches"
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
-    print(f"time              {found.time_needed(config.train)}")
+    train, every = config.train, config.train.evaluate_every or found.batches
+    print(
+        f"recipe            {train.batch_tokens:,} tokens a batch, {train.warmup:,} updates of "
+        f"warm-up, an evaluation every {every:,}"
+    )
+    print(f"time              {found.time_needed(train)}")
     for warning in found.warnings:
         console.warn(warning)
 
