@@ -73,7 +73,8 @@ def measured(texts: Iterable[tuple[str, str]]) -> Measured:
     """Return the sizes of pairs of texts."""
     positions, several, count = 0.0, 0, 0
     words: set[str] = set()
-    for count, pair in enumerate(texts, 1):
+    for pair in texts:
+        count += 1
         positions += 1 + max(max(len(text.split()), len(text) / LETTERS) for text in pair)
         several += len(pair[0].split()) > 1
         words.update(pair[1].split())

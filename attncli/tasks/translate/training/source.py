@@ -157,13 +157,9 @@ class TextTraining(TrainingSource):
 
     def preset_for(self, data: Mapping[str, Any]) -> str:
         """Return the default preset; a recurrent one, which needs less data, for FEW pairs."""
-        named = [data.get(name, ()) for name in ("train", "links", "corpora")]
+        files = () if data.get("links") else tuple(data.get("train", ()))
         with suppress(ModelError):  # of a file that cannot be read; the run reports it
-            if (
-                named[0]
-                and not any(named[1:])
-                and self.count(self.data(train=tuple(named[0])), FEW) < FEW
-            ):
+            if files and self.count(self.data(train=files), FEW) < FEW:
                 return "luong-small"
         return self.default_preset
 
