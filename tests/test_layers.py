@@ -59,6 +59,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.training.optimisers",
     "attncli.training.storage",
     "attncli.training.sources",
+    "attncli.training.vocabulary",
     "attncli.training.pairs",
     "attncli.training.updates",
     "attncli.training.run",

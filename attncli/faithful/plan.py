@@ -286,8 +286,7 @@ class Plan:
             self.note,
             tuple(kept),
             lost="".join(character for character in lost if character not in best),
-            # a row is not text
-            checks=() if self.model.inputs else tuple(one for each in checks for one in each),
+            checks=self._kept(one for each in checks for one in each),
             stand_ins=tuple(self.stand_ins),
             plan=self,
         )
@@ -301,6 +300,13 @@ class Plan:
         if self._read[number][1]:  # an alternative that lacks a part is none
             others = [one for one in others if not lacks_parts(self._checks(number, one))]
         return translation._replace(hypotheses=(best, *others)), checks
+
+    def _kept(self, checks: Iterable[Check]) -> tuple[Check, ...]:
+        """Return the checks that hold for the model: a row is no text, answers have new digits."""
+        usual = self.model.prepare.parts
+        return tuple(
+            one for one in checks if not self.model.inputs and (usual or one.name != "digits")
+        )
 
     def _checks(self, number: int, output: Hypothesis) -> tuple[Check, ...]:
         text, _ = marked(output.text, self.parts, self._read[number][1])

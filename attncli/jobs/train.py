@@ -26,7 +26,7 @@ from attncli.training.processes import ALONE, Processes, ProcessLost
 from attncli.training.run import estimate
 from attncli.training.run.configuration import check_buildable, weights_hash
 from attncli.training.run.fit import Evaluate, can_continue, fit
-from attncli.training.run.retention import compared
+from attncli.training.run.retention import compared, is_compared
 from attncli.training.run.run import Run, completed, open_run, started, stored_state
 from attncli.training.run.saving import (
     draw_curves,
@@ -137,7 +137,7 @@ def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished
     inputs = fingerprints(config.data, config.model, config.start_from)
     check_claim(folder, config, inputs)
     finished = finished_run(folder)
-    if finished and can_continue(folder, config.train):
+    if finished and (can_continue(folder, config.train) or not is_compared(folder, config)):
         finished = None
     if finished:
         check_schedule(folder, config.train)
@@ -170,7 +170,7 @@ def events(
 
     try:
         yield from updates(run, report, stop_requested, processes)
-        yield finish(run, report)
+        yield run.state.counters.kept or finish(run, report)
         if comparison := compared(run, report):
             yield comparison
     except (Interrupted, ProcessLost):

@@ -346,8 +346,11 @@ def preset(name: str) -> Preset:
     return PRESETS[name]
 
 
-def usual_preset(family: str) -> str:
-    """Return the preset whose training recipe suits a model of a family if no preset is named."""
+def usual_preset(family: str, read: str = "") -> str:
+    """Return the preset whose training recipe suits a model of a family if no preset is named.
+
+    read: read mode of its attention.
+    """
     named = [name for name, one in PRESETS.items() if one.model.get("family", "") == family]
     if not named:
         raise ConfigurationError(
@@ -355,7 +358,9 @@ def usual_preset(family: str) -> str:
             f"one of {', '.join(dict.fromkeys(one.model['family'] for one in PRESETS.values()))}",
             'name the preset whose training settings apply in a TOML file: preset = "NAME"',
         )
-    return next((name for name in named if PRESETS[name].usual), named[0])
+    usual = next((name for name in named if PRESETS[name].usual), named[0])
+    same_read = usual.replace("soft", read) if read else usual
+    return same_read if same_read in PRESETS else usual
 
 
 def model_config(name: str) -> ModelConfig:

@@ -233,6 +233,8 @@ def test_every_family_has_a_usual_preset(family: str) -> None:
     assert model_config(usual_preset(family)).family == family
     marked = [name for name in PRESETS if PRESETS[name].usual]
     assert [model_config(name).family for name in marked].count(family) <= 1
+    hard = model_config(usual_preset("captioner", "hard"))
+    assert hard.attention.read == "hard" and hard.family == "captioner"
 
 
 def test_a_family_without_a_usual_preset_is_refused() -> None:

@@ -117,17 +117,21 @@ class Display:
 
     def stepped(self, event: Stepped) -> None:
         """Show epoch, loss, speed and the last dev score, at most five times per second."""
-        minutes, steps, epochs = self.config.minutes, self.config.steps, self.config.epochs
-        self.begin("training", minutes or steps or epochs or None)
+        limits, epoch = self.config, event.epoch + event.progress
+        shares = (
+            (event.step, limits.steps),
+            (epoch, limits.epochs),
+            (event.elapsed / 60, limits.minutes),
+        )
+        ends = [done / limit for done, limit in shares if limit]
+        self.begin("training", 1.0 if ends else None)
         self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
         if time.monotonic() - self.shown < EVERY:
             return
         speed = self.tokens / max(self.seconds, 1e-9)
         self.tokens, self.seconds = self.tokens * RECENT, self.seconds * RECENT
         self.shown = time.monotonic()
-        self.done = event.step if steps else event.epoch + event.progress
-        if minutes:
-            self.done = min(event.elapsed / 60, minutes)
+        self.done = min(1.0, max(ends, default=0.0))  # of the limit that ends the run first
         self.note = f"epoch {event.epoch + 1}  loss {event.loss:.3f}  {speed:,.0f} tok/s{self.dev}"
         self.advance(self.done, self.note)
 

@@ -194,9 +194,9 @@ def labels(
     folders = model or ([] if hypotheses else [chosen_model(None, "classify")])
     systems = [*_classified(folders, rows, options, save), *others]
     evaluations = [(name, score_labels(labels, gold)) for name, labels in systems]
+    write_stdout(label_scores(evaluations, json=json))
     if plot:
         confusion_matrices(plot, evaluations)
-    write_stdout(label_scores(evaluations, json=json))
 
 
 def _classified(

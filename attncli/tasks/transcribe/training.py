@@ -36,13 +36,12 @@ from attncli.training.sources import (
     Comparison,
     Sizes,
     TrainingSource,
-    learn_side,
     preparation,
     prepare_folder,
     read_made,
     reading,
-    write_vocabulary,
 )
+from attncli.training.vocabulary import learn_side, write_vocabulary
 from models.base.errors import ModelError, NotFoundError
 from models.base.files import write_text
 from models.base.settings import option
@@ -199,7 +198,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
     train = read_transcripts(data.transcripts)
     dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
     if not dev:
-        held = held_out(((row.audio, "") for row in train), data.dev_share)
+        held = held_out(((row.audio, row.text) for row in train), data.dev_share)
         dev = [row for row in train if row.audio in held]
         train = [row for row in train if row.audio not in held]
     faults, lost = list[str](), list[str]()

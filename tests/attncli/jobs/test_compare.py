@@ -343,3 +343,15 @@ def test_a_measured_run_continues_to_a_raised_limit(tmp_path: Path, attn: Attn) 
         assert said.count("\n") == 1 and "another -o" in said
         assert re.search(r"seed-1 holds a finished run: train\.lr was 0\.\d+, now 0\.5;", said)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_data_without_a_dev_set_are_refused_and_the_advice_can_be_followed(
+    tmp_path: Path, attn: Attn
+) -> None:
+    words = ["models", "compare", "none", "dot", "--train", write_texts(tmp_path).train]
+    words += ["-o", tmp_path / "out", "--seeds", "1", *SETTINGS, "-s", "train.steps=1"]
+    for more in (("--dry-run",), ()):
+        refused = attn(*words, *more, status=1).err
+        assert "no dev set: data.dev_share = 0.1 of 60 sentence pairs" in refused
+    assert "raise data.dev_share" in refused
+    assert "dot" in attn(*words, "-s", "data.dev_share=0.3").out

@@ -44,11 +44,10 @@ from attncli.training.run.configuration import start_advice
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import (
     Preparation,
-    learn_side,
     preparation,
     prepare_folder,
-    write_vocabulary,
 )
+from attncli.training.vocabulary import learn_side, write_vocabulary
 from models.base.errors import ModelError
 from models.text.tokenizer import Tokenizer
 
@@ -129,7 +128,7 @@ def read_parts(data: ImageData) -> Captions:
 
 def split_dev(captions: Captions, share: float, *, few: bool = False) -> Captions:
     """Hold out a share of the images for evaluation."""
-    held = held_out(((image.image, "") for image in captions.train), share, few=few)
+    held = held_out(((one.image, one.image) for one in captions.train), share, few=few)
     parts: tuple[list[Captioned], list[Captioned]] = ([], [])
     for image in captions.train:
         parts[image.image in held].append(image)

@@ -21,10 +21,9 @@ from attncli.training.sources import (
     Preparation,
     Sizes,
     TrainingSource,
-    learn_side,
     preparation,
-    write_vocabulary,
 )
+from attncli.training.vocabulary import learn_side, write_vocabulary
 from models.base.errors import ModelError
 from models.base.registry import TABLES
 from models.base.settings import option
@@ -45,11 +44,6 @@ class LabelData(DataConfig):
     dev_labels: str = option("", "labelled texts for evaluation during training, as for labels")
 
     PARTS = MappingProxyType({"train": "labels", "dev": "dev_labels"})
-
-    @property
-    def has_dev(self) -> bool:
-        """True if there are texts for evaluation, or some are held out."""
-        return bool(self.dev_labels or (self.labels and self.dev_share))
 
 
 class LabelTraining(TrainingSource):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from models.use_config import SavedSearchConfig, TokenizerConfig
 
 
+FEW = 5000  # pairs
 BLEU = {"bleu": "bleu"}  # what compares translations
 
 
@@ -90,11 +92,6 @@ class TextData(DataConfig):
         """The files that a run reads."""
         dev = (path for corpus in self.dev_corpora for path in corpus.files)
         return tuple(filter(None, (*self.files, *self.dev, *dev, self.links)))
-
-    @property
-    def has_dev(self) -> bool:
-        """True if there are files for evaluation."""
-        return bool(self.dev or self.dev_corpora or (self.corpora and self.dev_share))
 
     @property
     def dev_option(self) -> str:
@@ -158,11 +155,23 @@ class TextTraining(TrainingSource):
         without_attention="seq2seq",
     )
 
+    def preset_for(self, data: Mapping[str, Any]) -> str:
+        """Return the default preset; a recurrent one, which needs less data, for FEW pairs."""
+        files = () if data.get("links") else tuple(data.get("train", ()))
+        with suppress(ModelError):  # of a file that cannot be read; the run reports it
+            if files and self.count(self.data(train=files), FEW) < FEW:
+                return "luong-small"
+        return self.default_preset
+
+    def texts(self, data: Any) -> Iterator[tuple[str, str]]:
+        """Yield the sentence pairs of all files."""
+        every = [data.train, *(corpus.files for corpus in data.corpora)]
+        for pair in chain.from_iterable(read_pairs(files) for files in every if files):
+            yield pair.source, pair.references[0]
+
     def count(self, data: Any, most: int) -> int:
         """Return the number of sentence pairs of all files, at most `most`."""
-        every = [data.train, *(corpus.files for corpus in data.corpora)]
-        pairs = chain.from_iterable(read_pairs(files) for files in every if files)
-        return sum(1 for _ in islice(pairs, most))
+        return sum(1 for _ in islice(self.texts(data), most))
 
     def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Refuse settings of other kinds, and incomplete sets of files."""
