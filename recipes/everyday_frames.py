@@ -31,6 +31,10 @@ from models.text.tokenizer import RESERVED
 LINES = 60_000  # of each language
 MASKED_LINES = 60_000
 TOKENS = 32  # for protected parts, from the character RESERVED on
+SHARES = {  # of a file for each of its frames; 1 for others
+    **{"numbers": 2.5, "bare": 2.5, "times": 2.0, "ordinals": 1.5, "millions": 0.7, "prices": 0.7},
+    **{"capitals": 0.8, "phrases_numbers": 0.6},
+}
 SLOT = re.compile(r"\{(\w+)(?::\w+)?\}")
 DECIMAL = {"en": ".", "de": ",", "fr": ",", "es": ","}
 FEMININE = {"es": r"(?:libra|onza|milla|pulgada|yarda|tonelada|hora|semana|caloría|hectárea)s?\b"}
@@ -181,7 +185,7 @@ class Slots:
         least, most, step = self.rng.choices(
             ((2, 20, 1), (21, 99, 1), (100, 999, 1), (1000, 9999, 1), (10_000, 99_000, 1000),
              (100_000, 900_000, 100_000), (100, 900, 100), (1000, 9000, 1000)),
-            (30, 30, 18, 8, 4, 2, 4, 4),
+            (24, 28, 24, 12, 4, 2, 3, 3),
         )[0]  # fmt: skip
         return self.rng.randrange(least, most + 1, step)
 
@@ -507,9 +511,7 @@ def frames(code: str) -> Pairs:
     slots, found = Slots(rng), Pairs()
     files = sorted(Path(__file__).with_name("frames").glob("*.tsv"))
     tables = [(path.stem, [*rows(path)]) for path in files]
-    weights = [
-        len(table) * (0.3 if all("{" not in row[0] for row in table) else 1) for _, table in tables
-    ]
+    weights = [len(table) * SHARES.get(kind, 1) for kind, table in tables]
     while len(found) < LINES:
         kind, table = rng.choices(tables, weights)[0]
         slots.part = rng.choice((0, 0, rng.randrange(TOKENS)))
