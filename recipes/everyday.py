@@ -5,9 +5,9 @@
 
 `prepare` writes the corpora of everyday_data.py, everyday_templates.py and everyday_frames.py into
 WORK, and prints the `attn train` command that learns from them, from random weights or from MODEL.
-The vocabulary is new, or that of MODEL with the letters and signs that it lacks and words that begin
-with them; a new token begins with the mean embedding of the tokens that spell it in small letters.
-Reserved tokens stand for protected parts. If everyday_distil.py and
+The vocabulary is new, or that of MODEL with the letters and signs that it lacks and words that
+begin with them; a new token begins with the mean embedding of the tokens that spell it in small
+letters. Reserved tokens stand for protected parts. If everyday_distil.py and
 everyday_words.py have written their pairs into WORK, the command is that of the last stage: it
 weights all corpora, and the rate falls to 0. `--size gpu` is that of everyday_gpu.sh; `--size
 small` cuts every corpus to 200 pairs, to try the program.

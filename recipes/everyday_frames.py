@@ -1,6 +1,6 @@
 """Training pairs that teach numbers, times, dates, units, prices and protected parts.
 
-    More than {n} houses burned.    Mehr als {n} Häuser ...    Plus de {n:f} maisons ...    Más de {n:f} casas ...
+    More than {n} houses burned.   Mehr als {n} Häuser ...   Plus de {n:f} maisons ...
 
 `frames/` has sentence frames in four languages, one file for each kind, written for this model by
 authors who did not know its evaluation sets. A slot is filled in each language as that language
@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from babel.dates import get_day_names, get_month_names
 from babel.units import format_unit
@@ -70,6 +71,17 @@ AGO = {
     "month": ("Monaten", "mois", "meses"),
     "year": ("Jahren", "ans", "años"),
 }
+ONE = {  # of a power of ten
+    6: ("Million", "million", "un millón"),
+    9: ("Milliarde", "milliard", "mil millones"),
+    12: ("Billion", "billion", "un billón"),
+}
+HALVES = (  # from one and a half on
+    ("an hour and a half", "anderthalb Stunden", "une heure et demie", "una hora y media"),
+    ("half an hour", "eine halbe Stunde", "une demi-heure", "media hora"),
+    ("one and a half hours", "eineinhalb Stunden", "une heure et demie", "una hora y media"),
+    ("a year and a half", "anderthalb Jahre", "un an et demi", "un año y medio"),
+)
 POWERS = (  # of ten
     (6, "million", "Millionen", "millions", "millones"),
     (9, "billion", "Milliarden", "milliards", "mil millones"),
@@ -140,13 +152,8 @@ class Slots:
         self.part = 0  # number of the next reserved token
         text = NAMES.read_text("utf-8")
         self.names = dict(line.split(": ") for line in text.splitlines())
-        days, months = (
-            [[*get(locale=language).values()] for language in LANGUAGES]
-            for get in (
-                lambda locale: get_day_names("wide", locale=locale),
-                lambda locale: get_month_names("wide", locale=locale),
-            )
-        )
+        days = [[*get_day_names("wide", locale=each).values()] for each in LANGUAGES]
+        months = [[*get_month_names("wide", locale=each).values()] for each in LANGUAGES]
         self.days, self.months = ([*zip(*each, strict=True)] for each in (days, months))
         self.kinds: dict[str, Callable[[], Value]] = {
             "n": lambda: self.number(self.count()),
@@ -219,7 +226,7 @@ class Slots:
             return (
                 Form(num2words(number, lang="en", to="ordinal_num")),
                 Form(f"{number}."),
-                Form("1er" if number == 1 else f"{number}e", f="1re" if number == 1 else f"{number}e"),
+                Form("1er", f="1re") if number == 1 else Form(f"{number}e"),
                 Form(f"{number}.º", f=f"{number}.ª"),
             )  # fmt: skip
         stem = num2words(number, lang="de", to="ordinal").removesuffix("e")
@@ -415,7 +422,7 @@ class Slots:
         unit = self.rng.choice(UNITS[kind].split())
         draw = self.rng.random()
         signs = draw < 0.35 and kind != "duration"
-        length = "short" if signs else "long"
+        length: Literal["short", "long"] = "short" if signs else "long"
         if signs or draw < 0.75:
             most = 260 if kind == "temperature" else 999
             text = str(self.rng.choice((self.rng.randint(2, 20), self.rng.randint(2, most))))
@@ -442,12 +449,7 @@ class Slots:
         """Return a time that ends with half an hour, a day or a week."""
         number = self.rng.randint(1, 6)
         if number == 1:
-            return forms(*self.rng.choice((
-                ("an hour and a half", "anderthalb Stunden", "une heure et demie", "una hora y media"),
-                ("half an hour", "eine halbe Stunde", "une demi-heure", "media hora"),
-                ("one and a half hours", "eineinhalb Stunden", "une heure et demie", "una hora y media"),
-                ("a year and a half", "anderthalb Jahre", "un an et demi", "un año y medio"),
-            )))  # fmt: skip
+            return forms(*self.rng.choice(HALVES))
         count = [words(number, language) for language in LANGUAGES]
         english, german, french, spanish = self.rng.choice((
             ("hours", "Stunden", "heures et demie", "horas y media"),
