@@ -245,12 +245,7 @@ class Slots:
         power, *names = self.rng.choices(POWERS, (5, 4, 1))[0]
         kind = self.rng.random()
         if kind < 0.08:
-            one = {
-                6: ("Million", "million", "millón"),
-                9: ("Milliarde", "milliard", "mil millones"),
-            }
-            german, french, spanish = one.get(int(power), ("Billion", "billion", "billón"))
-            spanish = spanish if power == 9 else f"un {spanish}"
+            german, french, spanish = ONE[int(power)]
             first = self.rng.choice(("a", "one"))
             return forms(f"{first} {names[0]}", f"eine {german}", f"un {french}", spanish)
         if kind < 0.14:
