@@ -52,7 +52,7 @@ def localised(number: str, source: str, target: str) -> str:
     fraction = ""
     if marks and (len(groups[-1]) != 3 or (len(marks) > 1 and marks[-1] != marks[0])):
         fraction = groups.pop()
-    elif marks == [STYLES[source].decimal] or groups[0] == "0":
+    elif marks == [STYLES[source].decimal] or groups[0][0] == "0":
         return number  # 1,234 of a German text has decimals
     style = STYLES[target]
     text = style.group.join(groups) + (style.decimal + fraction if fraction else "")

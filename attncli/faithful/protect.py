@@ -31,7 +31,7 @@ QUICK = re.compile(
     r"|BIC|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
 )
 DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")
-INDEX = re.compile(r"%\d|\d\$|[{(:@\#$_\[]\w")  # of a placeholder that is numbered or named
+INDEX = re.compile(r"%L?\d+(?:\$|$)|[{(:@\#$_\[]\w|\w%$")  # of a placeholder that is numbered or named
 QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
 SIGNS = frozenset("=^#&~<>°²³¹™®©+*")  # unknown signs that belong to the word they touch
 BETWEEN = re.compile(r"[-/|;=+]?")  # parts with this between them are one
@@ -51,7 +51,7 @@ class Part(NamedTuple):
     def in_order(self) -> bool:
         """True for a placeholder without number or name: its order tells which one it is."""
         raw = self.raw.strip("\\\"'") or self.raw
-        return raw[0] in "[<" or raw == "**" or (raw[0] == "%" != raw and not INDEX.match(raw))
+        return raw[0] in "[<" or raw == "**" or (raw[0] == "%" != raw and not INDEX.search(raw))
 
 
 class Protected(NamedTuple):
@@ -75,10 +75,10 @@ def protect(
     source ("" if it is unknown) and of the output. more: parts that have marks in the text.
     escaped: True writes the characters of a part as entities.
     """
-    strange = set[str]()
-    if not text.isascii():  # a model may know letters such as ë and ō, from bytes
+    has_signs, strange = bool(QUICK.search(text)), set[str]()
+    if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
         strange = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
-    if not (strange or QUICK.search(text)) or (MARK.search(text) and not more):
+    if not (strange or has_signs) or (MARK.search(text) and not more):
         return Protected(text, tuple(more))  # the text's own characters of the private area stay
     parts, marked, at = list(more), "", 0
     for start, end, kind in _merged(text, _found(text, strange)):
@@ -193,9 +193,10 @@ def _merged(text: str, found: Iterator[Found]) -> list[Found]:
     merged: list[Found] = []
     for start, end, kind in sorted(_with_quotes(text, *one) for one in found):
         first, last, other = merged[-1] if merged else (0, -1, "")
-        if start < last or (start == last and "mark" not in (kind, other)) or (
-            last > 0 and not {"mark", "number"} & {kind, other} and BETWEEN.fullmatch(text, last, start)
-        ):  # fmt: skip
+        near = start <= last if "mark" not in (kind, other) else start < last
+        if last > 0 and not {"mark", "number"} & {kind, other}:
+            near = near or bool(BETWEEN.fullmatch(text, last, start))
+        if near:
             merged[-1] = (first, max(last, end), other if last >= end else "code")
         else:
             merged.append((start, end, kind))
