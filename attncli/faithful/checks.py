@@ -146,7 +146,7 @@ def changed_digits(source: str, output: str) -> str:
 
 def _in_order(marks: Sequence[str], parts: Sequence[Part]) -> list[str]:
     """Return the raw texts of the marks whose order is fixed."""
-    found = [parts[ord(mark) - FIRST] for mark in marks]
+    found = [parts[ord(mark) - FIRST] for mark in marks if ord(mark) - FIRST < len(parts)]
     return [part.raw for part in found if part.in_order]
 
 

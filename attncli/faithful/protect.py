@@ -27,11 +27,13 @@ LATIN = 0x24F  # the last letter of the extended Latin alphabet
 MARK = re.compile("[\ue000-\uf8ff]")
 # most texts have none of what these find
 QUICK = re.compile(
-    r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|[^\s:]?:[a-z_]|::|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX"
-    r"|BIC|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
+    r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|:[a-z_]|::|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX|BIC"
+    r"|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
 )
+DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")
-INDEX = re.compile(r"%L?\d+(?:\$|$)|[{(:@\#$_\[]\w|\w%$")  # of a placeholder that is numbered or named
+# of a placeholder that is numbered or named
+INDEX = re.compile(r"%L?\d+(?:\$|$)|[{(:@\#$_\[]\w|\w%$")
 QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
 SIGNS = frozenset("=^#&~<>°²³¹™®©+*")  # unknown signs that belong to the word they touch
 BETWEEN = re.compile(r"[-/|;=+]?")  # parts with this between them are one
@@ -111,6 +113,19 @@ def restore(text: str, parts: Sequence[Part], *, source: bool = False) -> str:
         return parts[number].raw if source else parts[number].shown
 
     return MARK.sub(written, text) if parts else text
+
+
+def with_digits(text: str, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
+    """Return a text with a mark for each number in digits, and the parts with them."""
+    found = [*parts]
+
+    def mark(number: re.Match[str]) -> str:
+        if len(found) >= MOST:
+            return number[0]
+        found.append(Part(number[0], number[0]))
+        return chr(FIRST + len(found) - 1)
+
+    return DIGITS.sub(mark, text), tuple(found)
 
 
 @cache

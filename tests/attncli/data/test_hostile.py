@@ -17,11 +17,11 @@ from PIL import Image
 
 from attncli.data.images.named import named_images, open_images
 from attncli.data.lines import open_text
-from attncli.faithful.split import split
 from attncli.data.text.alignments import read_links
 from attncli.data.text.tables import read_content
 from attncli.faithful.parse import parse
 from attncli.faithful.place import project_tags
+from attncli.faithful.split import split
 from models.base.errors import ModelError
 from models.base.limits import LINE_TAGS
 from models.images.opening import open_image

@@ -9,8 +9,8 @@ import pytest
 
 from attncli.data.lines import TranslatedLine
 from attncli.documents.document import DocumentOptions
-from attncli.shell.app import run
 from attncli.faithful.checks import Check
+from attncli.shell.app import run
 from attncli.tasks.translate import documents
 from attncli.tasks.translate import engine as engines
 from models.base.types import EMPTY, Translation
