@@ -56,7 +56,7 @@ KEYS = re.compile(
 )
 ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbered list
 ELLIPSIS = re.compile(r"(\S+(?:\s+\S+){0,3}?)(\s?(?:…|\.{3}))")  # at the end of an entry
-DOTS = re.compile(r"\.{3,}|…")
+DOTS = re.compile(r"(?<!\.)\.{3}(?!\.)|…")
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 IN_HALVES = frozenset(("repetition", "length", "empty", "characters"))  # faults of long texts
 
@@ -212,7 +212,7 @@ class Plan:
         return before, after
 
     def _protected(self, text: str, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-        if (text.isascii() and not QUICK.search(text)) or MARK.search(self.line.text):
+        if text.isascii() and not QUICK.search(text):
             return text, parts
         found = protect(text, self._unknown_signs, (self.language, self.model.to))
         if len(parts) + len(found.parts) > MOST:

@@ -80,23 +80,29 @@ def protect(
     has_signs, strange = bool(QUICK.search(text)), set[str]()
     if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
         strange = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
-    if not (strange or has_signs) or (MARK.search(text) and not more):
-        return Protected(text, tuple(more))  # the text's own characters of the private area stay
+    if not (strange or has_signs):
+        return Protected(text, tuple(more))
     parts, marked, at = list(more), "", 0
-    for start, end, kind in _merged(text, _found(text, strange)):
+    found = _merged(text, _found(text, strange))
+    edges = {start for start, *_ in found} & {end for _, end, _ in found}  # of two parts
+    for start, end, kind in found:
         if len(parts) >= MOST:
             break
         marked += text[at:start]
         at = end
-        if kind == "mark":
+        if kind == "mark" and more:  # without more, it is a character of the text itself
             marked += text[start:end]
             continue
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
         shown = localised(raw, *languages) if kind == "number" else raw
         sides = (text[start - 1 : start], text[end : end + 1])
+        words = (one.isalnum() or one == "_" for one in sides)
+        touching = (
+            word and edge not in edges for word, edge in zip(words, (start, end), strict=True)
+        )
         marked += chr(FIRST + len(parts))
-        parts.append(Part(raw, shown, *(one.isalnum() or one == "_" for one in sides)))
+        parts.append(Part(raw, shown, *touching))
     return Protected(marked + text[at:], tuple(parts))
 
 

@@ -15,7 +15,7 @@ from tests.upper_model import Upper
 
 HALVES = {"Markdown link", "Markdown bold"}  # one of a pair, see BETWEEN
 EXAMPLES = [kind.example for kind in KINDS[1:] if kind.name not in HALVES]
-EMOJI = ["❤️", "☀️", "⚠️", "1️⃣", "🐈\u200d⬛", "👍🏽", "🇩🇪", "→", "#️⃣", "H₂O", "x^2", "a=b"]
+EMOJI = ["\uf8ff", "❤️", "☀️", "⚠️", "1️⃣", "🐈\u200d⬛", "👍🏽", "🇩🇪", "→", "#️⃣", "H₂O", "x^2", "a=b"]
 CODES = r"""
 %'d %1$s %-5.2f %(x)s %@ {x} {{x}} {{{x}}} ${x} %{x} {0:.2f} %name% $1 [x] %d%% %<PRIu64> %Y-%m-%d
 a.b+c@d-e.org /usr/lib/x.so C:\tmp\a.txt ~/x src/main.py 8f3K-22Lq-PPa9 192.168.0.1 1.10.0-rc.1
@@ -113,8 +113,6 @@ def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
         text = line(random) if number % 2 else "".join(random.choices(signs, k=9))
         marks, parts = protect(text, unknown)
         assert restore(marks, parts, source=True) == text
-        if "\ue000" in text:
-            continue  # its own characters of the private area stay
         for reserved in (0, 64):
             read, found, edits = readable(marks, parts, model(reserved))
             assert marked(read, parts, found)[0] == marks or not reserved, text
