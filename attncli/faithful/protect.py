@@ -102,7 +102,9 @@ def protect(
             word and edge not in edges for word, edge in zip(words, (start, end), strict=True)
         )
         marked += chr(FIRST + len(parts))
-        parts.append(Part(raw, shown, *touching))
+        parts.append(
+            Part(raw, shown, touching[0] and start not in edges, touching[1] and end not in edges)
+        )
     return Protected(marked + text[at:], tuple(parts))
 
 
