@@ -96,15 +96,13 @@ def protect(
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
         shown = localised(raw, *languages) if kind == "number" else raw
-        sides = (text[start - 1 : start], text[end : end + 1])
-        words = (one.isalnum() or one == "_" for one in sides)
+        before, after = text[start - 1 : start], text[end : end + 1]
         touching = (
-            word and edge not in edges for word, edge in zip(words, (start, end), strict=True)
+            start not in edges and (before.isalnum() or before == "_"),
+            end not in edges and (after.isalnum() or after == "_"),
         )
         marked += chr(FIRST + len(parts))
-        parts.append(
-            Part(raw, shown, touching[0] and start not in edges, touching[1] and end not in edges)
-        )
+        parts.append(Part(raw, shown, *touching))
     return Protected(marked + text[at:], tuple(parts))
 
 
