@@ -1,1 +1,1 @@
-"""Faithful translation: the plan of a line, its protected parts, its tags, the checks of outputs."""
+"""Faithful translation: the plan of a line, its protected parts and tags, and the checks."""

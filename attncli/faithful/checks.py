@@ -21,7 +21,8 @@ from models.inference.search.repeats import repetition
 LOOP = 3  # times that a phrase occurs in a row, at least
 LONGEST, SHORTEST = 3.0, 0.25  # times as many characters as the source,
 LEEWAY = 60  # more or less
-MOST_IN_WORDS = 20  # a number up to this may be in words on the other side
+MOST_IN_WORDS = 2  # digits before the zeros at the end of a number that may be in words
+THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")  # the space between them
 HALF_DAY = 12  # hours between both ways to count those of a day
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
@@ -119,8 +120,8 @@ def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, 
 def changed_digits(source: str, output: str) -> str:
     """Return how the numbers of an output differ from those of its source; "" if they do not.
 
-    Separators do not count, nor the other way to count the hours of a day. A number in words on
-    one side and in digits on the other is no difference.
+    Separators do not count, nor the other way to count the hours of a day. A lost number that may
+    be in words, such as 30, 1,000 or 2:30, is no difference if no other number came.
     """
     if source.isascii() and output.isascii() and not re.search(r"\d", source + output):
         return ""
@@ -128,8 +129,8 @@ def changed_digits(source: str, output: str) -> str:
     lost, new = wanted - found, found - wanted
     if not lost:
         return ""
-    joined = re.sub(r"(?<=\d) (?=\d{3}\b)", "", output)  # thousands, divided by a space
-    if joined != output and not changed_digits(source, joined):
+    joined = [THOUSANDS.sub("", text) for text in (source, output)]
+    if joined != [source, output] and not changed_digits(*joined):
         return ""
     for number in [*lost]:
         hour = int(number) if len(number) < 3 else -1
@@ -138,14 +139,14 @@ def changed_digits(source: str, output: str) -> str:
                 lost[number] -= 1
                 new[other] -= 1
     lost, new = +lost, +new
-    new["00"] = 0  # 17:00 for 5 p.m.
-    in_words = all(len(one) < 3 and int(one) <= MOST_IN_WORDS for one in lost)
+    new["0"] = 0  # 17:00 for 5 p.m.
+    in_words = all(len(one.rstrip("0")) <= MOST_IN_WORDS for one in lost)
     return "" if in_words and not +new else _told(lost, +new)
 
 
 def _in_order(marks: Sequence[str], parts: Sequence[Part]) -> list[str]:
     """Return the raw texts of the marks whose order is fixed."""
-    found = [parts[ord(mark) - FIRST] for mark in marks]
+    found = [parts[ord(mark) - FIRST] for mark in marks if ord(mark) - FIRST < len(parts)]
     return [part.raw for part in found if part.in_order]
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attncli.faithful.parse import branches
+from attncli.faithful.protect import MARK
+from attncli.faithful.spans import has_word, words
 from attncli.faithful.split import sentences, split
 from models.text.normalise import STOPS, is_spaced_word
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 SEPARATOR = re.compile(
     r"(?<!\s)(\s*\t\s*|\s+\|\s+(?![^{}]{0,200}\}\})|(?<=[\d}])/(?=[a-z]{3,}[.!]?$))"
 )
+CLOSING = re.compile(r"(?:\s*[)\]\"'»”%])*")  # what belongs to the words before it
 LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop that is divided
 
 Length = Callable[[str], int]  # tokens of a piece with marks
@@ -76,3 +80,22 @@ def divided(plan: Plan, length: Length, *, must: bool) -> tuple[list[str], list[
 
 def _below(length: Length, most: int) -> Callable[[str], bool]:
     return lambda piece: length(piece) <= most
+
+
+def around_marks(text: str) -> tuple[list[str], list[str]]:
+    """Return what is before each text around the marks, and after the last; and these texts."""
+    ends = (end for found in MARK.finditer(text) for end in found.span())
+    cuts = [0, *ends, len(text)]
+    gaps, pieces, gap = [], [], ""
+    for number, (start, end) in enumerate(pairwise(cuts)):
+        piece = text[start:end]
+        if number % 2 or not has_word(piece):
+            gap += piece
+            continue
+        spans = words(piece)
+        first, last = spans[0][0], spans[-1][1]
+        last += len(CLOSING.match(piece, last)[0])  # type: ignore[index]
+        gaps.append(gap + piece[:first])
+        pieces.append(piece[first:last])
+        gap = piece[last:]
+    return [*gaps, gap], pieces

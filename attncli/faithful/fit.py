@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from attncli.faithful.protect import MARK
+from models.base.types import Hypothesis
 from models.text.normalise import STOPS, without_added_stop
 
 OPENING = re.compile(r"(\W*)([^\W\d_]+)")  # the first word; protected parts may be before it
@@ -31,6 +32,20 @@ def joined(gaps: Sequence[str], texts: Sequence[str]) -> str:
     for gap, text in zip(gaps, texts, strict=False):
         whole += (gap if text or gap.strip() else "") + text if whole or gap.strip() else gap + text
     return whole + gaps[-1]
+
+
+def concatenated(parts: Sequence[Hypothesis]) -> Hypothesis:
+    """Join outputs; add up their log-probabilities, average their scores."""
+    if len(parts) == 1:
+        return parts[0]
+    return Hypothesis(
+        text=" ".join(part.text for part in parts if part.text),
+        score=sum(part.score for part in parts) / len(parts),
+        log_prob=sum(part.log_prob for part in parts),
+        tokens=tuple(token for part in parts for token in part.tokens),
+        ids=tuple(id for part in parts for id in part.ids),
+        truncated=any(part.truncated for part in parts),
+    )
 
 
 def fitted(

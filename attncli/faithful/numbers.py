@@ -18,7 +18,7 @@ GROUPED = rf"(?:{SIGN}\s?)?(?:{SPACED}|{GROUPS})(?:\s?{SIGN})?"
 WHOLE = re.compile(
     rf"(?P<before>{SIGN}?)\s?(?P<digits>\d[\d.,'’\u00a0\u202f ]*\d)\s?(?P<after>{SIGN}?)"
 )
-NUMBER = re.compile(rf"\d+(?:{SEPARATORS}\d+)*")
+NUMBER = re.compile(rf"\d+(?:{SEPARATORS}\d{{3}}(?!\d))*")
 
 
 class NumberStyle(NamedTuple):
@@ -40,8 +40,8 @@ STYLES = {
 def localised(number: str, source: str, target: str) -> str:
     """Return a number with groups of three as a language writes it; unchanged for other languages.
 
-    source: language of the text; unknown, it is English, or German for English outputs. A mark behind which there are no three digits, or which is another
-    one than that of the groups, begins the decimals.
+    source: language of the text; unknown, it is English, or German for English outputs. A mark
+    without three digits behind it, or another one than that of the groups, begins the decimals.
     """
     found = WHOLE.fullmatch(number)
     if target not in STYLES or not found:
@@ -52,7 +52,7 @@ def localised(number: str, source: str, target: str) -> str:
     fraction = ""
     if marks and (len(groups[-1]) != 3 or (len(marks) > 1 and marks[-1] != marks[0])):
         fraction = groups.pop()
-    elif marks == [STYLES[source].decimal] or groups[0] == "0":
+    elif marks == [STYLES[source].decimal] or groups[0][0] == "0":
         return number  # 1,234 of a German text has decimals
     style = STYLES[target]
     text = style.group.join(groups) + (style.decimal + fraction if fraction else "")
@@ -63,5 +63,5 @@ def localised(number: str, source: str, target: str) -> str:
 
 
 def digits_of(text: str) -> list[str]:
-    """Return the numbers of a text without their separators."""
-    return [re.sub(r"\D", "", number) for number in NUMBER.findall(text)]
+    """Return the numbers of a text without groups and leading zeros; decimals are numbers too."""
+    return [str(int(re.sub(r"\D", "", number))) for number in NUMBER.findall(text)]

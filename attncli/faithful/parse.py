@@ -165,7 +165,8 @@ def parse(
                 parts += (Part(part.raw, part.raw),)
             else:
                 text += part.text or part.raw
-        text, parts = protect(text, unknown, languages, more=parts, escaped=escaped)
+        if not has_marks:
+            text, parts = protect(text, unknown, languages, more=parts, escaped=escaped)
         found.append(Segment("text", text, text))
     text, tags = _taken_out(found)
     return TaggedLine(line, text, tags, escaped, parts)

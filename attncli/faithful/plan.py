@@ -14,15 +14,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 from unicodedata import combining
 
 from attncli.data.lines import Line, TranslatedLine
 from attncli.faithful.checks import Check, check_marked, lacks_parts
-from attncli.faithful.divide import divided, segments, too_long
-from attncli.faithful.fit import Fitting, fitted, joined
-from attncli.faithful.protect import FIRST, MARK, QUICK, Part, protect, restore
+from attncli.faithful.divide import around_marks, divided, segments, too_long
+from attncli.faithful.fit import Fitting, concatenated, fitted, joined
+from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_digits
 from attncli.faithful.spans import has_word
 from attncli.faithful.split import halves
 from attncli.faithful.stand_ins import Edit, StandIns, marked, readable
@@ -57,9 +56,7 @@ KEYS = re.compile(
 )
 ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbered list
 ELLIPSIS = re.compile(r"(\S+(?:\s+\S+){0,3}?)(\s?(?:…|\.{3}))")  # at the end of an entry
-DOTS = re.compile(r"\.{3,}|…")
-DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-OUTER = re.compile(r"^(\W*)(.*?)([^\w)\]\"'»”%]*)$", re.DOTALL)
+DOTS = re.compile(r"(?<!\.)\.{3}(?!\.)|…")
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 IN_HALVES = frozenset(("repetition", "length", "empty", "characters"))  # faults of long texts
 
@@ -215,9 +212,11 @@ class Plan:
         return before, after
 
     def _protected(self, text: str, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-        if (text.isascii() and not QUICK.search(text)) or MARK.search(text):
+        if text.isascii() and not QUICK.search(text):
             return text, parts
         found = protect(text, self._unknown_signs, (self.language, self.model.to))
+        if len(parts) + len(found.parts) > MOST:
+            return text, parts
         moved = MARK.sub(lambda mark: chr(ord(mark[0]) + len(parts)), found.text)
         return moved, (*parts, *found.parts)
 
@@ -238,10 +237,8 @@ class Plan:
 
     def _has_unknown_capitals(self, text: str) -> bool:
         """Return True if capitals need many more tokens, so the model cannot know the words."""
-        if not is_all_capitals(text):
-            return False
         length = self.model.source_length
-        return length(text) > CAPITALS * length(sentence_case(text))
+        return is_all_capitals(text) and length(text) > CAPITALS * length(sentence_case(text))
 
     def _shortened(self) -> Plan:
         """Return the plan with pieces that the model can read."""
@@ -272,17 +269,12 @@ class Plan:
             copied = TranslatedLine(self.line, found, self.note, plan=self)
             return copied._replace(foreign=self.foreign, in_target=self.in_target)
         kept, checks = zip(*map(self._checked, range(len(self.pieces)), translations), strict=True)
-        hypotheses: dict[str, Hypothesis] = {}
-        ranks = zip(*(one.hypotheses for one in kept), strict=False)
-        for hypothesis, outputs in zip(ranks, self.outputs(kept), strict=False):
-            forms = (self._in_form(one) for one in (outputs, self._plainly(hypothesis)))
-            text = next((one for one in forms if one not in hypotheses), self._in_form(outputs))
-            hypotheses.setdefault(text, _concatenated(hypothesis)._replace(text=text))
-        best = next(iter(hypotheses))
+        hypotheses = self._hypotheses(kept)
+        best = hypotheses[0].text
         lost = self.model.unknown_characters("".join(self.texts))
         return TranslatedLine(
             self.line,
-            Translation(self.line.text, tuple(hypotheses.values())),
+            Translation(self.line.text, tuple(hypotheses)),
             self.note,
             tuple(kept),
             lost="".join(character for character in lost if character not in best),
@@ -290,6 +282,19 @@ class Plan:
             stand_ins=tuple(self.stand_ins),
             plan=self,
         )
+
+    def _hypotheses(self, translations: Sequence[Translation]) -> list[Hypothesis]:
+        """Return joined outputs; two that differ in their ends alone keep these ends."""
+        hypotheses, texts, spare = list[Hypothesis](), set[str](), list[str]()
+        ranks = zip(*(one.hypotheses for one in translations), strict=False)
+        for rank, outputs in zip(ranks, self.outputs(translations), strict=False):
+            plain = self._in_form(self._plainly(rank))
+            spare.insert(0, plain.upper() if self.capitals else plain)
+            forms = (self._in_form(outputs), *spare)
+            text = next((one for one in forms if one not in texts), forms[0])
+            texts.add(text)
+            hypotheses.append(concatenated(rank)._replace(text=text))
+        return hypotheses
 
     def _checked(
         self, number: int, translation: Translation
@@ -342,13 +347,11 @@ class Plan:
 
     def restored(self, result: TranslatedLine) -> TranslatedLine:
         """Return a result with the protected parts in the places of their marks."""
-        if not self.parts or not result.translation or self.copied:
+        found = result.translation
+        if not self.parts or not found or self.copied:
             return result
-        hypotheses = tuple(
-            one._replace(text=restore(one.text, self.parts))
-            for one in result.translation.hypotheses
-        )
-        return result._replace(translation=result.translation._replace(hypotheses=hypotheses))
+        restored = (one._replace(text=restore(one.text, self.parts)) for one in found.hypotheses)
+        return result._replace(translation=found._replace(hypotheses=tuple(restored)))
 
     def again(self, result: TranslatedLine) -> Plan | None:
         """Return a plan for a line that failed a check; None if nothing can be done.
@@ -362,12 +365,12 @@ class Plan:
             names = {one.name for one in self._checks(number, result.parts[number].hypotheses[0])}
             inner, between = [piece], ["", ""]
             if "parts" in names:
-                between, inner = _around_marks(piece)
+                between, inner = around_marks(piece)
             elif names & IN_HALVES:
                 inner = halves(piece)
                 between = ["", *[" "] * (len(inner) - 1), ""]
             elif "digits" in names and not self.tagged and self.model.reserved:
-                piece, parts = _digits_taken_out(piece, parts)
+                piece, parts = with_digits(piece, parts)
                 inner = [piece]
             gaps[-1] += between[0]
             pieces += inner
@@ -377,51 +380,7 @@ class Plan:
         return None if plan.pieces == self.pieces or not pieces else plan
 
 
-def _around_marks(text: str) -> tuple[list[str], list[str]]:
-    """Return what is before each text around the marks, and after the last; and these texts."""
-    spans = [*MARK.finditer(text)]
-    cuts = [0, *(end for found in spans for end in found.span()), len(text)]
-    gaps, pieces, gap = [], [], ""
-    for number, (start, end) in enumerate(pairwise(cuts)):
-        piece = text[start:end]
-        if number % 2 or not has_word(piece):
-            gap += piece
-            continue
-        before, inner, after = OUTER.fullmatch(piece).groups()  # type: ignore[union-attr]
-        gaps.append(gap + before)
-        pieces.append(inner)
-        gap = after
-    return [*gaps, gap], pieces
-
-
-def _digits_taken_out(text: str, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-    """Return a text with a mark for each number in digits, and the parts with them."""
-    found = list(parts)
-
-    def mark(number: re.Match[str]) -> str:
-        found.append(Part(number[0], number[0]))
-        return chr(FIRST + len(found) - 1)
-
-    return DIGITS.sub(mark, text), tuple(found)
-
-
 def _is_foreign(text: str, model: TextTranslator) -> bool:
     """Return True if a text has letters and the model has a token for none of them."""
-    letters = filter(str.isalpha, text)
-    return bool(model.unknown_characters(next(letters, ""))) and all(
-        map(model.unknown_characters, letters)
-    )
-
-
-def _concatenated(parts: tuple[Hypothesis, ...]) -> Hypothesis:
-    """Join outputs; add up their log-probabilities, average their scores."""
-    if len(parts) == 1:
-        return parts[0]
-    return Hypothesis(
-        text=" ".join(part.text for part in parts if part.text),
-        score=sum(part.score for part in parts) / len(parts),
-        log_prob=sum(part.log_prob for part in parts),
-        tokens=tuple(token for part in parts for token in part.tokens),
-        ids=tuple(id for part in parts for id in part.ids),
-        truncated=any(part.truncated for part in parts),
-    )
+    letters = [*filter(str.isalpha, text)]
+    return bool(letters) and all(map(model.unknown_characters, letters))

@@ -27,11 +27,13 @@ LATIN = 0x24F  # the last letter of the extended Latin alphabet
 MARK = re.compile("[\ue000-\uf8ff]")
 # most texts have none of what these find
 QUICK = re.compile(
-    r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|[^\s:]?:[a-z_]|::|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX"
-    r"|BIC|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
+    r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|:[a-z_]|::|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX|BIC"
+    r"|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
 )
+DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")
-INDEX = re.compile(r"%\d|\d\$|[{(:@\#$_\[]\w")  # of a placeholder that is numbered or named
+# of a placeholder that is numbered or named
+INDEX = re.compile(r"%L?\d+(?:\$|$)|[{(:@\#$_\[]\w|\w%$")
 QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
 SIGNS = frozenset("=^#&~<>°²³¹™®©+*")  # unknown signs that belong to the word they touch
 BETWEEN = re.compile(r"[-/|;=+]?")  # parts with this between them are one
@@ -51,7 +53,7 @@ class Part(NamedTuple):
     def in_order(self) -> bool:
         """True for a placeholder without number or name: its order tells which one it is."""
         raw = self.raw.strip("\\\"'") or self.raw
-        return raw[0] in "[<" or raw == "**" or (raw[0] == "%" != raw and not INDEX.match(raw))
+        return raw[0] in "[<" or raw == "**" or (raw[0] == "%" != raw and not INDEX.search(raw))
 
 
 class Protected(NamedTuple):
@@ -75,26 +77,32 @@ def protect(
     source ("" if it is unknown) and of the output. more: parts that have marks in the text.
     escaped: True writes the characters of a part as entities.
     """
-    strange = set[str]()
-    if not text.isascii():  # a model may know letters such as ë and ō, from bytes
+    has_signs, strange = bool(QUICK.search(text)), set[str]()
+    if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
         strange = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
-    if not (strange or QUICK.search(text)) or (MARK.search(text) and not more):
-        return Protected(text, tuple(more))  # the text's own characters of the private area stay
+    if not (strange or has_signs):
+        return Protected(text, tuple(more))
     parts, marked, at = list(more), "", 0
-    for start, end, kind in _merged(text, _found(text, strange)):
+    found = _merged(text, _found(text, strange))
+    edges = {start for start, *_ in found} & {end for _, end, _ in found}  # of two parts
+    for start, end, kind in found:
         if len(parts) >= MOST:
             break
         marked += text[at:start]
         at = end
-        if kind == "mark":
+        if kind == "mark" and more:  # without more, it is a character of the text itself
             marked += text[start:end]
             continue
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
         shown = localised(raw, *languages) if kind == "number" else raw
-        sides = (text[start - 1 : start], text[end : end + 1])
+        before, after = text[start - 1 : start], text[end : end + 1]
+        touching = (
+            start not in edges and (before.isalnum() or before == "_"),
+            end not in edges and (after.isalnum() or after == "_"),
+        )
         marked += chr(FIRST + len(parts))
-        parts.append(Part(raw, shown, *(one.isalnum() or one == "_" for one in sides)))
+        parts.append(Part(raw, shown, *touching))
     return Protected(marked + text[at:], tuple(parts))
 
 
@@ -111,6 +119,19 @@ def restore(text: str, parts: Sequence[Part], *, source: bool = False) -> str:
         return parts[number].raw if source else parts[number].shown
 
     return MARK.sub(written, text) if parts else text
+
+
+def with_digits(text: str, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
+    """Return a text with a mark for each number in digits, and the parts with them."""
+    found = [*parts]
+
+    def mark(number: re.Match[str]) -> str:
+        if len(found) >= MOST:
+            return number[0]
+        found.append(Part(number[0], number[0]))
+        return chr(FIRST + len(found) - 1)
+
+    return DIGITS.sub(mark, text), tuple(found)
 
 
 @cache
@@ -193,9 +214,10 @@ def _merged(text: str, found: Iterator[Found]) -> list[Found]:
     merged: list[Found] = []
     for start, end, kind in sorted(_with_quotes(text, *one) for one in found):
         first, last, other = merged[-1] if merged else (0, -1, "")
-        if start < last or (start == last and "mark" not in (kind, other)) or (
-            last > 0 and not {"mark", "number"} & {kind, other} and BETWEEN.fullmatch(text, last, start)
-        ):  # fmt: skip
+        near = start <= last if "mark" not in (kind, other) else start < last
+        if last > 0 and not {"mark", "number"} & {kind, other}:
+            near = near or bool(BETWEEN.fullmatch(text, last, start))
+        if near:
             merged[-1] = (first, max(last, end), other if last >= end else "code")
         else:
             merged.append((start, end, kind))

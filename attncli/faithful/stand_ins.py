@@ -77,7 +77,8 @@ def marked(output: str, parts: Sequence[Part], found: StandIns) -> tuple[str, li
         return output, []
     waiting: dict[str, list[str]] = {}  # marks of each text that may stand for one
     for mark, form in found.items():
-        for text in dict.fromkeys((form, parts[ord(mark) - FIRST].shown)):
+        part = parts[ord(mark) - FIRST]
+        for text in dict.fromkeys((form, part.shown) if form == part.raw else (form,)):
             waiting.setdefault(text, []).append(mark)
     written, edits, at = "", list[Edit](), 0
     for place in _finder(tuple(waiting)).finditer(output):

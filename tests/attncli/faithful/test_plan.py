@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from attncli.data.lines import Line, TranslatedLine
+from attncli.faithful.kinds import KINDS
+from attncli.faithful.plan import Plan
 from attncli.faithful.split import sentences
 from attncli.options.shared import check_texts
 from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.line_plans import LinePlan, plan_line
 from attncli.tasks.translate.lines import translate_lines
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from models.base.errors import ModelError
 from models.base.types import Hypothesis, Translation
 from models.inference.translator import Translator
 from models.text.languages import Glossary, Term
+from models.text.normalise import normalise
 from tests.upper_model import Upper
 
 USUAL = TranslateOptions()
@@ -96,8 +99,8 @@ def test_apostrophes_are_straight_and_accents_composed_for_the_model(text: str, 
 
 def test_text_between_tags_is_composed_and_tags_stay_as_they_are() -> None:
     tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
-    plan = plan_line(Line(1, tagged), Upper(), USUAL, tags=True)
-    assert plan.parts == ["Sch\u00f6n ist das M\u00e4dchen."]
+    plan = Plan.of(Line(1, tagged), Upper(), USUAL, tags=True)
+    assert plan.pieces == ("Sch\u00f6n ist das M\u00e4dchen.",)
     assert plan.tagged and [tag.at for tag in plan.tagged.tags] == [0, 5, 10, 21]
     assert plan.tagged.tags[2].raw == "<a href='u\u0308'>"
 
@@ -130,12 +133,12 @@ def test_an_input_without_letters_is_reported(
 
 
 def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
-    def plan(text: str) -> LinePlan:
-        return plan_line(Line(1, text), Upper(), USUAL, tags=True)
+    def plan(text: str) -> Plan:
+        return Plan.of(Line(1, text), Upper(), USUAL, tags=True)
 
     assert plan("600").copied and plan("<td><b>600</b></td>").copied and plan("{n} 12").copied
-    assert plan("it\u2019s  a\u00a0dog ").parts == ["it's a dog"]
-    assert plan("<b>it\u2019s</b>  a\u00a0dog").parts == ["it's  a dog"]
+    assert plan("it\u2019s  a\u00a0dog ").texts == ["it's a dog"]
+    assert plan("<b>it\u2019s</b>  a\u00a0dog").texts == ["it's  a dog"]
 
 
 def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
@@ -234,6 +237,43 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
 def test_a_line_with_a_term_of_the_glossary_is_translated_sentence_by_sentence() -> None:
     model = Upper()
     line = Line(1, "The dog sees. The old cat sleeps.")
-    assert plan_line(line, model, USUAL).parts == [line.text]
+    assert Plan.of(line, model, USUAL).texts == [line.text]
     model.glossary = Glossary((Term("cat", "Kater"),))
-    assert plan_line(line, model, USUAL).parts == ["The dog sees.", "The old cat sleeps."]
+    assert Plan.of(line, model, USUAL).texts == ["The dog sees.", "The old cat sleeps."]
+
+
+class Echo(Upper):
+    """A model that copies its input, and has no token for some signs."""
+
+    max_source_length = 10_000
+
+    def __init__(self, reserved: int) -> None:
+        super().__init__(reserved)
+        self.search = replace(self.search, split_above=0)
+
+    def unknown_characters(self, text: str) -> str:
+        """Return emoji and signs."""
+        signs = dict.fromkeys(text)
+        return "".join(sign for sign in signs if sign in "|\\^~" or ord(sign) > 0xFFFF)
+
+    def echo(self, plan: Plan) -> TranslatedLine:
+        """Return the result of a plan."""
+        said = (Hypothesis(text, -1.0, -1.0, (), ()) for text in plan.texts)
+        return plan.result([Translation(one.text, (one,)) for one in said])
+
+
+def test_a_model_that_copies_gives_the_line_whatever_it_is() -> None:
+    random = Random(5)
+    signs = ["word", "Haus", "12", "$5", *"  -é\ue000\t\uf8ff", ". ", ", ", "! ", " | "]
+    signs += ["😀", "👍🏽", "1️⃣", "x^2", *(one.example for one in KINDS if one.name != "message")]
+    for number in range(1500):
+        words = random.choices(signs, k=random.randrange(1, 12))
+        text = "so " + ("".join(words) if number % 3 else " ".join(words)) + " it"
+        model = Echo(random.choice([0, 3, 32]))
+        options = TranslateOptions(keep_tags=bool(number % 2))
+        plan = Plan.of(Line(1, text), model, options, tags=bool(number % 2))
+        assert not model.unknown_characters("".join(plan.texts)) or plan.copied or plan.tagged
+        result = model.echo(plan)
+        if plan.tagged and plan.tagged.tags:
+            continue  # without the places of words
+        assert normalise(plan.restored(result).text) == normalise(text), (text, plan)
