@@ -170,11 +170,11 @@ def read_input(
     with naming(path) if path else nullcontext():
         document = opened(content, choice.format, choice.options)
     existing = into.read_bytes() if into and into.exists() else b""
-    if not existing.strip():
+    if not into or not existing.strip():
         return document
     from attncli.documents.completion import completed
 
-    with naming(into):  # type: ignore[arg-type]
+    with naming(into):
         old = opened(existing, choice.format, choice.options)
         check_language(old, choice.options.to)
         whole, added = completed(document.content, old.content, choice.format)

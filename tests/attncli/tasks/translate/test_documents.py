@@ -282,5 +282,5 @@ def test_a_document_names_its_language_its_encoding_and_its_forms(
     if done.startswith("in the"):
         assert failed == 1 and done in said and said.count("\n") == 1
     else:
-        done = done.encode("utf-8" if name.startswith("a.po") else encoding)
-        assert not failed and (tmp_path / f"{name}.out").read_bytes() == done
+        after = done.encode("utf-8" if name.startswith("a.po") else encoding)
+        assert not failed and (tmp_path / f"{name}.out").read_bytes() == after
