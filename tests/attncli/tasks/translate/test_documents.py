@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -284,3 +287,6 @@ def test_a_document_names_its_language_its_encoding_and_its_forms(
     else:
         after = done.encode("utf-8" if name.startswith("a.po") else encoding)
         assert not failed and (tmp_path / f"{name}.out").read_bytes() == after
+        if name.startswith("a.po") and shutil.which("msgfmt"):
+            check = ["msgfmt", "-c", "-o", os.devnull, f"{tmp_path / name}.out"]
+            assert subprocess.run(check, capture_output=True, timeout=60).returncode == 0
