@@ -259,7 +259,8 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
     if any(one.kind == TRANSLATED for one in read.kept):
         check_language(read, options.to)
-    encoding = UTF_8 if format == "po" else encoding  # as its header then says
+    if format == "po" and DECLARED[format].match(content):
+        encoding = UTF_8  # as its header then says
     return replace(read, encoding=encoding, strict=format in STRICT)
 
 
