@@ -72,6 +72,7 @@ DECLARED = {  # the encoding that a document names
     "po": re.compile(rb".{,4000}?\bcharset=([\w.-]+)", re.DOTALL),
     "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
 }
+DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -357,5 +358,7 @@ def _by_segment(
 
 
 def _is_doubtful(found: Sequence[TranslatedLine]) -> bool:
-    """Return True if a translation fails a check."""
-    return any(one.checks for one in found)
+    """Return True if a translation fails a check, or has other directives, as of printf."""
+    texts = ((one.line.text, one.translation.text) for one in found if one.translation)
+    pairs = ([sorted(DIRECTIVE.findall(text)) for text in pair] for pair in texts)
+    return any(one.checks for one in found) or any(own != made for own, made in pairs)

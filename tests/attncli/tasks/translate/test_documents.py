@@ -173,6 +173,12 @@ def test_a_translation_that_fails_a_check_is_left_out_or_flagged() -> None:
     flagged = entry.replace("msgctxt", "#, fuzzy\nmsgctxt").replace('str ""', 'str "A DOG"')
     assert done("po", f"{entry}\n{entry}") == (f"{flagged}\n{flagged}", [])
     said = ["left as they are: texts whose translation fails a check, line 1"]
+    failed = ()
+    lost = entry.replace("a dog", "%d%% a")
+    assert done("po", lost)[0].startswith('#: a.c:1\n#, fuzzy\nmsgctxt "x"')
+    assert done("json", '{"a": "%d%% a"}')[0] == '{"a": "%d%% a"}'
+    assert done("json", '{"a": "50 % a"}')[0] == '{"a": "50 % A"}'
+    failed = (Check("digits", "other digits"),)
     assert done("json", '{"a": "a dog"}') == ('{"a": "a dog"}', said)
     assert done("html", "<p>a dog</p>") == ("<p>A DOG</p>", [])
 
