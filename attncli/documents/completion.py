@@ -129,9 +129,9 @@ def _indent(content: str, at: int) -> str:
 
 def _moved(content: str, one: Member, start: int, end: int, indent: str) -> str:
     """Return a part of a member with another indent; the spaces of an element are text."""
-    text, least = content[start:end].replace("\r\n", "\n"), len(_indent(content, one.start))
     if one.style in ("element", "unit"):
-        return text
+        return content[start:end]
+    text, least = content[start:end].replace("\r\n", "\n"), len(_indent(content, one.start))
     return re.sub(rf"\n[ \t]{{0,{least}}}(?=[^\n])", lambda _: "\n" + indent, text)
 
 

@@ -96,7 +96,7 @@ def pieces_of(
     content: str,
     element: Element,
     opaque: frozenset[str],
-    texts: Callable[[str, int, int], Iterable[Piece]],
+    texts: Callable[[str, int, int], Iterable[Piece]] = lambda *span: [text_piece(*span)],
 ) -> list[Piece]:
     """Return the pieces of the text of an element.
 
@@ -217,8 +217,8 @@ def _sources(content: str, elements: Iterable[Element]) -> Iterator[DocumentSegm
             parts = _in_data(content, *data.span(1))
             yield from (part for part in parts if isinstance(part, DocumentSegment))
         else:
-            texts = _lines if one.has("xml:space", "preserve") else _unbroken
-            yield from inline_segments(pieces_of(content, one, CODES, texts), encode=escaped)
+            texts = [_lines] if one.has("xml:space", "preserve") else []
+            yield from inline_segments(pieces_of(content, one, CODES, *texts), encode=escaped)
 
 
 def _in_data(content: str, start: int, end: int) -> Iterable[DocumentPart]:
@@ -226,10 +226,6 @@ def _in_data(content: str, start: int, end: int) -> Iterable[DocumentPart]:
     if re.compile(r"<[A-Za-z/]|&\w+;").search(content, start, end):
         return html_page.parts_of(content, start, end)
     return inline_segments([*_lines(content, start, end)])
-
-
-def _unbroken(content: str, start: int, end: int) -> list[Piece]:
-    return [text_piece(content, start, end)]
 
 
 def _lines(content: str, start: int, end: int) -> Iterator[Piece]:

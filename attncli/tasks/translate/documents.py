@@ -72,6 +72,7 @@ DECLARED = {  # the encoding that a document names
     "po": re.compile(rb".{,4000}?\bcharset=([\w.-]+)", re.DOTALL),
     "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
 }
+DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -170,11 +171,11 @@ def read_input(
     with naming(path) if path else nullcontext():
         document = opened(content, choice.format, choice.options)
     existing = into.read_bytes() if into and into.exists() else b""
-    if not existing.strip():
+    if not into or not existing.strip():
         return document
     from attncli.documents.completion import completed
 
-    with naming(into):  # type: ignore[arg-type]
+    with naming(into):
         old = opened(existing, choice.format, choice.options)
         check_language(old, choice.options.to)
         whole, added = completed(document.content, old.content, choice.format)
@@ -259,7 +260,8 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
     if any(one.kind == TRANSLATED for one in read.kept):
         check_language(read, options.to)
-    encoding = UTF_8 if format == "po" else encoding  # as its header then says
+    if format == "po" and DECLARED[format].match(content):
+        encoding = UTF_8  # as its header then says
     return replace(read, encoding=encoding, strict=format in STRICT)
 
 
@@ -356,5 +358,7 @@ def _by_segment(
 
 
 def _is_doubtful(found: Sequence[TranslatedLine]) -> bool:
-    """Return True if a translation fails a check."""
-    return any(one.checks for one in found)
+    """Return True if a translation fails a check, or has other directives, as of printf."""
+    texts = ((one.line.text, one.translation.text) for one in found if one.translation)
+    pairs = ([sorted(DIRECTIVE.findall(text)) for text in pair] for pair in texts)
+    return any(one.checks for one in found) or any(own != made for own, made in pairs)
