@@ -165,7 +165,7 @@ def _found(text: str, strange: set[str]) -> Iterator[Found]:
 
 def _is_code(raw: str) -> bool:
     """Return True for a word with digits that a model may not copy; not 20th, 5kg, 20-year-old."""
-    if "_" in raw or re.search(r"[A-Z].*\d|\d.*[A-Z]", raw):
+    if "_" in raw or (raw.lower() != raw and any(map(str.isdigit, raw))):
         return len(raw) > 2
     changes = len(re.findall(r"(?<=\d)[a-z]|(?<=[a-z])\d", raw))
     return changes > 1 or sum(map(str.isdigit, raw)) > MOST_DIGITS
