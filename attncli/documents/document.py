@@ -49,17 +49,17 @@ def filled(line: str, most: int, width: Width, *, never_first: str = "(?!)") -> 
 
     never_first: regular expression of words that must not begin a line.
     """
-    found: list[str] = []
+    found: list[list[str]] = []
     room = -1
     for word in line.split(" "):
         size = width(word)
         if found and (size < room or re.match(never_first, word)):
-            found[-1] += f" {word}"
+            found[-1].append(word)
             room -= size + 1
         else:
-            found.append(word)
+            found.append([word])
             room = most - size
-    return found
+    return [*map(" ".join, found)]
 
 
 def begins_as_text(text: str) -> bool:
@@ -274,7 +274,7 @@ FORMATS = {
     "json": FormatRow("values:read_json", (".json",)),
     "jsonl": FormatRow("values:read_json_lines", (".jsonl", ".ndjson")),
     "arb": FormatRow("values:read_arb", (".arb",)),
-    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^\s*msgid\b"),
+    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^[ \t]*msgid\b"),
     "yaml": FormatRow("values:read_yaml", (".yaml", ".yml")),
     "properties": FormatRow("messages:read_properties", (".properties",)),
     "strings": FormatRow("messages:read_strings", (".strings",), r"=\s*\""),

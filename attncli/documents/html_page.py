@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
 from html.parser import HTMLParser
@@ -162,11 +163,12 @@ class _Reader(HTMLParser):
         self.skipped = None
 
     def _flush(self) -> None:
+        starts, last = [one.start for one in self.inner], 0
         for segment in inline_segments(self.run, encode=escaped):
-            inside = [one for one in self.inner if segment.start <= one.start < segment.end]
+            self.parts += self.inner[last : (first := bisect_left(starts, segment.start))]
+            inside = self.inner[first : (last := bisect_left(starts, segment.end))]
             self.parts.append(_with_inner(self.content, segment, inside) if inside else segment)
-            self.inner = [one for one in self.inner if one not in inside]
-        self.parts += self.inner
+        self.parts += self.inner[last:]
         self.run, self.inner = [], []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -233,7 +235,7 @@ def _with_inner(
         rest = iter(texts[len(segment.texts) :])
         whole = segment.write(texts[: len(segment.texts)])
         for one in inner:
-            begin = max(content.rfind(space, 0, one.start) for space in " \t\r\n")
+            begin = next(n for n in range(one.start, 0, -1) if content[n] in " \t\r\n")
             end = one.end + 1
             new = one.write(tuple(next(rest) for _ in one.texts))
             old = content[begin:end]

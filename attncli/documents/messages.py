@@ -175,7 +175,9 @@ def _property(text: str, *, doubled: bool, ascii_only: bool) -> str:
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 TEXT = r'"(?P<text>(?:[^"\\]|\\.)*)"'
 PART = re.compile(  # "key" = "value"; between comments
-    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|[\w.-]+)\s*=\s*(?P<value>{TEXT})\s*;", re.DOTALL
+    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|(?<![\w.-])[\w.-]+)\s*=\s*(?P<value>{TEXT})\s*;"
+    r'|"(?:[^"\\]|\\.)*\Z',
+    re.DOTALL,
 )
 STRINGS = Escapes(r"\\(?:U(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))", "tnr", '\\"')
 
@@ -183,7 +185,7 @@ STRINGS = Escapes(r"\\(?:U(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))", "tnr", '\\"')
 def read_strings(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
     """Yield the values of all keys of `.strings`."""
     for found in entries(content, "strings"):
-        value = STRINGS.read(found["value"][1:-1])
+        value = STRINGS.read(content[found.start("value") + 1 : found.end("value") - 1])
         span = found.span("value")
         yield string_segment(*span, value, lambda t: f'"{STRINGS.write(t)}"')
 
@@ -193,4 +195,6 @@ def entries(content: str, format: str) -> Iterator[re.Match[str]]:
     if format == "properties":
         yield from ENTRY.finditer(COMMENT.sub(lambda found: " " * len(found[0]), content))
     else:
-        yield from (found for found in PART.finditer(content) if found["value"])
+        ended = content.rfind("*/") + 2  # behind it, a comment has no end
+        shown = content[:ended] + content[ended:].replace("/*", "  ")
+        yield from (found for found in PART.finditer(shown) if found["value"])

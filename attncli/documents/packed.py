@@ -267,7 +267,7 @@ def _rebuild(paragraph: Any, parts: Iterable[InlinePart]) -> None:
 PAGES = (".xhtml", ".html", ".htm")
 CONTENTS = ".ncx"  # the table of contents of EPUB 2
 PACKAGE = ".opf"
-LANGUAGE = re.compile(r"<dc:language\b[^>]*>\s*(?P<code>[^<\s]*)")
+LANGUAGE = re.compile(r"<dc:language\b[^<>]*>\s*(?P<code>[^<\s]*)")
 LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")
 BOOK = "an e-book"
 

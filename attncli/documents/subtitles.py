@@ -84,9 +84,8 @@ def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
         if found["kind"] == "Format":
             commas = found["value"].count(",")
             continue
-        at = found.start("value")
-        for _ in range(commas):
-            at = content.find(",", at, found.end()) + 1 or found.end()
+        texts = found["value"].split(",", commas)[commas:]  # none if there are fewer commas
+        at = found.end() - len("".join(texts))
         if not DRAWING.search(content, at, found.end()):
             line = TextLine(at, found.end())
             yield from cue_segments(content, [line], ASS_TAG, _without_braces)
@@ -178,7 +177,7 @@ def _segment(
     pieces: list[Piece] = []
     for number, line in enumerate(lines):
         if number:
-            pieces.append(Piece("text", pieces[-1].end, line.start, "\n", " "))
+            pieces.append(Piece("text", lines[number - 1].end, line.start, "\n", " "))
         pieces += pieces_between(content, *line, tag, _tag_piece)
     joint = content[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
 

@@ -155,7 +155,7 @@ ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
 FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
 TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.*?</\1>|<[^<>\[\]]*>", re.DOTALL)
-BREAK = re.compile(r"\s*<(?:\w+:)?br\b[^<>]*>\s*")
+BREAK = re.compile(r"(?:(?<!\s)\s+)?<(?:\w+:)?br\b[^<>]*>\s*")
 NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
 ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))|(?P<quote>\")", re.DOTALL)
 CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)

@@ -17,7 +17,7 @@ SPACES = re.compile("[\t-\r\x1c-\x20\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u2
 APOSTROPHE_SIGNS = "\u2019\u02bc\uff07"
 APOSTROPHES = str.maketrans(dict.fromkeys(APOSTROPHE_SIGNS, "'"))
 STOPS = tuple(".!?…:;。！？")
-TAIL = re.compile(r"\W*$")
+TAIL = re.compile(r"(?<!\W)\W*$")
 ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]+", re.IGNORECASE)
 # joiners and skin tones
 EMOJI_PARTS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
