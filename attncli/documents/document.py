@@ -24,12 +24,19 @@ MARKUP = re.compile(r"<[^<>]*>|\{[^{}\s]*\}")
 OPENING = re.compile(r"[\s\"'“”„‟«»‹›‘’‚(\[{¿¡]*")
 SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*\s*$")
 
+REFERENCE = re.compile(r"&#(?:\d{20,}|[xX][0-9a-fA-F]{20,});?")  # of no character of Unicode
+
 Width = Callable[[str], int]
+
+
+def unescaped(text: str) -> str:
+    """Return a text with characters in place of the references of HTML."""
+    return html.unescape(REFERENCE.sub("\ufffd", text))
 
 
 def text_width(word: str) -> int:
     """Return the number of characters of a word without its markup."""
-    return len(html.unescape(MARKUP.sub("", word)))
+    return len(unescaped(MARKUP.sub("", word)))
 
 
 def balanced(line: str, lines: int, *, never_first: str = "(?!)") -> list[str]:

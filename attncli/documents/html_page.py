@@ -7,7 +7,6 @@ that people read are: `alt`, `title`, `placeholder`, `aria-label`, descriptions 
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from attncli.documents.document import (
+    REFERENCE,
     DocumentOptions,
     DocumentPart,
     DocumentSegment,
@@ -24,6 +24,7 @@ from attncli.documents.document import (
     Texts,
     language_segment,
     string_segment,
+    unescaped,
 )
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segments
 from models.base.errors import InputError
@@ -217,7 +218,7 @@ def attribute_segments(content: str, event: PageEvent) -> Iterator[DocumentSegme
     for one in ATTRIBUTES.finditer(content, event.start, event.end) if values else ():
         if read.get(one["name"].lower(), True):
             quote = partial(_quoted, quote=one["quote"])
-            segment = string_segment(*one.span("value"), html.unescape(one["value"]), quote)
+            segment = string_segment(*one.span("value"), unescaped(one["value"]), quote)
             if segment:
                 yield segment
 
@@ -250,7 +251,7 @@ def _piece(content: str, event: PageEvent) -> Piece:
     start, end = event.start, event.end
     raw = content[start:end]
     if event.kind in ("text", "entity"):
-        return Piece("text", start, end, raw, html.unescape(raw) if event.kind == "entity" else raw)
+        return Piece("text", start, end, raw, unescaped(raw) if event.kind == "entity" else raw)
     if event.name.partition("\x1f")[0] == "br":
         return Piece("break", start, end, raw, "", event.name)
     kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
@@ -260,8 +261,10 @@ def _piece(content: str, event: PageEvent) -> Piece:
 def _check_ends(text: str) -> None:
     """Raise InputError for very many parts without an end: the parser's time is quadratic in them.
 
-    A part has an end if its closing sign follows anywhere.
+    A part has an end if its closing sign follows anywhere. The parser reads no absurd references.
     """
+    if found := REFERENCE.search(text):
+        raise InputError(f"a reference {found[0][:20]}…, which is no character", "at most 20 digits")
     for start, end in UNENDED:
         unended = len(start.findall(text, text.rfind(end) + 1))
         if unended > HTML_UNENDED:

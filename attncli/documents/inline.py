@@ -29,6 +29,7 @@ from attncli.documents.document import (
     collected,
     continues,
     has_letters,
+    unescaped,
 )
 
 PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
@@ -144,7 +145,7 @@ class Codes:
     def restore(self, line: str, encode: Callable[[str], str]) -> str:
         """Return a line with the markup of the document, and its text encoded."""
         parts = re.split(self.pattern, line)
-        parts[::2] = [encode(html.unescape(text)) for text in parts[::2]]
+        parts[::2] = [encode(unescaped(text)) for text in parts[::2]]
         parts[1::2] = [self.raws[tag] for tag in parts[1::2]]
         return "".join(parts)
 

@@ -21,6 +21,9 @@ from attncli.documents.document import (
     language_segment,
     string_segment,
 )
+from models.base.errors import InputError
+from models.base.limits import DIGITS
+from models.text.normalise import with_pairs
 
 CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}
 
@@ -39,7 +42,7 @@ class Escapes:
 
     def read(self, text: str) -> str:
         """Return a text without its escapes."""
-        return self.pattern.sub(self._character, text)
+        return with_pairs(self.pattern.sub(self._character, text))
 
     def _character(self, found: re.Match[str]) -> str:
         groups = found.groupdict()
@@ -119,9 +122,12 @@ def _header(content: str, start: int, end: int, to: str) -> Iterator[DocumentSeg
 def fields_of(content: str) -> Iterator[Field]:
     """Yield the strings of a PO file that are not in comments."""
     for found in FIELD.finditer(content):
+        form = found["form"] or "0"
+        if len(form) > DIGITS:
+            raise InputError(f"a plural form of {len(form):,} digits", "a number", "mend it")
         start, value = found.start("value"), found["value"].rstrip(" \t")
         text = "".join(map(PO.read, re.findall(STRING, value)))
-        yield Field(found["name"], int(found["form"] or 0), start, start + len(value), text)
+        yield Field(found["name"], int(form), start, start + len(value), text)
 
 
 def _quoted_lines(text: str, *, line_end: str) -> str:

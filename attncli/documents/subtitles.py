@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, groupby
@@ -17,6 +16,7 @@ from attncli.documents.document import (
     Kept,
     balanced,
     begins_as_text,
+    unescaped,
 )
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, pieces_between
 
@@ -196,5 +196,5 @@ def _tag_piece(found: re.Match[str]) -> Piece:
         kind: PieceKind = "close" if found["close"] else "open"
         return Piece(kind, *found.span(), found[0], "", found["name"].lower())
     if found[0][0] == "&":
-        return Piece("text", *found.span(), found[0], html.unescape(found[0]))
+        return Piece("text", *found.span(), found[0], unescaped(found[0]))
     return Piece("void", *found.span(), found[0])
