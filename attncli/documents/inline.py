@@ -123,8 +123,8 @@ class Codes:
     """A line with neutral tags, numbered in order, and the markup for which they stand."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
-        mark = "§"
-        while any("{" + mark in piece.text for piece in pieces):
+        texts, mark = "".join(piece.text for piece in pieces), "§"
+        while "{" + mark in texts:
             mark += "§"
         self.pattern = rf"(</?[gx]\d+/?>|<br\x1fid=\d+/>|\{{{mark}\d+\}})"
         self.raws: dict[str, str] = {}
