@@ -264,7 +264,7 @@ def _check_ends(text: str) -> None:
     A part has an end if its closing sign follows anywhere. The parser reads no absurd references.
     """
     if found := REFERENCE.search(text):
-        raise InputError(f"a reference {found[0][:20]}…, which is no character", "at most 20 digits")
+        raise InputError(f"{found[0][:20]}…, which is no character", "at most 20 digits")
     for start, end in UNENDED:
         unended = len(start.findall(text, text.rfind(end) + 1))
         if unended > HTML_UNENDED:

@@ -19,7 +19,9 @@ APOSTROPHES = str.maketrans(dict.fromkeys(APOSTROPHE_SIGNS, "'"))
 HALF = re.compile("[\ud800-\udfff]")  # of a character in UTF-16
 STOPS = tuple(".!?…:;。！？")
 TAIL = re.compile(r"(?<!\W)\W*$")
-ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@(?=[^\s@]+\.[^\s@])[^\s@]+", re.IGNORECASE)
+ADDRESS = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@(?=[^\s@]+\.[^\s@])[^\s@]+", re.IGNORECASE
+)
 # joiners and skin tones
 EMOJI_PARTS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
