@@ -155,8 +155,10 @@ def with_words(line: str, source: str) -> str:
 
     It gets the word beside it; without one, its words of the source.
     """
-    for found in [*EMPTY.finditer(line)]:
-        number = found["number"]
+    empty = {found["number"] for found in EMPTY.finditer(source)}
+    for found in EMPTY.finditer(line):
+        if (number := found["number"]) in empty:
+            continue
         was = re.search(f"<g{number}>(.*?)</g{number}>", source)
         words = TAGS.sub("", was[1]) if was else ""
         if not has_letters(words):

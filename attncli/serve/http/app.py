@@ -152,7 +152,8 @@ class Guard:
         except RequestError as error:
             if body.refused:
                 answer.close = True
-                await body.read_rest()
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(body.read_rest(), REFUSED_SECONDS)
             return error_answer(scope, error)
         except Exception as error:
             _report(error)
@@ -229,8 +230,8 @@ class _LimitedBody:
 
     async def read_rest(self) -> None:
         """Read and drop the rest of the body; a client that still sends would miss the answer."""
-        until, read = time.monotonic() + REFUSED_SECONDS, 0
-        while self._more and read < LONGEST_REFUSED and time.monotonic() < until:
+        read = 0
+        while self._more and read < LONGEST_REFUSED:
             message = await self._receive()
             read += len(message.get("body", b""))
             self._more = bool(message.get("more_body"))
