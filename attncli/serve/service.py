@@ -18,7 +18,6 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from attncli.data.lines import Line
 from attncli.serve.catalogue import Catalogue, Hosts, Keys, Origins, RateLimit, ServeOptions
 from attncli.serve.models import ModelJob, ModelThread, ServedModel
 from attncli.serve.requests import (
@@ -187,9 +186,8 @@ class Call(NamedTuple):
 
 def _length(one: Any) -> int:
     """Return the number of characters of an input: a text, a line or a pair; 0 of a file."""
-    if isinstance(one, Line):
-        return len(one.text)
-    return 0 if isinstance(one, bytes) else len(one) if isinstance(one, str) else sum(map(len, one))
+    texts = (one,) if isinstance(one, (str, bytes)) else one
+    return sum(len(text) for text in texts if isinstance(text, str))
 
 
 def _slices(inputs: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -385,9 +385,7 @@ class Protocol(H11Protocol):
 
 def _most_connections() -> int:
     """Return half of the descriptors that this process may have; the models need others."""
-    if resource is None:
-        return BACKLOG
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else 0
     return max(8, soft // 2 - 16) if soft > 0 else BACKLOG
 
 

@@ -23,10 +23,8 @@ from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 
 MOST_ALTERNATIVES = 20
-# for weights: products of the characters of a line and those of its translation, in all lines of a
-# request; the weights of every head, which only a line of one part has, count HEADS times
-MOST_WEIGHTS = 16_000_000
-HEADS, LONGEST_PART = 8, 700
+# characters of a line times those of its translation, of all lines; with every head, HEADS times
+MOST_WEIGHTS, HEADS = 16_000_000, 8
 FORMATS = ("text", "html")
 
 
@@ -39,9 +37,8 @@ async def translate(request: Request) -> Response:
     given, texts = call.given, call.texts()
     job, model = _job(call), given.text("model", "")
     if job.weights:
-        sizes = [len(line) for text in texts for line in LINE_END.split(text)]
-        parts = [HEADS * min(size, LONGEST_PART) ** 2 for size in sizes] if job.heads else []
-        _check_weights(sum(size * size for size in sizes) + sum(parts))
+        lines = [line for text in texts for line in LINE_END.split(text)]
+        _check_weights(job.heads, lines, lines)
     known = partial(call.service.catalogue.language, model=model)
     source, target = known(given.text("source")), known(given.text("target"))
     languages = await _sources(call, texts, source, target, model)
@@ -85,15 +82,15 @@ async def align(request: Request) -> Response:
     )
     sides = [[" ".join(text.split()) for text in side] for side in (texts, translations)]
     job = AlignJob(direction.languages, given.flag("heads"), given.read_mode())
-    cells = sum(len(text) * len(other) for text, other in zip(*sides, strict=True))
-    _check_weights(cells * (HEADS if job.heads else 1))
+    _check_weights(job.heads, *sides)
     found = await call.run(direction.model, job, list(zip(*sides, strict=True)))
     return call.answer([alignment(pair) for pair in found])
 
 
-def _check_weights(cells: int) -> None:
+def _check_weights(heads: bool, lines: list[str], others: list[str]) -> None:
     """Raise RequestError for texts with too many weights between their words."""
-    if cells > MOST_WEIGHTS:
+    cells = sum(len(line) * len(other) for line, other in zip(lines, others, strict=True))
+    if cells * (HEADS if heads else 1) > MOST_WEIGHTS:
         raise invalid("the lines are too long for alignments; divide the text into shorter lines")
 
 

@@ -108,7 +108,7 @@ def test_ten_times_the_length_takes_at_most_fifteen_times_as_long(
     name: str, sizes: tuple[int, ...]
 ) -> None:
     read = READERS[name]
-    before = dict.fromkeys(texts(sizes[0]), 0.0)
+    before = dict.fromkeys(texts(sizes[0]), float("inf"))
     for size in sizes:
         for pattern, text in texts(size).items():
             most = TIMES * max(LEAST, before[pattern])
