@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 
 from attncli.data.lines import TranslatedLine
-from attncli.data.split import halves, sentences, split
 from attncli.documents.document import FORMATS, DocumentOptions, balanced, string_segment
 from attncli.documents.inline import read_lines
+from attncli.faithful.split import halves, sentences, split
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
 from models.base.types import EMPTY, Translation
