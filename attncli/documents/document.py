@@ -24,12 +24,19 @@ MARKUP = re.compile(r"<[^<>]*>|\{[^{}\s]*\}")
 OPENING = re.compile(r"[\s\"'“”„‟«»‹›‘’‚(\[{¿¡]*")
 SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*\s*$")
 
+REFERENCE = re.compile(r"&#(?:\d{20,}|[xX][0-9a-fA-F]{20,});?")  # of no character of Unicode
+
 Width = Callable[[str], int]
+
+
+def unescaped(text: str) -> str:
+    """Return a text with characters in place of the references of HTML."""
+    return html.unescape(REFERENCE.sub("\ufffd", text))
 
 
 def text_width(word: str) -> int:
     """Return the number of characters of a word without its markup."""
-    return len(html.unescape(MARKUP.sub("", word)))
+    return len(unescaped(MARKUP.sub("", word)))
 
 
 def balanced(line: str, lines: int, *, never_first: str = "(?!)") -> list[str]:
@@ -49,17 +56,17 @@ def filled(line: str, most: int, width: Width, *, never_first: str = "(?!)") -> 
 
     never_first: regular expression of words that must not begin a line.
     """
-    found: list[str] = []
+    found: list[list[str]] = []
     room = -1
     for word in line.split(" "):
         size = width(word)
         if found and (size < room or re.match(never_first, word)):
-            found[-1] += f" {word}"
+            found[-1].append(word)
             room -= size + 1
         else:
-            found.append(word)
+            found.append([word])
             room = most - size
-    return found
+    return [*map(" ".join, found)]
 
 
 def begins_as_text(text: str) -> bool:
@@ -274,7 +281,7 @@ FORMATS = {
     "json": FormatRow("values:read_json", (".json",)),
     "jsonl": FormatRow("values:read_json_lines", (".jsonl", ".ndjson")),
     "arb": FormatRow("values:read_arb", (".arb",)),
-    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^\s*msgid\b"),
+    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^[ \t]*msgid\b"),
     "yaml": FormatRow("values:read_yaml", (".yaml", ".yml")),
     "properties": FormatRow("messages:read_properties", (".properties",)),
     "strings": FormatRow("messages:read_strings", (".strings",), r"=\s*\""),

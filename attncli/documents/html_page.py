@@ -7,8 +7,8 @@ that people read are: `alt`, `title`, `placeholder`, `aria-label`, descriptions 
 
 from __future__ import annotations
 
-import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
 from html.parser import HTMLParser
@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from attncli.documents.document import (
+    REFERENCE,
     DocumentOptions,
     DocumentPart,
     DocumentSegment,
@@ -23,6 +24,7 @@ from attncli.documents.document import (
     Texts,
     language_segment,
     string_segment,
+    unescaped,
 )
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segments
 from models.base.errors import InputError
@@ -162,11 +164,12 @@ class _Reader(HTMLParser):
         self.skipped = None
 
     def _flush(self) -> None:
+        starts, last = [one.start for one in self.inner], 0
         for segment in inline_segments(self.run, encode=escaped):
-            inside = [one for one in self.inner if segment.start <= one.start < segment.end]
+            self.parts += self.inner[last : (first := bisect_left(starts, segment.start))]
+            inside = self.inner[first : (last := bisect_left(starts, segment.end))]
             self.parts.append(_with_inner(self.content, segment, inside) if inside else segment)
-            self.inner = [one for one in self.inner if one not in inside]
-        self.parts += self.inner
+        self.parts += self.inner[last:]
         self.run, self.inner = [], []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -215,7 +218,7 @@ def attribute_segments(content: str, event: PageEvent) -> Iterator[DocumentSegme
     for one in ATTRIBUTES.finditer(content, event.start, event.end) if values else ():
         if read.get(one["name"].lower(), True):
             quote = partial(_quoted, quote=one["quote"])
-            segment = string_segment(*one.span("value"), html.unescape(one["value"]), quote)
+            segment = string_segment(*one.span("value"), unescaped(one["value"]), quote)
             if segment:
                 yield segment
 
@@ -233,7 +236,7 @@ def _with_inner(
         rest = iter(texts[len(segment.texts) :])
         whole = segment.write(texts[: len(segment.texts)])
         for one in inner:
-            begin = max(content.rfind(space, 0, one.start) for space in " \t\r\n")
+            begin = next(n for n in range(one.start, 0, -1) if content[n] in " \t\r\n")
             end = one.end + 1
             new = one.write(tuple(next(rest) for _ in one.texts))
             old = content[begin:end]
@@ -248,7 +251,7 @@ def _piece(content: str, event: PageEvent) -> Piece:
     start, end = event.start, event.end
     raw = content[start:end]
     if event.kind in ("text", "entity"):
-        return Piece("text", start, end, raw, html.unescape(raw) if event.kind == "entity" else raw)
+        return Piece("text", start, end, raw, unescaped(raw) if event.kind == "entity" else raw)
     if event.name.partition("\x1f")[0] == "br":
         return Piece("break", start, end, raw, "", event.name)
     kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
@@ -258,8 +261,10 @@ def _piece(content: str, event: PageEvent) -> Piece:
 def _check_ends(text: str) -> None:
     """Raise InputError for very many parts without an end: the parser's time is quadratic in them.
 
-    A part has an end if its closing sign follows anywhere.
+    A part has an end if its closing sign follows anywhere. The parser reads no absurd references.
     """
+    if found := REFERENCE.search(text):
+        raise InputError(f"{found[0][:20]}…, which is no character", "at most 20 digits")
     for start, end in UNENDED:
         unended = len(start.findall(text, text.rfind(end) + 1))
         if unended > HTML_UNENDED:

@@ -22,6 +22,7 @@ from attncli.documents.document import (
     has_letters,
 )
 from attncli.documents.inline import (
+    SPACES,
     LineLayout,
     Piece,
     PieceKind,
@@ -44,12 +45,12 @@ KEPT_INLINE = (
         r"|\\\[.{1,2000}?\\\]"
         r"|\\begin\{(?P<name>\w+\*?)\}.{0,2000}?\\end\{(?P=name)\}"
         r"|\{\{[^{}]{1,500}\}\}|\{(?::|[ \t]*[#.])[^{}\n]*\}|\+\+[\w+-]+\+\+|==(?!=)(?<!===)"
-        r"|\[\^[^\[\]\s]{1,200}\]:?|\[!\w{1,20}\][+-]?|:[a-z0-9_+-]*[a-z][a-z0-9_+-]*:",
+        r"|\[\^[^\[\]\s]{1,200}\]:?|\[!\w{1,20}\][+-]?|:(?![0-9_+-]*:)[a-z0-9_+-]+:",
         re.DOTALL,
     )
 )
 # > [!NOTE] title, whose text is on further lines
-CALLOUT = re.compile(r"\[!\w{1,20}\][^\n]*?(?=[ \t]*\n)")
+CALLOUT = re.compile(r"\[!\w{1,20}\](?:[^\n]*[^ \t\n])?(?=[ \t]*\n)")
 TITLE = "title"  # name of the break behind it
 ELEMENT = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)[^<>]*?(?P<empty>/)?>")
 EMPTY = re.compile("br|img|hr|wbr|input", re.IGNORECASE)
@@ -208,7 +209,8 @@ def _target_end(text: str, at: int) -> int:
     from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 
     def after_spaces(at: int) -> int:
-        return len(text) - len(text[at:].lstrip(" \t\n"))
+        found = SPACES.match(text, at)
+        return found.end() if found else at
 
     at = after_spaces(at)
     target = parseLinkDestination(text, at, len(text))

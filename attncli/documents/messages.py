@@ -21,6 +21,9 @@ from attncli.documents.document import (
     language_segment,
     string_segment,
 )
+from models.base.errors import InputError
+from models.base.limits import DIGITS
+from models.text.normalise import with_pairs
 
 CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}
 
@@ -39,7 +42,7 @@ class Escapes:
 
     def read(self, text: str) -> str:
         """Return a text without its escapes."""
-        return self.pattern.sub(self._character, text)
+        return with_pairs(self.pattern.sub(self._character, text))
 
     def _character(self, found: re.Match[str]) -> str:
         groups = found.groupdict()
@@ -119,9 +122,12 @@ def _header(content: str, start: int, end: int, to: str) -> Iterator[DocumentSeg
 def fields_of(content: str) -> Iterator[Field]:
     """Yield the strings of a PO file that are not in comments."""
     for found in FIELD.finditer(content):
+        form = found["form"] or "0"
+        if len(form) > DIGITS:
+            raise InputError(f"a plural form of {len(form):,} digits", "a number", "mend it")
         start, value = found.start("value"), found["value"].rstrip(" \t")
         text = "".join(map(PO.read, re.findall(STRING, value)))
-        yield Field(found["name"], int(found["form"] or 0), start, start + len(value), text)
+        yield Field(found["name"], int(form), start, start + len(value), text)
 
 
 def _quoted_lines(text: str, *, line_end: str) -> str:
@@ -175,7 +181,9 @@ def _property(text: str, *, doubled: bool, ascii_only: bool) -> str:
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 TEXT = r'"(?P<text>(?:[^"\\]|\\.)*)"'
 PART = re.compile(  # "key" = "value"; between comments
-    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|[\w.-]+)\s*=\s*(?P<value>{TEXT})\s*;", re.DOTALL
+    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|(?<![\w.-])[\w.-]+)\s*=\s*(?P<value>{TEXT})\s*;"
+    r'|"(?:[^"\\]|\\.)*\Z',
+    re.DOTALL,
 )
 STRINGS = Escapes(r"\\(?:U(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))", "tnr", '\\"')
 
@@ -183,7 +191,7 @@ STRINGS = Escapes(r"\\(?:U(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))", "tnr", '\\"')
 def read_strings(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
     """Yield the values of all keys of `.strings`."""
     for found in entries(content, "strings"):
-        value = STRINGS.read(found["value"][1:-1])
+        value = STRINGS.read(content[found.start("value") + 1 : found.end("value") - 1])
         span = found.span("value")
         yield string_segment(*span, value, lambda t: f'"{STRINGS.write(t)}"')
 
@@ -193,4 +201,6 @@ def entries(content: str, format: str) -> Iterator[re.Match[str]]:
     if format == "properties":
         yield from ENTRY.finditer(COMMENT.sub(lambda found: " " * len(found[0]), content))
     else:
-        yield from (found for found in PART.finditer(content) if found["value"])
+        ended = content.rfind("*/") + 2  # behind it, a comment has no end
+        shown = content[:ended] + content[ended:].replace("/*", "  ")
+        yield from (found for found in PART.finditer(shown) if found["value"])

@@ -27,6 +27,8 @@ from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
 from models.base.errors import DamagedError, InputError
 from models.base.limits import UNPACKED_BYTES
 
+# zipfile expands files of other methods beyond the sizes that they declare
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError)
 
 
@@ -46,6 +48,8 @@ def read_archive(content: bytes, kind: str) -> Archive:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             infos = tuple(info for info in archive.infolist() if not info.is_dir())
+            if any(info.compress_type not in METHODS for info in infos):
+                raise InputError(f"{kind} with a file of another compression", "deflate, as usual")
             size = sum(info.file_size for info in infos)  # zipfile reads no more than this
             if size > UNPACKED_BYTES:
                 raise InputError(
@@ -267,7 +271,7 @@ def _rebuild(paragraph: Any, parts: Iterable[InlinePart]) -> None:
 PAGES = (".xhtml", ".html", ".htm")
 CONTENTS = ".ncx"  # the table of contents of EPUB 2
 PACKAGE = ".opf"
-LANGUAGE = re.compile(r"<dc:language\b[^>]*>\s*(?P<code>[^<\s]*)")
+LANGUAGE = re.compile(r"<dc:language\b[^<>]*>\s*(?P<code>[^<\s]*)")
 LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")
 BOOK = "an e-book"
 

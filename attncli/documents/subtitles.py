@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, groupby
@@ -17,6 +16,7 @@ from attncli.documents.document import (
     Kept,
     balanced,
     begins_as_text,
+    unescaped,
 )
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, pieces_between
 
@@ -84,9 +84,8 @@ def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
         if found["kind"] == "Format":
             commas = found["value"].count(",")
             continue
-        at = found.start("value")
-        for _ in range(commas):
-            at = content.find(",", at, found.end()) + 1 or found.end()
+        texts = found["value"].split(",", commas)[commas:]  # none if there are fewer commas
+        at = found.end() - len("".join(texts))
         if not DRAWING.search(content, at, found.end()):
             line = TextLine(at, found.end())
             yield from cue_segments(content, [line], ASS_TAG, _without_braces)
@@ -178,7 +177,7 @@ def _segment(
     pieces: list[Piece] = []
     for number, line in enumerate(lines):
         if number:
-            pieces.append(Piece("text", pieces[-1].end, line.start, "\n", " "))
+            pieces.append(Piece("text", lines[number - 1].end, line.start, "\n", " "))
         pieces += pieces_between(content, *line, tag, _tag_piece)
     joint = content[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
 
@@ -197,5 +196,5 @@ def _tag_piece(found: re.Match[str]) -> Piece:
         kind: PieceKind = "close" if found["close"] else "open"
         return Piece(kind, *found.span(), found[0], "", found["name"].lower())
     if found[0][0] == "&":
-        return Piece("text", *found.span(), found[0], html.unescape(found[0]))
+        return Piece("text", *found.span(), found[0], unescaped(found[0]))
     return Piece("void", *found.span(), found[0])

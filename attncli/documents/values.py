@@ -24,6 +24,7 @@ from attncli.documents.document import (
     string_segment,
 )
 from models.base.errors import ConfigurationError, InputError, unknown_name
+from models.text.normalise import with_pairs
 
 DELIMITERS = ",;\t|"
 
@@ -265,7 +266,7 @@ def _scalar_segment(text: str, node: Any, start: int, path: str) -> DocumentSegm
         quote = partial(_block, header=header, indent=indent, folded=node.style == ">")
         value = node.value.rstrip("\n")
     else:
-        quote, value = partial(_quoted_scalar, style=node.style or ""), node.value
+        quote, value = partial(_quoted_scalar, style=node.style or ""), with_pairs(node.value)
     return string_segment(start + first, start + first + len(raw), value, quote, path)
 
 
@@ -279,7 +280,8 @@ def _quoted_scalar(text: str, *, style: str) -> str:
     if style == "'" and "\n" not in text:
         return "'" + text.replace("'", "''") + "'"
     try:
-        is_plain = not style and yaml.load(f"[{text}]", yaml.SafeLoader) == [text]
-    except yaml.YAMLError:
-        is_plain = False
+        read = [] if style else yaml.compose(f"[{text}]", yaml.SafeLoader).value
+    except (yaml.YAMLError, RecursionError, ValueError):
+        read = []
+    is_plain = [(one.tag, one.value) for one in read] == [(TEXT, text)]
     return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +22,7 @@ from attncli.documents.document import (
     Texts,
     language_segment,
     reassemble,
+    unescaped,
 )
 from attncli.documents.inline import (
     Piece,
@@ -38,7 +39,8 @@ from models.base.types import Span
 # XML with places: elements and the pieces of their texts, so that all else stays as it is.
 
 TOKEN = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>"
+    r"<!--.*?-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\"'\[]|\"[^\"]*\"|'[^']*')*"
+    r"(?:\[(?:<!--.*?-->|<\?.*?\?>|(?!<!--|<\?)[^\]\"']|\"[^\"]*\"|'[^']*')*\]\s*)?>"
     r"|<(?P<close>/)?(?P<name>[\w:.-]+)(?P<attributes>[^<>\"'/]*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"'/]*)*)"
     r"(?P<empty>/)?>|(?P<entity>&(?:\#\d+|\#x[0-9a-fA-F]+|\w+);)",
     re.DOTALL,
@@ -81,11 +83,13 @@ def elements_of(content: str) -> list[Element]:
     inside: list[Element] = []
     for token in TOKEN.finditer(content):
         if token["name"] and token["close"]:
+            if not inside:
+                raise InputError("XML with a DTD that cannot be read", "elements in pairs")
             found.append(inside.pop()._replace(close=token.start(), end=token.end()))
         elif token["name"]:
             end = token.end()
             pairs = ATTRIBUTE.finditer(token["attributes"])
-            attributes = {one["name"]: html.unescape(one["value"]) for one in pairs}
+            attributes = {one["name"]: unescaped(one["value"]) for one in pairs}
             name = token["name"].rpartition(":")[2]
             one = Element(name, attributes, token.start(), end, end, end, tuple(inside))
             (found if token["empty"] else inside).append(one)
@@ -139,7 +143,7 @@ def _paired(token: re.Match[str], piece: Piece) -> Piece:
 def _piece(token: re.Match[str], name: str) -> Piece:
     span, raw = token.span(), token[0]
     if token["entity"]:
-        text = html.unescape(raw)
+        text = unescaped(raw)
         return Piece("break" if text == "\n" else "text", *span, raw, text.strip("\n"), "br")
     kind: PieceKind = "void"
     if name == "br":
@@ -155,9 +159,9 @@ ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
 FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
 TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.*?</\1>|<[^<>\[\]]*>", re.DOTALL)
-BREAK = re.compile(r"\s*<(?:\w+:)?br\b[^<>]*>\s*")
+BREAK = re.compile(r"(?:(?<!\s)\s+)?<(?:\w+:)?br\b[^<>]*>\s*")
 NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
-ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))|(?P<quote>\")", re.DOTALL)
+ESCAPE = re.compile(r"(?P<codes>(?:\\u[0-9A-Fa-f]{4})+)|\\(?P<sign>.)|\"", re.DOTALL)
 CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
 
@@ -280,7 +284,7 @@ def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:
         span, raw = found.span(), found[0]
         if raw in ('"', "\\n"):
             return Piece("break" if raw == "\\n" else "void", *span, raw, "", "br")
-        sign = chr(int(found["code"], 16)) if found["code"] else found["sign"]
+        sign = json.loads(f'"{raw}"') if found["codes"] else found["sign"]  # joins pairs
         return Piece("text", *span, raw, sign)
 
     return pieces_between(content, start, end, ESCAPE, escape)

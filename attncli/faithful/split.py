@@ -14,9 +14,10 @@ SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+{CLOSING}\s+|[。！？]+{CLO
 NO_END = re.compile(
     r"(?:^|[\s(])(?:\w|\d+|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nr|vs|etc|e\.g|i\.e|z\.\s?B|bzw|ca|M|Mme)\.$"
 )  # a period that ends no sentence
+LONGEST_WORD = 40  # characters before a period
 CLAUSE_END = re.compile(rf"[,;:]{CLOSING}\s+|[，；：、]{CLOSING}\s*")
 CONJUNCTION = re.compile(
-    r"\s+(?=(?:and|but|because|so|then|when|while|which|or|if|after|before|und|aber|weil|dass|denn|dann"
+    r"(?<!\s)\s+(?=(?:and|but|because|so|then|when|while|which|or|if|after|before|und|aber|weil|dass|denn|dann"
     r"|wenn|oder|während|nachdem|bevor|et|mais|parce|car|puis|quand|ou|si|donc|y|pero|porque|entonces"
     r"|cuando|o|así)\s)"
 )
@@ -42,7 +43,8 @@ def sentences(text: str) -> list[str]:
     parts, start = [], 0
     for match in SENTENCE_END.finditer(text):
         end = match.end()
-        if not NO_END.search(text[start:end].rstrip()) and not text[end : end + 1].islower():
+        last = text[max(start, match.start() - LONGEST_WORD) : end].rstrip()
+        if not NO_END.search(last) and not text[end : end + 1].islower():
             parts.append(text[start:end])
             start = end
     return _strip_each([*parts, text[start:]])

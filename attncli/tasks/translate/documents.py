@@ -45,6 +45,7 @@ from attncli.terminal.messages import Messages
 from models.base.errors import InputError, naming
 from models.base.limits import WINDOW_BYTES
 from models.inference.search.batching import windows
+from models.text.normalise import is_unicode
 
 Columns = Annotated[
     list[str] | None,
@@ -73,6 +74,7 @@ DECLARED = {  # the encoding that a document names
     "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
 }
 DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
+HALF = "not Unicode"
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -278,10 +280,13 @@ def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
 
 
 def lines_of(document: Document) -> list[Line]:
-    """Return a line for each text of each segment, with the line number of the segment."""
+    """Return a line for each text of each segment, with the line number of the segment.
+
+    JSON and other formats with escapes can have half a character of UTF-16: such a text is faulty.
+    """
     number_of = line_numbers(document.content)
     return [
-        Line(number_of(segment.start), text)
+        Line(number_of(segment.start), text, fault="" if is_unicode(text) else HALF)
         for segment in document.segments
         for text in segment.texts
     ]
