@@ -95,7 +95,7 @@ class AudioTraining(TrainingSource):
         presets="presets of models of speech",
         preset="listen-attend-spell-small",
         demo_preset="listen-attend-spell-nano",
-        variants=("additive", "location_aware", "location_aware,local_p", "monotonic", "mocha"),
+        variants=("additive", "location_aware", "location_aware+local_p", "monotonic", "mocha"),
         metrics={"wer": "wer", "cer": "cer"},
         budget=("train.steps=300", "train.evaluate_every=100", "train.patience=0"),
     )

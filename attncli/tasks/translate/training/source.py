@@ -143,7 +143,7 @@ class TextTraining(TrainingSource):
         demo_preset="rnnsearch-nano",
         variants=(  # Luong et al. 2015, table 4, and what came before and after
             *("none", "location", "dot", "general", "concat", "additive", "cosine", "scaled_dot"),
-            *("location_aware", "dot,local_m", "general,local_m", "dot,local_p", "general,local_p"),
+            *("location_aware", "dot+local_m", "general+local_m", "dot+local_p", "general+local_p"),
             *("hard", "sparsemax", "entmax15", "heads=4"),
         ),
         metrics=BLEU,
