@@ -28,7 +28,7 @@ from attncli.tasks.caption.training.features import (
     add_missing,
     feature_stores,
 )
-from attncli.tasks.caption.training.source import (
+from attncli.tasks.caption.training.prepared import (
     ImageData,
     Manifest,
     PreparedCaptions,
