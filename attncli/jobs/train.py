@@ -116,7 +116,15 @@ def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None
     bundle = Bundle(state.model, *tables, prepare=data.prepare)
     score = evaluator(bundle, data.dev, config.train, group)
     dtype = DTYPES[config.train.precision]
-    for _ in fit(state, data.examples, score, config.train, dtype, data.reward_loss, group):
+    for _ in fit(
+        state,
+        data.examples,
+        score,
+        config.train,
+        dtype,
+        reward_loss=data.reward_loss,
+        processes=group,
+    ):
         if group.first(False):
             return
 
@@ -189,7 +197,13 @@ def updates(
     bundle, dev = run.bundle(run.state.model), run.data.dev
     score = evaluator(bundle, dev, config, processes, report)
     for event in fit(
-        run.state, data.examples, score, config, run.dtype, data.reward_loss, processes
+        run.state,
+        data.examples,
+        score,
+        config,
+        run.dtype,
+        reward_loss=data.reward_loss,
+        processes=processes,
     ):
         match event:
             case Stepped():

@@ -64,10 +64,10 @@ class Whisper(Bart):
             config,
             tokenizer,
             TokenizerConfig(kind="bpe", languages=languages),
-            SearchConfig(length_penalty_form="power"),
-            None,
-            vocabulary,
-            facts(self.folder, "Whisper, imported", languages or ("en",)),
+            search=SearchConfig(length_penalty_form="power"),
+            source=None,
+            target=vocabulary,
+            about=facts(self.folder, "Whisper, imported", languages or ("en",)),
         )
 
     @cached_property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count, repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.base.errors import ConfigurationError, InputError
 from models.base.types import EMPTY, Translation
@@ -32,7 +32,6 @@ from models.use_config import AlignConfig, PrepareConfig, SearchConfig, Tokenize
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from models.inference.translator import Translator
 
 WINDOW = 2000  # texts that are read ahead and batched by length
 
@@ -75,8 +74,8 @@ class TextTranslator(TrainedModel):
         """Return the best `config.nbest` outputs of each source, best first."""
         raise NotImplementedError
 
-    def in_torch(self) -> tuple[Translator, ...]:
-        """Return this model, or the members of this ensemble, in torch: they compute attention."""
+    def in_torch(self) -> tuple[Any, ...]:
+        """Return this model, or the members of this ensemble, as a Translator: with attention."""
         raise NotImplementedError
 
     @property

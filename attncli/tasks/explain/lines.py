@@ -187,7 +187,15 @@ def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> 
     entropy = (-torch.special.xlogy(shares, shares).sum(1)).clamp_min(0)
     grid = captioner.encoder.grid
     drawn = shares.unflatten(1, grid).numpy()
-    return AttentionMaps(name, image, words, drawn, None, entropy.numpy(), captioner.read_mode)
+    return AttentionMaps(
+        name,
+        image,
+        words,
+        maps=drawn,
+        gates=None,
+        entropy=entropy.numpy(),
+        read=captioner.read_mode,
+    )
 
 
 def image_lines(stream: BinaryIO) -> Iterator[list[Line]]:

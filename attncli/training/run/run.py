@@ -82,7 +82,9 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     loggers = [resolve_name(LOGGERS[name])(logged) for name in dict.fromkeys(config.train.loggers)]
     log = Log(folder.log, counters.log_bytes, loggers)
     kept = kept_parts(config.start_from)
-    return Run(folder, config, data, state, dtype, log, kept, is_auto)
+    return Run(
+        folder, config, data, state=state, dtype=dtype, log=log, kept=kept, metric_is_auto=is_auto
+    )
 
 
 def check_end(train: TrainConfig, dev: DevSet | None) -> None:

@@ -28,7 +28,7 @@ from attncli.tasks.caption.training.features import (
     add_missing,
     feature_stores,
 )
-from attncli.tasks.caption.training.source import (
+from attncli.tasks.caption.training.prepared import (
     ImageData,
     Manifest,
     PreparedCaptions,
@@ -117,7 +117,16 @@ def caption_examples(
     if shared_from < 0:
         return last
     turn = config.encoder_from - 1 if len(stages) > 1 else 0
-    return CaptionExamples(target, last.rows, inputs, links, True, shared_from, first, turn)
+    return CaptionExamples(
+        target,
+        last.rows,
+        inputs,
+        links=links,
+        together=True,
+        together_from=shared_from,
+        first=first,
+        turn=turn,
+    )
 
 
 def read_parts(data: ImageData) -> Captions:

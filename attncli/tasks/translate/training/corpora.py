@@ -24,7 +24,7 @@ from attncli.tasks.translate.training.data import (
     write_tokenizer,
 )
 from attncli.tasks.translate.training.dev import DevDirections, DevTexts
-from attncli.tasks.translate.training.source import TextData
+from attncli.tasks.translate.training.settings import TextData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Progress
 from attncli.training.pairs import sampled_lines

@@ -19,7 +19,7 @@ from attncli.data.text.corpus import described, held_out
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.tokens import Side, SideWriter, TokenPairs, read_side
 from attncli.tasks.translate.training.dev import read_texts
-from attncli.tasks.translate.training.source import TextData
+from attncli.tasks.translate.training.settings import TextData
 from attncli.training.interfaces import Data, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.corpora import CorpusConfig

@@ -29,7 +29,7 @@ from attncli.data.text.corpus import (
     reference_columns,
 )
 from attncli.tasks.translate.training.data import pairs_of, split_dev
-from attncli.tasks.translate.training.source import TextData
+from attncli.tasks.translate.training.settings import TextData
 from attncli.training.pairs import sampled_lines
 from models.base.errors import ModelError
 from tests.attncli.files import write

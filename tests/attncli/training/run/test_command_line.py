@@ -12,7 +12,7 @@ import pytest
 from attncli.commands.train.command import default_folder
 from attncli.commands.train.options import spread
 from attncli.commands.train.run import Stop, memory_advice, stopping
-from attncli.tasks.translate.training.source import TextData
+from attncli.tasks.translate.training.settings import TextData
 from attncli.training.run.command_line import settings
 from attncli.training.run.configuration import check_buildable, run_config
 from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
