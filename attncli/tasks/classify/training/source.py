@@ -13,6 +13,7 @@ from attncli.data.text.corpus import SEED, described
 from attncli.data.text.tables import LabelledText, check_order, read_labelled
 from attncli.embedded import as_table
 from attncli.embedded.grammar import split_tenses
+from attncli.terminal import console
 from attncli.training.interfaces import Data, DevSet, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.config import DataConfig
@@ -153,15 +154,17 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevSet:
 
 
 def read_rows(data: LabelData) -> tuple[list[LabelledText], list[LabelledText]]:
-    """Return the rows of both sets; raise ModelError for a dev label that training lacks."""
+    """Return the rows of both sets; warn of dev labels that training lacks."""
     rows = read_labelled(data.labels)
     check_order(rows, data.labels)
     if not data.dev_labels:
         return set_aside(rows, data.dev_share)
     dev = read_labelled(data.dev_labels)
     if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
-        raise ModelError(
-            f"label {unknown[0]!r} in {data.dev_labels}", f"the labels of {data.labels}"
+        many = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
+        console.warn(
+            f"label {unknown[0]!r}{many} in {data.dev_labels} without an example in {data.labels}: "
+            "such texts count as wrong"
         )
     return rows, dev
 
