@@ -67,14 +67,11 @@ def settings(
     if start and preset:
         raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
     values = _begun(values, find_model(start)) if start else values
-    defaults = _fine_tuning(values, assignments) if start else {}
     values["preset"] = chosen = _preset(values, preset, assignments)
-    if not start:
-        fitted = _fitted(chosen, values, assignments)
-        defaults = fitted.get("train", {})
-        values["tokenizer"] = {**fitted.get("tokenizer", {}), **_table(values, "tokenizer")}
+    fit = _fine_tuning(values, assignments) if start else _fitted(chosen, values, assignments)
+    values["tokenizer"] = {**fit.get("tokenizer", {}), **_table(values, "tokenizer")}
     values["train"] = _with_time_limit(
-        _table(values, "train"), assignments, defaults, is_new=not start
+        _table(values, "train"), assignments, fit.get("train", {}), is_new=not start
     )
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = absolute(run_config(chosen, values, [*brought, *assignments]))
@@ -82,7 +79,7 @@ def settings(
     return replace(config, tokenizer=tokenizer)
 
 
-def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> Tables:
     """Return the defaults of [train] for a run that starts from a trained model."""
     source = training_source(values["model"]["family"])
     given = {text.partition("=")[0].strip() for text in assignments}
@@ -91,16 +88,16 @@ def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str
     count = COUNTED
     with suppress(ModelError):  # of a file that cannot be read; the run reports it
         count = source.count(data, COUNTED)
-    return fine_tuning(count, source.fine_tuning_rate, given)
+    return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
 
 
 def _fitted(preset: str, values: Mapping[str, Any], assignments: Sequence[str]) -> Tables:
     """Return the defaults of [train] and [tokenizer] for new weights and the named examples."""
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
-    config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
     given = {text.partition("=")[0].strip() for text in assignments}
     given |= {f"train.{name}" for name in _table(dict(values), "train")}
-    with suppress(ModelError):  # of a file that cannot be read; the run reports it
+    with suppress(ModelError):  # the run reports it
+        config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
         texts = training_source(config.model.family).texts(config.data)
         return new_weights(measured(texts), config.train, given)
     return {}

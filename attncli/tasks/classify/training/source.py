@@ -13,7 +13,6 @@ from attncli.data.text.corpus import SEED, described
 from attncli.data.text.tables import LabelledText, check_order, read_labelled
 from attncli.embedded import as_table
 from attncli.embedded.grammar import split_tenses
-from attncli.terminal import console
 from attncli.training.interfaces import Data, DevSet, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.config import DataConfig
@@ -132,7 +131,19 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     if dev and not data.dev_labels:
         remarks = (described(len(dev), "labelled texts"),)
     found = dev_labels(dev) if dev else None
-    return Data(read_tokenizer(place), pairs, dropped, found, remarks=remarks)
+    notes = unlearned_labels(train, dev)
+    return Data(read_tokenizer(place), pairs, dropped, found, notes=notes, remarks=remarks)
+
+
+def unlearned_labels(train: Sequence[LabelledText], dev: Sequence[LabelledText]) -> tuple[str, ...]:
+    """Return a warning that names a dev label without an example to learn from."""
+    unknown = sorted({row.label for row in dev} - {row.label for row in train})
+    more = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
+    return (
+        (f"label {unknown[0]!r}{more} of the dev set has no training example: it is never right",)
+        if unknown
+        else ()
+    )
 
 
 def check_known(labels: Sequence[str], tokenizer: Any, path: str) -> None:
@@ -154,19 +165,12 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevSet:
 
 
 def read_rows(data: LabelData) -> tuple[list[LabelledText], list[LabelledText]]:
-    """Return the rows of both sets; warn of dev labels that training lacks."""
+    """Return the rows of both sets."""
     rows = read_labelled(data.labels)
     check_order(rows, data.labels)
     if not data.dev_labels:
         return set_aside(rows, data.dev_share)
-    dev = read_labelled(data.dev_labels)
-    if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
-        many = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
-        console.warn(
-            f"label {unknown[0]!r}{many} in {data.dev_labels} without an example in {data.labels}: "
-            "such texts count as wrong"
-        )
-    return rows, dev
+    return rows, read_labelled(data.dev_labels)
 
 
 def learn(texts: Iterable[str], labels: Sequence[str], config: TokenizerConfig) -> LabelTokenizer:
