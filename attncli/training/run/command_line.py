@@ -70,9 +70,7 @@ def settings(
     values["preset"] = chosen = _preset(values, preset, assignments)
     fit = _fine_tuning(values, assignments) if start else _fitted(chosen, values, assignments)
     values["tokenizer"] = {**fit.get("tokenizer", {}), **_table(values, "tokenizer")}
-    values["train"] = _with_time_limit(
-        _table(values, "train"), assignments, fit.get("train", {}), is_new=not start
-    )
+    values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = absolute(run_config(chosen, values, [*brought, *assignments]))
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
@@ -104,11 +102,7 @@ def _fitted(preset: str, values: Mapping[str, Any], assignments: Sequence[str]) 
 
 
 def _with_time_limit(
-    table: dict[str, Any],
-    assignments: Iterable[str],
-    defaults: Mapping[str, Any],
-    *,
-    is_new: bool,
+    values: dict[str, Any], assignments: Iterable[str], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the [train] table over its defaults, completed if train.minutes limits the run.
 
@@ -119,8 +113,9 @@ def _with_time_limit(
     """
     parts = (text.partition("=") for text in assignments)
     given = {name.strip(): value for name, _, value in parts}
+    table, keeps = _table(values, "train"), defaults and values.get("start_from")
     is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
-    return {**defaults, **(TIMED if is_timed and (is_new or not defaults) else {}), **table}
+    return {**defaults, **(TIMED if is_timed and not keeps else {}), **table}
 
 
 def with_languages(
