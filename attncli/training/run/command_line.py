@@ -64,8 +64,6 @@ def settings(
     }
     if named := {name: value for name, value in named.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
-    if start and preset:
-        raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
     values = _begun(values, find_model(start)) if start else values
     values["preset"] = chosen = _preset(values, preset, assignments)
     fit = _fine_tuning(values, assignments) if start else _fitted(chosen, values, assignments)
@@ -191,6 +189,8 @@ def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
     """Return the preset; raise a ModelError if two different ones are named."""
+    if preset and values.get("start_from"):
+        raise ModelError(f"--preset {preset} with --start-from", "one of them")
     given = {assignment.partition("=")[0].strip() for assignment in assignments}
     for name, option in (("preset", "--preset NAME"), ("start_from", "--start-from MODEL")):
         if name in given:
