@@ -64,25 +64,18 @@ def settings(
     }
     if named := {name: value for name, value in named.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
-    if start and preset:
-        raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
     values = _begun(values, find_model(start)) if start else values
-    defaults = _fine_tuning(values, assignments) if start else {}
     values["preset"] = chosen = _preset(values, preset, assignments)
-    if not start:
-        fitted = _fitted(chosen, values, assignments)
-        defaults = fitted.get("train", {})
-        values["tokenizer"] = {**fitted.get("tokenizer", {}), **_table(values, "tokenizer")}
-    values["train"] = _with_time_limit(
-        _table(values, "train"), assignments, defaults, is_new=not start
-    )
+    fit = _fine_tuning(values, assignments) if start else _fitted(chosen, values, assignments)
+    values["tokenizer"] = {**fit.get("tokenizer", {}), **_table(values, "tokenizer")}
+    values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = absolute(run_config(chosen, values, [*brought, *assignments]))
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
 
 
-def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> Tables:
     """Return the defaults of [train] for a run that starts from a trained model."""
     source = training_source(values["model"]["family"])
     given = {text.partition("=")[0].strip() for text in assignments}
@@ -91,27 +84,23 @@ def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str
     count = COUNTED
     with suppress(ModelError):  # of a file that cannot be read; the run reports it
         count = source.count(data, COUNTED)
-    return fine_tuning(count, source.fine_tuning_rate, given)
+    return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
 
 
 def _fitted(preset: str, values: Mapping[str, Any], assignments: Sequence[str]) -> Tables:
     """Return the defaults of [train] and [tokenizer] for new weights and the named examples."""
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
-    config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
     given = {text.partition("=")[0].strip() for text in assignments}
     given |= {f"train.{name}" for name in _table(dict(values), "train")}
-    with suppress(ModelError):  # of a file that cannot be read; the run reports it
+    with suppress(ModelError):  # the run reports it
+        config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
         texts = training_source(config.model.family).texts(config.data)
         return new_weights(measured(texts), config.train, given)
     return {}
 
 
 def _with_time_limit(
-    table: dict[str, Any],
-    assignments: Iterable[str],
-    defaults: Mapping[str, Any],
-    *,
-    is_new: bool,
+    values: dict[str, Any], assignments: Iterable[str], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the [train] table over its defaults, completed if train.minutes limits the run.
 
@@ -122,8 +111,9 @@ def _with_time_limit(
     """
     parts = (text.partition("=") for text in assignments)
     given = {name.strip(): value for name, _, value in parts}
+    table, keeps = _table(values, "train"), defaults and values.get("start_from")
     is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
-    return {**defaults, **(TIMED if is_timed and (is_new or not defaults) else {}), **table}
+    return {**defaults, **(TIMED if is_timed and not keeps else {}), **table}
 
 
 def with_languages(
@@ -199,6 +189,8 @@ def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
     """Return the preset; raise a ModelError if two different ones are named."""
+    if preset and values.get("start_from"):
+        raise ModelError(f"--preset {preset} with --start-from", "one of them")
     given = {assignment.partition("=")[0].strip() for assignment in assignments}
     for name, option in (("preset", "--preset NAME"), ("start_from", "--start-from MODEL")):
         if name in given:

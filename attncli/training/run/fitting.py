@@ -54,7 +54,7 @@ def fine_tuning(examples: int, rate: float, given: Collection[str]) -> dict[str,
 
 BATCHES = 25  # of a pass, at least, until they are SMALLEST
 SMALLEST = 256  # positions of a batch
-UPDATES = 2500  # that new weights may take, at least
+UPDATES = 2000  # that new weights may take, at least
 INTERVAL = 100  # updates between evaluations
 ENOUGH = 1 << 17  # positions, above which nothing is fitted
 LETTERS = 4  # of a token, about

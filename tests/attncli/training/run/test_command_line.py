@@ -108,7 +108,8 @@ def test_a_run_that_would_never_end_is_refused(
     words += [part for each in (*SMALL, "train.steps=0", "train.epochs=0") for part in ("-s", each)]
     assert "no dev set has a gain to wait for; expected an end" in attn(*words, *more, status=1).err
     assert not (tmp_path / "run" / "data").exists()
-    ended = attn(*words, *more, "-s", "data.dev_share=0.5", "-s", "train.patience=1")
+    stops = ("data.dev_share=0.5", "train.patience=1", "train.lr=1e-9")
+    ended = attn(*words, *more, *(part for each in stops for part in ("-s", each)))
     assert more or "no gain in 1 evaluation" in ended.err
 
 
