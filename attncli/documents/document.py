@@ -76,6 +76,7 @@ def continues(before: str, text: str) -> bool:
 
 
 Texts = tuple[str, ...]
+AUTO = "auto"  # as source language: recognised for each text
 FLAG = "#, fuzzy\n"  # of gettext, whose programs do not use such a translation
 
 
@@ -129,6 +130,21 @@ class DocumentOptions:
     keep: tuple[str, ...] = ()  # fields that are not translated, where all others are
     delimiter: str = ""  # of a table; empty: found in its first line
     to: str = ""  # the target language, which the document then names; empty: not named
+    source: str = ""  # the source language; AUTO: that of each text; empty: unknown
+
+    def leaves(self, language: str, document: str, *, inline: bool = False) -> bool:
+        """Return True if a text that is marked with a language is not translated.
+
+        It is in another one than the source, and than the document says of itself. With AUTO, only
+        words inside a text are left. document: its own language; empty: unknown.
+        """
+        known = {_primary(self.source), _primary(document)} - {"", AUTO}
+        is_other = bool(language) and (not known or _primary(language) not in known)
+        return is_other and (inline or (bool(known) and self.source != AUTO))
+
+
+def _primary(language: str) -> str:
+    return re.split("[-_]", language.lower())[0]
 
 
 def collected(content: str, parts: Iterable[DocumentPart]) -> Document:

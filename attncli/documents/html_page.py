@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from html.parser import HTMLParser
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncli.documents.document import (
     DocumentOptions,
@@ -34,6 +36,15 @@ INLINE = re.compile(
     "|[gx][0-9]+|br\x1f.*"  # neutral tags of `attncli.documents.inline`, which clients send
 )
 EMPTY = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
+# elements without a necessary end tag: regular expressions of those that end them
+OMITTED = {
+    "p": ".+",  # any block
+    "li": "li",
+    **dict.fromkeys(("dt", "dd"), "dt|dd"),
+    **dict.fromkeys(("td", "th"), "td|th|tr|tbody|tfoot"),
+    "tr": "tr|tbody|tfoot",
+    "option": "option|optgroup",
+}
 SKIPPED = {
     "pre": "preformatted blocks",
     "script": "scripts",
@@ -51,12 +62,13 @@ UNENDED = (
     (re.compile(re.escape(CDATA)), "]]>"),
 )
 UNTRANSLATED = "elements marked as not to be translated"
+FOREIGN = "elements in another language"
 ATTRIBUTES = re.compile(
     r"\s(?P<name>alt|title|placeholder|aria-label|content|value)\s*=\s*(?P<quote>[\"'])"
     r"(?P<value>.*?)(?P=quote)",
     re.DOTALL | re.IGNORECASE,
 )
-LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*=\s*[\"']?(?P<value>[\w-]+)")
+LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*=\s*[\"']?(?P<value>[\w-]+)", re.IGNORECASE)
 DESCRIPTION = re.compile(r"(?:og:|twitter:)?(?:description|title)|keywords|og:image:alt")
 BUTTON = re.compile("submit|button|reset")
 
@@ -71,19 +83,55 @@ class PageEvent(NamedTuple):
     attributes: Sequence[tuple[str, str | None]] = ()
 
     @property
+    def language(self) -> str:
+        """The language that the element names; empty: none."""
+        return self.values.get("lang") or self.values.get("xml:lang", "")
+
+    @property
     def values(self) -> dict[str, str]:
         """The attributes, in lower case."""
         return {name: (value or "").lower() for name, value in self.attributes}
 
 
+@dataclass
+class _Scope:
+    """An element inside which texts are translated, or left, unlike around it."""
+
+    element: PageEvent
+    kind: str  # of what is left; empty: translated
+    inside: Counter[str] = field(default_factory=Counter)  # elements that are open in it
+    containers: int = 0  # those among them that need an end tag
+
+    def ends_before(self, event: PageEvent) -> bool:
+        """Return True if the element has no end tag and another tag ends it (HTML 13.1.2.4)."""
+        followers = OMITTED.get(self.element.name)
+        if not followers or INLINE.fullmatch(event.name) or self.containers:
+            return False
+        if event.kind == "close":
+            return event.name != self.element.name and not self.inside[event.name]
+        return event.kind != "text" and bool(re.fullmatch(followers, event.name))
+
+    def ends_with(self, event: PageEvent) -> bool:
+        """Count the elements inside; return True if an event is the end tag of the element."""
+        change = {"open": 1, "close": -1}.get(event.kind, 0)
+        if change < 0 and not self.inside[event.name]:
+            return event.name == self.element.name
+        self.inside[event.name] += change
+        if not INLINE.fullmatch(event.name) and event.name not in OMITTED:
+            self.containers += change
+        return False
+
+
 def read(content: str, options: DocumentOptions) -> list[DocumentPart]:
     """Return the texts of a page."""
-    return parts_of(content, 0, len(content), options.to)
+    return parts_of(content, 0, len(content), options)
 
 
-def parts_of(content: str, start: int, end: int, to: str = "") -> list[DocumentPart]:
+def parts_of(
+    content: str, start: int, end: int, options: DocumentOptions | None = None
+) -> list[DocumentPart]:
     """Return the segments of a part of the content, and what is left as it is."""
-    return _Reader(content, start, end, to).parts
+    return _Reader(content, start, end, options or DocumentOptions()).parts
 
 
 class _Reader(HTMLParser):
@@ -92,15 +140,15 @@ class _Reader(HTMLParser):
     An event begins where the parser reports it, and ends where the next one begins.
     """
 
-    def __init__(self, content: str, start: int, end: int, to: str) -> None:
+    def __init__(self, content: str, start: int, end: int, options: DocumentOptions) -> None:
         super().__init__(convert_charrefs=False)
-        self.content, self.to = content, to
+        self.content, self.options = content, options
+        self.language = ""  # that the page names
         self.inner: list[DocumentSegment] = []  # attributes of the inline elements of `run`
         self.parts: list[DocumentPart] = []
         self.run: list[Piece] = []
         self.last: PageEvent | None = None  # the event that has begun
-        self.skipped: PageEvent | None = None  # the element that is being skipped
-        self.depth = 0  # elements of its name that are open
+        self.scopes = [_Scope(PageEvent("other", start, start), "")]  # the innermost is last
         text = content[start:end]
         sizes = (len(line) + 1 for line in text.split("\n"))
         self.lines = [*accumulate(sizes, initial=start)]  # where each begins
@@ -123,18 +171,39 @@ class _Reader(HTMLParser):
         event = self.last and self.last._replace(end=at)
         if event is None:
             return
-        if self.skipped:
-            self._skip(event, self.skipped)
+        if event.name == "html":
+            self.language = event.language
+        while self.scopes[-1].ends_before(event):
+            self._leave(self.scopes.pop(), event.start)
+        scope = self.scopes[-1]
+        kind = self._kind(event, scope.kind) if event.kind == "open" else scope.kind
+        if bool(kind) != bool(scope.kind):
+            self.scopes.append(_Scope(event, kind))
+            if kind:
+                self.parts.append(Kept(event.start, kind))
+            else:
+                self._flush()
+                self._name_language(event, self.parts)
             return
-        values = event.values
-        kind = SKIPPED.get(event.name, "")
-        if values.get("translate") == "no" or "notranslate" in values.get("class", "").split():
-            kind = kind or UNTRANSLATED
-        if event.kind == "open" and kind:
-            self.skipped, self.depth = event, 1
-            self.parts.append(Kept(event.start, kind))
-        else:
+        if scope.ends_with(event):
+            self._leave(self.scopes.pop(), event.end)
+        elif not scope.kind:
             self._take(event)
+
+    def _kind(self, event: PageEvent, around: str) -> str:
+        """Return the kind of what is left inside an element; "" if it is translated."""
+        values = event.values
+        if around in SKIPPED.values() or event.name in SKIPPED:
+            return around or SKIPPED[event.name]
+        if values.get("translate") == "no" or "notranslate" in values.get("class", "").split():
+            return UNTRANSLATED
+        if values.get("translate") in ("yes", ""):
+            return ""
+        if event.language and around != UNTRANSLATED:
+            inline = bool(INLINE.fullmatch(event.name))
+            left = self.options.leaves(event.language, self.language, inline=inline)
+            return FOREIGN if left else ""
+        return around
 
     def _take(self, event: PageEvent) -> None:
         is_inline = bool(INLINE.fullmatch(event.name))
@@ -142,24 +211,24 @@ class _Reader(HTMLParser):
             self.run.append(_piece(self.content, event))
         else:
             self._flush()
-        (self.inner if is_inline else self.parts).extend(attribute_segments(self.content, event))
-        if event.name == "html" and self.to:
-            codes = LANGUAGE.finditer(self.content, event.start, event.end)
-            self.parts += [language_segment(code.span("value"), self.to) for code in codes]
+        parts = self.inner if is_inline else self.parts
+        parts.extend(attribute_segments(self.content, event))
+        self._name_language(event, parts)
 
-    def _skip(self, event: PageEvent, skipped: PageEvent) -> None:
-        """Skip an event; a skipped inline element becomes a placeholder in its text."""
-        if event.name != skipped.name:
-            return
-        self.depth += (event.kind == "open") - (event.kind == "close")
-        if self.depth:
-            return
-        if INLINE.fullmatch(skipped.name):
-            raw = self.content[skipped.start : event.end]
-            self.run.append(Piece("placeholder", skipped.start, event.end, raw))
+    def _name_language(self, event: PageEvent, parts: list[Any]) -> None:
+        """Add the segments of the names of an element's language."""
+        if self.options.to and event.language:
+            codes = LANGUAGE.finditer(self.content, event.start, event.end)
+            parts += [language_segment(code.span("value"), self.options.to) for code in codes]
+
+    def _leave(self, scope: _Scope, end: int) -> None:
+        """End a scope at a position; an inline element that was left becomes a placeholder in its text."""
+        start, name = scope.element.start, scope.element.name
+        is_whole = bool(scope.kind) and self.parts[-1] == Kept(start, scope.kind)
+        if is_whole and INLINE.fullmatch(name):
+            self.run.append(Piece("placeholder", start, end, self.content[start:end]))
         else:
             self._flush()
-        self.skipped = None
 
     def _flush(self) -> None:
         for segment in inline_segments(self.run, encode=escaped):

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, count, pairwise
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from attncli.documents.document import (
@@ -34,6 +35,8 @@ PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
 NEUTRAL = {"open": "<g{}>", "close": "</g{}>", "void": "<x{}/>", "break": "<br\x1fid={}/>"}
 LineLayout = Callable[[str, Width], str]
 OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
+MARKED = re.compile(r"<[^<>]*\s(?:translate\s*=\s*[\"']?no\b|class\s*=[^<>=]*\bnotranslate\b)")
+TIMED = re.compile(r"<(?:\d+:)?\d+:[\d.]+>|<[^<>]*\sbegin\s*=|\{\\[kK][fo]?\d")  # from when on it is shown
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
 NOTE_END = re.compile(r"(?<!\s)\s+[♪♫]+$")  # after the text
@@ -110,7 +113,7 @@ def inline_segment(
     codes = Codes(inner)
 
     def write(translated: Texts) -> str:
-        line = with_lines(with_words(translated[0], codes.line))
+        line = codes.in_time(translated[0])
         line = layout(line, lambda word: len(codes.restore(word, encode)))
         return codes.restore(line, encode)
 
@@ -139,6 +142,23 @@ class Codes:
             self.raws[tag] = piece.raw
             line += tag
         self.line = SPACES.sub(" ", line)
+
+    def in_time(self, line: str) -> str:
+        """Return a line in which no element lacks its words, and what has a time is in its order.
+
+        Words that leave an element with a time empty are divided among all of these.
+        """
+        timed = [tag for tag in self.raws if TIMED.match(self.raws[tag]) and tag in line]
+        if not timed:
+            return with_lines(with_words(line, self.line))
+        words = TAGS.sub("", line).split()
+        if EMPTY.search(line) and len(TAGS.findall(line)) == 2 * len(timed):
+            parts = zip(timed, _shares(words, len(timed)), strict=True)
+            return " ".join(f"{tag}{' '.join(part)}</{tag[1:]}" for tag, part in parts)
+        found = sorted(timed, key=lambda tag: (tag[1], line.index(tag)))  # elements, then others
+        new = dict(zip(found, sorted(timed, key=itemgetter(1)), strict=True))
+        new |= {f"</{old[1:]}": f"</{tag[1:]}" for old, tag in new.items() if tag[1] == "g"}
+        return re.sub(self.pattern, lambda tag: new.get(tag[0], tag[0]), line)
 
     def restore(self, line: str, encode: Callable[[str], str]) -> str:
         """Return a line with the markup of the document, and its text encoded."""
@@ -176,9 +196,14 @@ def with_lines(line: str) -> str:
         return line
     words = " ".join(filter(None, map(str.strip, texts))).split(" ")
     count = min(len(breaks) + 1, len(words))
-    cuts = [round(number * len(words) / count) for number in range(count + 1)]
-    lines = [" ".join(words[start:end]) for start, end in pairwise(cuts)]
+    lines = map(" ".join, _shares(words, count))
     return "".join(map("".join, zip(lines, [*breaks[: count - 1], ""], strict=True)))
+
+
+def _shares(words: list[str], count: int) -> list[list[str]]:
+    """Return the words as so many lists of about the same length, in their order."""
+    cuts = [round(number * len(words) / count) for number in range(count + 1)]
+    return [words[start:end] for start, end in pairwise(cuts)]
 
 
 def fold(pieces: Sequence[Piece]) -> list[Piece]:
@@ -282,7 +307,8 @@ def _opaque_end(pieces: Sequence[Piece], at: int) -> int:
                 text = "".join(piece.text for piece in pieces[at:number])
                 in_word = at and pieces[at - 1].text[-1:].isalpha() and text.strip() == text
                 is_mark = in_word and text and not has_letters(text)
-                return number + 1 if is_mark or OPAQUE.fullmatch(pieces[at].name) else 0
+                named = OPAQUE.fullmatch(pieces[at].name) or MARKED.match(pieces[at].raw)
+                return number + 1 if is_mark or named else 0
     return 0
 
 

@@ -241,7 +241,7 @@ def read(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
         else:
             yield Kept(0, KEPT["front"])
     body, titles = as_common_mark(content[start:])
-    reader = _Reader(content)
+    reader = _Reader(content, options)
     for token in _parser().parse(re.sub(r"[^\r\n]", " ", content[:start]) + body):
         yield from reader.parts(token)
     for first, last in titles:
@@ -260,8 +260,8 @@ def _parser() -> MarkdownIt:
 class _Reader:
     """Reader of the blocks of a page, from the first to the last."""
 
-    def __init__(self, content: str) -> None:
-        self.content = content
+    def __init__(self, content: str, options: DocumentOptions) -> None:
+        self.content, self.options = content, options
         self.lines = lines_of(content)
         self.cell = 0  # where the search of the next cell of a table begins
 
@@ -274,7 +274,7 @@ class _Reader:
             yield Kept(start, KEPT[token.type])
         elif token.type == "html_block":
             end = self.lines[max(token.map[1] - 1, token.map[0])].end
-            yield from html_page.parts_of(self.content, start, end)
+            yield from html_page.parts_of(self.content, start, end, self.options)
         elif token.type == "tr_open":
             self.cell = start
         elif token.type == "inline" and has_letters(token.content):

@@ -151,8 +151,8 @@ async def _upload(call: Call) -> Upload:
 def _read(given: Parameters, format: str, name: str) -> Document:
     lists = (given.text(part, "").split(",") for part in ("column", "field", "keep"))
     columns, fields, keep = (tuple(filter(None, map(str.strip, names))) for names in lists)
-    to = given.text("target")
-    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to)
+    to, source = given.text("target"), given.text("source")
+    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to, source)
     try:
         return jobs.opened(given.files["file"], format, options)
     except ModelError as error:

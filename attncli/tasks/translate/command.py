@@ -130,7 +130,9 @@ def translate(
             f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
         )
     named = None if row_inputs(model) else input  # rows are read line by line
-    choice = documents.document_choice(options.input, named, columns=column, fields=field, to=to)
+    choice = documents.document_choice(
+        options.input, named, columns=column, fields=field, to=to, source=source
+    )
     documents.check_format(output, choice, input)
     documents.check_into(into, choice)
     output = output or into

@@ -93,6 +93,7 @@ def document_choice(
     columns: list[str] | None,
     fields: list[str] | None,
     to: str = "",
+    source: str = "",
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
@@ -115,7 +116,7 @@ def document_choice(
     if name == TEXT:
         return None
     options = DocumentOptions(
-        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path), to
+        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path), to, source
     )
     return DocumentChoice(name, options)
 
