@@ -38,13 +38,19 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
+# [[target]], ![[image]], [[target|text]]: of Obsidian, Foam and wikis; not [[text]](target)
+WIKI = r"!?\[\[[^\[\]\n]{1,500}\]\](?![(\[])"
+# the end of a link whose target has spaces; CommonMark reads it as text
+SPACED = r"\]\((?=[^\s()<>\"']+[ ]+[^\s()<>\"'])[^()<>\"'\n]{1,500}(?:\"[^\"\n]{0,500}\")?\)"
+LABEL = r"(?:[^\[\]\n]|!\[[^\[\]\n]{0,500}\]\([^()\n]{1,500}\)){1,1000}"
 KEPT_INLINE = (
     re.compile(  # formulas, attributes, keys, highlights, footnotes, notes of GitHub, emoji
         r"\$\$.{1,2000}?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.{1,2000}?\\\)"
         r"|\\\[.{1,2000}?\\\]"
         r"|\\begin\{(?P<name>\w+\*?)\}.{0,2000}?\\end\{(?P=name)\}"
         r"|\{\{[^{}]{1,500}\}\}|\{(?::|[ \t]*[#.])[^{}\n]*\}|\+\+[\w+-]+\+\+|==(?!=)(?<!===)"
-        r"|\[\^[^\[\]\s]{1,200}\]:?|\[!\w{1,20}\][+-]?|:[a-z0-9_+-]*[a-z][a-z0-9_+-]*:",
+        r"|\[\^[^\[\]\s]{1,200}\]:?|\[!\w{1,20}\][+-]?|:[a-z0-9_+-]*[a-z][a-z0-9_+-]*:"
+        rf"|{WIKI}|!?\[(?={LABEL}{SPACED})|{SPACED}",
         re.DOTALL,
     )
 )
@@ -149,6 +155,13 @@ class _Matching:
         if content == "==":  # around a text that is highlighted
             self.in_mark = not self.in_mark
             self._add("open" if self.in_mark else "close", content, name=content)
+        elif content.startswith("[[") and "|" in content:
+            target = content.index("|") + 1
+            self._add("open", content[:target], name="link")
+            self._add("text", content[target:-2], text=content[target:-2])
+            self._add("close", "]]", name="link")
+        elif content in ("[", "![") or content.startswith("]("):
+            self._add("close" if content[0] == "]" else "open", content, name="link")
         else:
             is_void = content[:2] in ("[^", "[!") or content[0] == "{" != content[1]
             self._add("void" if is_void else "placeholder", content)
