@@ -1,7 +1,7 @@
 """Word, PowerPoint and Excel (Office Open XML). Source: ECMA-376, part 1.
 
 A run is text with one formatting. Runs with the most frequent formatting of their paragraph have
-no tag; a field, a picture or a reference to a note is one placeholder.
+no tag; a field, a picture or a reference to a note is one placeholder, except for the text of a link.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
 RUN, FORMATTING, TEXT, HYPHEN = (f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen"))
 BREAKS = (f"{W}br", f"{W}cr", f"{W}tab", f"{W}ptab")
 PARAGRAPH_FORMATTING = f"{W}pPr"
+LINK = re.compile(r"\s*HYPERLINK\b")  # the code of a field whose result is text of the author
 
 
 def read_word(content: bytes, options: DocumentOptions) -> Document:
@@ -76,14 +77,14 @@ def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
     field: list[Any] = []
     depth = 0
     for child in parent:
-        kinds = [one.get(f"{W}fldCharType") for one in child.iter(f"{W}fldChar")]
+        kinds = _field_marks(child)
         depth += kinds.count("begin") - kinds.count("end")
         if depth > 0 or kinds:
             field.append(child)
             if depth <= 0:
-                yield InlinePart("placeholder", element=tuple(field))
+                yield from _field_parts(field, usual)
                 field = []
-        elif child.tag in NESTED:
+        elif child.tag in NESTED or LINK.match(child.get(f"{W}instr", "")):
             yield InlinePart("open", element=child)
             yield from _word_parts(child, usual)
             yield CLOSE
@@ -93,6 +94,24 @@ def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
             yield InlinePart("void", element=(child,))
     if field:
         yield InlinePart("placeholder", element=tuple(field))
+
+
+def _field_marks(element: Any) -> list[str]:
+    return [one.get(f"{W}fldCharType") for one in element.iter(f"{W}fldChar")]
+
+
+def _field_parts(field: list[Any], usual: str) -> Iterator[InlinePart]:
+    """Yield the parts of a link's text between the runs of its field; another field is one part."""
+    cut = 1 + next((n for n, one in enumerate(field) if "separate" in _field_marks(one)), -1)
+    marks = [*field[:cut], field[-1]]
+    code = "".join(part.text or "" for one in field[:cut] for part in one.iter(f"{W}instrText"))
+    has_text = any(next(one.iter(TEXT), None) is not None for one in marks)
+    if not LINK.match(code) or has_text or _field_marks(field[-1]) != ["end"]:
+        yield InlinePart("placeholder", element=tuple(field))
+        return
+    yield InlinePart("open", element=(field[:cut], field[-1:]))
+    yield from _word_parts(field[cut:-1], usual)
+    yield CLOSE
 
 
 def _run_parts(run: Any, usual: str) -> Iterator[InlinePart]:
@@ -117,12 +136,17 @@ def _rebuild_word(paragraph: Any, parts: Iterable[InlinePart]) -> None:
     _, usual = usual_formatting(paragraph, W)
     clear(paragraph, but=PARAGRAPH_FORMATTING)
     inside = [paragraph]  # the elements that are open
+    ends: list[list[Any]] = []  # what follows each of them: the end of a field
     for kind, text, element, _ in parts:
         parent = inside[-1]
         if kind == "close":
             inside.pop()
+            inside[-1].extend(ends.pop())
         elif kind == "open":
-            inside.append(_append_like(element, parent))
+            start, end = element if isinstance(element, tuple) else ([], [])
+            parent.extend(start)
+            inside.append(parent if start else _append_like(element, parent))
+            ends.append(end)
         elif kind in ("text", "break"):
             run = parent if parent.tag == RUN else _append_like(usual, parent)
             if kind == "text":
