@@ -11,7 +11,6 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from html.parser import HTMLParser
 from itertools import accumulate
@@ -93,33 +92,11 @@ class PageEvent(NamedTuple):
         return {name: (value or "").lower() for name, value in self.attributes}
 
 
-@dataclass
-class _Scope:
-    """An element inside which texts are translated, or left, unlike around it."""
+class _Opened(NamedTuple):
+    """An element that is open."""
 
-    element: PageEvent
-    kind: str  # of what is left; empty: translated
-    inside: Counter[str] = field(default_factory=Counter)  # elements that are open in it
-    containers: int = 0  # those among them that need an end tag
-
-    def ends_before(self, event: PageEvent) -> bool:
-        """Return True if the element has no end tag and another tag ends it (HTML 13.1.2.4)."""
-        followers = OMITTED.get(self.element.name)
-        if not followers or INLINE.fullmatch(event.name) or self.containers:
-            return False
-        if event.kind == "close":
-            return event.name != self.element.name and not self.inside[event.name]
-        return event.kind != "text" and bool(re.fullmatch(followers, event.name))
-
-    def ends_with(self, event: PageEvent) -> bool:
-        """Count the elements inside; return True if an event is the end tag of the element."""
-        change = {"open": 1, "close": -1}.get(event.kind, 0)
-        if change < 0 and not self.inside[event.name]:
-            return event.name == self.element.name
-        self.inside[event.name] += change
-        if not INLINE.fullmatch(event.name) and event.name not in OMITTED:
-            self.containers += change
-        return False
+    tag: PageEvent
+    kind: str  # of what is left in it; empty: translated
 
 
 def read(content: str, options: DocumentOptions) -> list[DocumentPart]:
@@ -148,7 +125,8 @@ class _Reader(HTMLParser):
         self.parts: list[DocumentPart] = []
         self.run: list[Piece] = []
         self.last: PageEvent | None = None  # the event that has begun
-        self.scopes = [_Scope(PageEvent("other", start, start), "")]  # the innermost is last
+        self.inside = [_Opened(PageEvent("other", start, start), "")]  # the innermost is last
+        self.names: Counter[str] = Counter()  # of these
         text = content[start:end]
         sizes = (len(line) + 1 for line in text.split("\n"))
         self.lines = [*accumulate(sizes, initial=start)]  # where each begins
@@ -173,22 +151,50 @@ class _Reader(HTMLParser):
             return
         if event.name == "html":
             self.language = event.language
-        while self.scopes[-1].ends_before(event):
-            self._leave(self.scopes.pop(), event.start)
-        scope = self.scopes[-1]
-        kind = self._kind(event, scope.kind) if event.kind == "open" else scope.kind
-        if bool(kind) != bool(scope.kind):
-            self.scopes.append(_Scope(event, kind))
-            if kind:
-                self.parts.append(Kept(event.start, kind))
-            else:
-                self._flush()
-                self._name_language(event, self.parts)
+        if self._is_end(event):
             return
-        if scope.ends_with(event):
-            self._leave(self.scopes.pop(), event.end)
-        elif not scope.kind:
+        around = self.inside[-1].kind
+        kind = self._kind(event, around) if event.kind == "open" else around
+        if event.kind == "open":
+            self.inside.append(_Opened(event, kind))
+            self.names[event.name] += 1
+        if kind and not around:
+            self.parts.append(Kept(event.start, kind))
+        elif around and not kind:
+            self._flush()
+            self._name_language(event, self.parts)
+        elif not kind:
             self._take(event)
+
+    def _is_end(self, event: PageEvent) -> bool:
+        """Close the elements that a tag ends; return True if it ends one whose kind changes.
+
+        Elements without an end tag end before some other tags (HTML 13.1.2.4).
+        """
+        if event.kind == "open" and not INLINE.fullmatch(event.name):
+            while re.fullmatch(OMITTED.get(self.inside[-1].tag.name, "(?!)"), event.name):
+                self._close(event.start)
+        while event.kind == "close" and self.names[event.name]:
+            if self.inside[-1].tag.name == event.name:
+                return self._close(event.end)
+            self._close(event.start)
+        return False
+
+    def _close(self, end: int) -> bool:
+        """Close the innermost element at a position; return True if its kind changes.
+
+        An inline element that was left becomes a placeholder in its text.
+        """
+        (tag, kind), (_, around) = self.inside.pop(), self.inside[-1]
+        self.names[tag.name] -= 1
+        if bool(kind) == bool(around):
+            return False
+        is_whole = bool(kind) and self.parts[-1] == Kept(tag.start, kind)
+        if is_whole and INLINE.fullmatch(tag.name):
+            self.run.append(Piece("placeholder", tag.start, end, self.content[tag.start : end]))
+        else:
+            self._flush()
+        return True
 
     def _kind(self, event: PageEvent, around: str) -> str:
         """Return the kind of what is left inside an element; "" if it is translated."""
@@ -220,15 +226,6 @@ class _Reader(HTMLParser):
         if self.options.to and event.language:
             codes = LANGUAGE.finditer(self.content, event.start, event.end)
             parts += [language_segment(code.span("value"), self.options.to) for code in codes]
-
-    def _leave(self, scope: _Scope, end: int) -> None:
-        """End a scope at a position; an inline element that was left becomes a placeholder in its text."""
-        start, name = scope.element.start, scope.element.name
-        is_whole = bool(scope.kind) and self.parts[-1] == Kept(start, scope.kind)
-        if is_whole and INLINE.fullmatch(name):
-            self.run.append(Piece("placeholder", start, end, self.content[start:end]))
-        else:
-            self._flush()
 
     def _flush(self) -> None:
         for segment in inline_segments(self.run, encode=escaped):
