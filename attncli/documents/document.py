@@ -117,6 +117,7 @@ class Document:
     # of a file that is not text: from the translations to its bytes. `content` then has a line for
     # each segment, so that messages can name it.
     save: Callable[[Sequence[Texts | None]], bytes] | None = None
+    places: tuple[str, ...] = ()  # of a table: the sheet and the cell of each line
     encoding: str = "utf-8"  # of a text file
     strict: bool = False  # a program reads it: a doubtful translation without a flag is left out
 

@@ -1,7 +1,7 @@
 """Word, PowerPoint and Excel (Office Open XML). Source: ECMA-376, part 1.
 
 A run is text with one formatting. Runs with the most frequent formatting of their paragraph have
-no tag; a field, a picture or a reference to a note is one placeholder, except for the text of a link.
+no tag; a picture, a reference to a note, or a field that is no link is one placeholder.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 from lxml import etree
@@ -20,6 +21,8 @@ from attncli.documents.packed import CLOSE, InlinePart, OfficeFormat, read_offic
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+R = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
 
@@ -238,17 +241,48 @@ def _rebuild_slide(paragraph: Any, parts: Iterable[InlinePart]) -> None:
 # Excel: the texts of cells (18.4); formulas, numbers and names stay. Cells with the same text share
 # it, so it is translated once.
 
+BOOK_LINKS = "xl/_rels/workbook.xml.rels"
+
 
 def read_sheets(content: bytes, options: DocumentOptions) -> Document:
     """Return the texts of the cells of a workbook: shared, in a cell, of a comment."""
     format = OfficeFormat(
         "an Excel workbook",
-        re.compile(r"xl/(sharedStrings|worksheets/[^/]*|comments\d*)\.xml"),
+        re.compile(
+            r"xl/(workbook|sharedStrings|worksheets/[^/]*|comments\d*|comments/[^/]*)\.xml"
+            r"|xl/(worksheets/)?_rels/[^/]*\.rels"
+        ),
         lambda root: root.iter(f"{S}si", f"{S}is", f"{S}text"),
         _cell_parts,
         _rebuild_cell,
+        cells=_cells,
     )
     return read_office(content, format)
+
+
+def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
+    """Return the sheet and the cell of each text, also of a comment; of a shared one, the first."""
+
+    def every(*tags: str) -> list[tuple[str, Any]]:
+        return [(path, one) for path, root in roots.items() for one in root.iter(*tags)]
+
+    titles = {one.get(f"{RELATED}id"): one.get("name") for _, one in every(f"{S}sheet")}
+    sheets: dict[str, str] = {}  # from the name of a file to that of its sheet
+    for path, one in sorted(
+        every(f"{R}Relationship"), key=itemgetter(0)
+    ):  # those of the workbook first
+        owner = path.split("/")[-1].removesuffix(".rels")
+        title = titles.get(one.get("Id")) if path == BOOK_LINKS else sheets.get(owner)
+        sheets.setdefault(one.get("Target").split("/")[-1], title or "")
+    shared = [one for _, one in every(f"{S}si")]
+    found: dict[Any, str] = {}
+    for path, cell in every(f"{S}c", f"{S}comment"):
+        number = cell.findtext(f"{S}v", "") if cell.get("t") == "s" else ""
+        texts = shared[int(number) :][:1] if number.isdecimal() else cell.iter(f"{S}is", f"{S}text")
+        for one in texts:
+            place = cell.get("r") or cell.get("ref")
+            found.setdefault(one, f"sheet {sheets.get(path.split('/')[-1])}, cell {place}")
+    return found
 
 
 def _cell_parts(holder: Any) -> Iterator[InlinePart]:
