@@ -118,7 +118,7 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     driver = page("#q=The+old+dog+sees+the+house.&source=en&target=de")
     until(driver, lambda: all_of(driver, "#map td.strong"))
     before = one(driver, "#map").text
-    assert "layer 1, head 4" in before and not one(driver, "#head").is_displayed()
+    assert "(head 4 of layer 1)" in before and not one(driver, "#head").is_displayed()
     Select(one(driver, "#layer")).select_by_value("0")
     assert one(driver, "#head").is_displayed()
     Select(one(driver, "#head")).select_by_value("1")
