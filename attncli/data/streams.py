@@ -283,4 +283,6 @@ def _writer(stream: BinaryIO, path: Path) -> Write:
 
 def _unusable(verb: str, path: Path, error: Exception) -> ModelError:
     found = f"cannot {verb} {path}: {getattr(error, 'strerror', None) or error}"
-    return ModelError(found, hint=FOLDERS if isinstance(error, IsADirectoryError) and verb == "read" else "")
+    return ModelError(
+        found, hint=FOLDERS if isinstance(error, IsADirectoryError) and verb == "read" else ""
+    )

@@ -128,6 +128,18 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     until(driver, lambda: all_of(driver, "#rival-map td"))
 
 
+def test_the_first_long_text_names_a_better_model_once(page: Callable[..., Any]) -> None:
+    driver = page("#source=en&target=de")
+    shown = "return !document.querySelector('#output .pending') && state.textContent[0] != 'T'"
+    for is_told in (True, False):
+        one(driver, "#input").send_keys("The old dog sleeps.\n" * 11)
+        until(driver, lambda: all_of(driver, "#output .word") and driver.execute_script(shown))
+        assert one(driver, "#advice").is_displayed() == is_told
+        assert "Helsinki-NLP/opus-mt-en-de" in one(driver, "#advice").get_attribute("textContent")
+        one(driver, "#clear").click()
+        until(driver, lambda: not one(driver, "#advice").is_displayed())
+
+
 SAVED = (  # keeps what the page saves, and the names of the files
     "window.saved = []; window.names = []; const make = URL.createObjectURL;"
     "const click = HTMLAnchorElement.prototype.click;"

@@ -138,7 +138,9 @@ def test_other_programs_are_drawn_beside_ours_and_alone(
     attn("align", "-m", tiny_bundle, "--hypotheses", view, "--picture", page, *texts)
     texts_of_page = page.read_text("utf-8").replace("<", ">").split(">")
     assert "fast.links" in texts_of_page
-    assert any(text.startswith(f"{tiny_bundle.name}, what the model reads") for text in texts_of_page)
+    assert any(
+        text.startswith(f"{tiny_bundle.name}, what the model reads") for text in texts_of_page
+    )
     short = tmp_path / "short"
     short.write_text("0-0\n", "utf-8")
     [line] = attn("align", "--hypotheses", short, *texts, status=1).err.splitlines()
