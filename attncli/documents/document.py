@@ -134,18 +134,14 @@ class DocumentOptions:
     source: str = ""  # the source language; AUTO: that of each text; empty: unknown
 
     def leaves(self, language: str, document: str, *, inline: bool = False) -> bool:
-        """Return True if a text that is marked with a language is not translated.
+        """Return True if a text in a language is not translated: not that of source or document.
 
-        It is in another one than the source, and than the document says of itself. With AUTO, only
-        words inside a text are left. document: its own language; empty: unknown.
+        With AUTO, only words inside a text are left. document: its own language; empty: unknown.
         """
-        known = {_primary(self.source), _primary(document)} - {"", AUTO}
-        is_other = bool(language) and (not known or _primary(language) not in known)
-        return is_other and (inline or (bool(known) and self.source != AUTO))
-
-
-def _primary(language: str) -> str:
-    return re.split("[-_]", language.lower())[0]
+        source, own, named = (re.split("[-_]", one)[0] for one in (self.source, document, language))
+        known = {source, own} - {"", AUTO}
+        is_other = bool(named) and named not in known
+        return is_other and (inline or (bool(known) and source != AUTO))
 
 
 def collected(content: str, parts: Iterable[DocumentPart]) -> Document:

@@ -35,15 +35,11 @@ INLINE = re.compile(
     "|[gx][0-9]+|br\x1f.*"  # neutral tags of `attncli.documents.inline`, which clients send
 )
 EMPTY = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
-# elements without a necessary end tag: regular expressions of those that end them
-OMITTED = {
-    "p": ".+",  # any block
-    "li": "li",
-    **dict.fromkeys(("dt", "dd"), "dt|dd"),
-    **dict.fromkeys(("td", "th"), "td|th|tr|tbody|tfoot"),
-    "tr": "tr|tbody|tfoot",
-    "option": "option|optgroup",
-}
+OMITTED = re.compile(  # elements that have no end tag, and the tags that end them
+    "li li|d[td] d[td]|t[dhr] (?:tr|tbody|tfoot)|t[dh] t[dh]|option opt(?:ion|group)"
+    "|p (?:address|article|aside|blockquote|center|details|dialog|dir|div|[dou]l|fieldset|figure"
+    "|figcaption|footer|form|h[1-6]|header|hgroup|main|menu|nav|p|pre|search|section|table)"
+)
 SKIPPED = {
     "pre": "preformatted blocks",
     "script": "scripts",
@@ -62,6 +58,7 @@ UNENDED = (
 )
 UNTRANSLATED = "elements marked as not to be translated"
 FOREIGN = "elements in another language"
+ANY = DocumentOptions()
 ATTRIBUTES = re.compile(
     r"\s(?P<name>alt|title|placeholder|aria-label|content|value)\s*=\s*(?P<quote>[\"'])"
     r"(?P<value>.*?)(?P=quote)",
@@ -92,23 +89,16 @@ class PageEvent(NamedTuple):
         return {name: (value or "").lower() for name, value in self.attributes}
 
 
-class _Opened(NamedTuple):
-    """An element that is open."""
-
-    tag: PageEvent
-    kind: str  # of what is left in it; empty: translated
-
-
 def read(content: str, options: DocumentOptions) -> list[DocumentPart]:
     """Return the texts of a page."""
     return parts_of(content, 0, len(content), options)
 
 
 def parts_of(
-    content: str, start: int, end: int, options: DocumentOptions | None = None
+    content: str, start: int, end: int, options: DocumentOptions = ANY
 ) -> list[DocumentPart]:
     """Return the segments of a part of the content, and what is left as it is."""
-    return _Reader(content, start, end, options or DocumentOptions()).parts
+    return _Reader(content, start, end, options).parts
 
 
 class _Reader(HTMLParser):
@@ -125,7 +115,8 @@ class _Reader(HTMLParser):
         self.parts: list[DocumentPart] = []
         self.run: list[Piece] = []
         self.last: PageEvent | None = None  # the event that has begun
-        self.inside = [_Opened(PageEvent("other", start, start), "")]  # the innermost is last
+        # the elements that are open, and what each is left as; empty: it is translated
+        self.inside = [(PageEvent("other", start, start), "")]
         self.names: Counter[str] = Counter()  # of these
         text = content[start:end]
         sizes = (len(line) + 1 for line in text.split("\n"))
@@ -150,13 +141,13 @@ class _Reader(HTMLParser):
         if event is None:
             return
         if event.name == "html":
-            self.language = event.language
+            self.language = event.language or self.language
         if self._is_end(event):
             return
-        around = self.inside[-1].kind
+        around = self.inside[-1][1]
         kind = self._kind(event, around) if event.kind == "open" else around
         if event.kind == "open":
-            self.inside.append(_Opened(event, kind))
+            self.inside.append((event, kind))
             self.names[event.name] += 1
         if kind and not around:
             self.parts.append(Kept(event.start, kind))
@@ -171,11 +162,11 @@ class _Reader(HTMLParser):
 
         Elements without an end tag end before some other tags (HTML 13.1.2.4).
         """
-        if event.kind == "open" and not INLINE.fullmatch(event.name):
-            while re.fullmatch(OMITTED.get(self.inside[-1].tag.name, "(?!)"), event.name):
+        if event.kind == "open":
+            while OMITTED.fullmatch(f"{self.inside[-1][0].name} {event.name}"):
                 self._close(event.start)
         while event.kind == "close" and self.names[event.name]:
-            if self.inside[-1].tag.name == event.name:
+            if self.inside[-1][0].name == event.name:
                 return self._close(event.end)
             self._close(event.start)
         return False
@@ -199,17 +190,15 @@ class _Reader(HTMLParser):
     def _kind(self, event: PageEvent, around: str) -> str:
         """Return the kind of what is left inside an element; "" if it is translated."""
         values = event.values
+        translate = values.get("translate")
         if around in SKIPPED.values() or event.name in SKIPPED:
             return around or SKIPPED[event.name]
-        if values.get("translate") == "no" or "notranslate" in values.get("class", "").split():
+        if translate == "no" or "notranslate" in values.get("class", "").split():
             return UNTRANSLATED
-        if values.get("translate") in ("yes", ""):
-            return ""
-        if event.language and around != UNTRANSLATED:
-            inline = bool(INLINE.fullmatch(event.name))
-            left = self.options.leaves(event.language, self.language, inline=inline)
-            return FOREIGN if left else ""
-        return around
+        if not event.language or around == UNTRANSLATED or translate in ("yes", ""):
+            return "" if translate in ("yes", "") else around
+        inline = bool(INLINE.fullmatch(event.name))
+        return FOREIGN if self.options.leaves(event.language, self.language, inline=inline) else ""
 
     def _take(self, event: PageEvent) -> None:
         is_inline = bool(INLINE.fullmatch(event.name))

@@ -36,9 +36,7 @@ NEUTRAL = {"open": "<g{}>", "close": "</g{}>", "void": "<x{}/>", "break": "<br\x
 LineLayout = Callable[[str, Width], str]
 OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
 MARKED = re.compile(r"<[^<>]*\s(?:translate\s*=\s*[\"']?no\b|class\s*=[^<>=]*\bnotranslate\b)")
-TIMED = re.compile(
-    r"<(?:\d+:)?\d+:[\d.]+>|<[^<>]*\sbegin\s*=|\{\\[kK][fo]?\d"
-)  # from when on it is shown
+TIMED = re.compile(r"<(?:\d+:)?\d+:[\d.]+>|<[^<>]*\sbegin\s*=|\{\\[kK][fo]?\d")  # VTT, TTML, ASS
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
 NOTE_END = re.compile(r"(?<!\s)\s+[♪♫]+$")  # after the text

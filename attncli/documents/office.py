@@ -77,13 +77,13 @@ def read_word(content: bytes, options: DocumentOptions) -> Document:
 
 def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
     """Yield the parts of a paragraph or a link; a field is one part."""
-    field: list[Any] = []
+    field: list[tuple[Any, list[str]]] = []  # its runs with the marks in each
     depth = 0
     for child in parent:
-        kinds = _field_marks(child)
+        kinds = [one.get(f"{W}fldCharType") for one in child.iter(f"{W}fldChar")]
         depth += kinds.count("begin") - kinds.count("end")
         if depth > 0 or kinds:
-            field.append(child)
+            field.append((child, kinds))
             if depth <= 0:
                 yield from _field_parts(field, usual)
                 field = []
@@ -96,24 +96,20 @@ def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
         elif child.tag not in (PARAGRAPH_FORMATTING, *DROPPED):
             yield InlinePart("void", element=(child,))
     if field:
-        yield InlinePart("placeholder", element=tuple(field))
+        yield InlinePart("placeholder", element=tuple(one for one, _ in field))
 
 
-def _field_marks(element: Any) -> list[str]:
-    return [one.get(f"{W}fldCharType") for one in element.iter(f"{W}fldChar")]
-
-
-def _field_parts(field: list[Any], usual: str) -> Iterator[InlinePart]:
+def _field_parts(field: list[tuple[Any, list[str]]], usual: str) -> Iterator[InlinePart]:
     """Yield the parts of a link's text between the runs of its field; another field is one part."""
-    cut = 1 + next((n for n, one in enumerate(field) if "separate" in _field_marks(one)), -1)
-    marks = [*field[:cut], field[-1]]
-    code = "".join(part.text or "" for one in field[:cut] for part in one.iter(f"{W}instrText"))
-    has_text = any(next(one.iter(TEXT), None) is not None for one in marks)
-    if not LINK.match(code) or has_text or _field_marks(field[-1]) != ["end"]:
-        yield InlinePart("placeholder", element=tuple(field))
+    runs = [one for one, _ in field]
+    cut = 1 + next((n for n, (_, kinds) in enumerate(field) if "separate" in kinds), -1)
+    code = "".join(part.text or "" for one in runs[:cut] for part in one.iter(f"{W}instrText"))
+    has_text = any(one.find(f".//{TEXT}") is not None for one in (*runs[:cut], runs[-1]))
+    if not LINK.match(code) or has_text or field[-1][1] != ["end"]:
+        yield InlinePart("placeholder", element=tuple(runs))
         return
-    yield InlinePart("open", element=(field[:cut], field[-1:]))
-    yield from _word_parts(field[cut:-1], usual)
+    yield InlinePart("open", element=(runs[:cut], runs[-1:]))
+    yield from _word_parts(runs[cut:-1], usual)
     yield CLOSE
 
 
@@ -241,8 +237,6 @@ def _rebuild_slide(paragraph: Any, parts: Iterable[InlinePart]) -> None:
 # Excel: the texts of cells (18.4); formulas, numbers and names stay. Cells with the same text share
 # it, so it is translated once.
 
-BOOK_LINKS = "xl/_rels/workbook.xml.rels"
-
 
 def read_sheets(content: bytes, options: DocumentOptions) -> Document:
     """Return the texts of the cells of a workbook: shared, in a cell, of a comment."""
@@ -268,20 +262,17 @@ def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
 
     titles = {one.get(f"{RELATED}id"): one.get("name") for _, one in every(f"{S}sheet")}
     sheets: dict[str, str] = {}  # from the name of a file to that of its sheet
-    for path, one in sorted(
-        every(f"{R}Relationship"), key=itemgetter(0)
-    ):  # those of the workbook first
+    for path, one in sorted(every(f"{R}Relationship"), key=itemgetter(0)):  # the workbook's first
         owner = path.split("/")[-1].removesuffix(".rels")
-        title = titles.get(one.get("Id")) if path == BOOK_LINKS else sheets.get(owner)
+        title = titles.get(one.get("Id")) if owner == "workbook.xml" else sheets.get(owner)
         sheets.setdefault(one.get("Target").split("/")[-1], title or "")
     shared = [one for _, one in every(f"{S}si")]
     found: dict[Any, str] = {}
     for path, cell in every(f"{S}c", f"{S}comment"):
         number = cell.findtext(f"{S}v", "") if cell.get("t") == "s" else ""
         texts = shared[int(number) :][:1] if number.isdecimal() else cell.iter(f"{S}is", f"{S}text")
-        for one in texts:
-            place = cell.get("r") or cell.get("ref")
-            found.setdefault(one, f"sheet {sheets.get(path.split('/')[-1])}, cell {place}")
+        place = f"sheet {sheets.get(path.split('/')[-1])}, cell {cell.get('r') or cell.get('ref')}"
+        found.update((one, place) for one in texts if one not in found)
     return found
 
 

@@ -153,7 +153,7 @@ PAIRS: dict[str, PieceKind] = {"bpt": "open", "bx": "open", "sc": "open", "START
 PAIRS |= {"ept": "close", "ex": "close", "ec": "close", "CLOSE": "close"}
 ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
 FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
-LANGUAGE = "xml:lang"
+LANGUAGE, TIMED_BLOCKS = "xml:lang", ("tt", "body", "div", "p")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
 TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.*?</\1>|<[^<>\[\]]*>", re.DOTALL)
 BREAK = re.compile(r"\s*<(?:\w+:)?br\b[^<>]*>\s*")
@@ -305,7 +305,7 @@ def _timed_text(
     content: str, elements: list[Element], options: DocumentOptions
 ) -> Iterator[DocumentPart]:
     root = elements[-1].attributes.get(LANGUAGE, "")
-    for one in elements:
+    for one in filter(lambda one: one.name in TIMED_BLOCKS, elements):
         named = (each.attributes.get(LANGUAGE, "") for each in (one, *one.parents[::-1]))
         if options.leaves(next(filter(None, named), ""), root):
             if one.name == "p":

@@ -2,8 +2,8 @@
 
 A map is enlarged to the size of the image by bicubic interpolation and divided by its largest
 value. Where the map is 1 the image keeps its colours; where it is 0 the image is dark and grey.
-The scale starts at 0, not at the smallest weight, so that a uniform map is drawn uniform. Words such
-as "of", which name nothing in the image, are drawn pale.
+The scale starts at 0, not at the smallest weight, so that a uniform map is drawn uniform. The map
+of a word that names nothing, such as "of", is drawn pale.
 """
 
 from __future__ import annotations

@@ -285,6 +285,7 @@ def test_messages_about_a_workbook_name_sheet_and_cell() -> None:
     found = {(line, place) for line, place in zip(lines, document.places, strict=False)}
     named = {(text, f"sheet {sheet}, cell {cell}") for (sheet, cell), text in cells.items()}
     assert found == named | {("a b", "sheet first, cell B2")}
+    assert document.save
     saved = unpacked(document.save([("q",), *[None] * (len(document.segments) - 1)]))
     before = unpacked(buffer.getvalue())
     assert len([path for path in before if before[path] != saved[path]]) == 1
