@@ -144,16 +144,12 @@ class Codes:
         self.line = SPACES.sub(" ", line)
 
     def in_time(self, line: str) -> str:
-        """Return a line in which no element lacks its words, and what has a time is in its order.
-
-        Words that leave an element with a time empty are divided among all of these.
-        """
+        """Return a line without empty elements, in which those with a time keep their order."""
         timed = [tag for tag in self.raws if TIMED.match(self.raws[tag]) and tag in line]
         if not timed:
             return with_lines(with_words(line, self.line))
-        words = TAGS.sub("", line).split()
         if EMPTY.search(line) and len(TAGS.findall(line)) == 2 * len(timed):
-            parts = zip(timed, _shares(words, len(timed)), strict=True)
+            parts = zip(timed, _shares(TAGS.sub("", line).split(), len(timed)), strict=True)
             return " ".join(f"{tag}{' '.join(part)}</{tag[1:]}" for tag, part in parts)
         found = sorted(timed, key=lambda tag: (tag[1], line.index(tag)))  # elements, then others
         new = dict(zip(found, sorted(timed, key=itemgetter(1)), strict=True))
