@@ -1,6 +1,6 @@
 """Compare Whisper in `attn` with faster-whisper: words, times, inventions, time and memory.
 
-    python benchmarks/whisper.py --model NAME --folder FOLDER --python PYTHON --audio DIR --work WORK
+    python benchmarks/whisper.py --model NAME --folder FOLDER --python PYTHON --audio DIR --work W
 
 NAME is FOLDER, as `attn models add` installed it; PYTHON has the package faster-whisper. DIR has
 recordings with a .txt file of the words beside each; a .lab file (start, end, word in seconds) is

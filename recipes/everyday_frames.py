@@ -257,8 +257,8 @@ class Slots:
             if power == 9:
                 spanish = f"{whole * 1000 + tenth * 100} millones"
             french = names[2] if whole > 1 else names[2].removesuffix("s")
-            return forms(f"{english} {names[0]}", f"{others[0]} {names[1]}", f"{others[1]} {french}",
-                         spanish)  # fmt: skip
+            german = f"{others[0]} {names[1]}"
+            return forms(f"{english} {names[0]}", german, f"{others[1]} {french}", spanish)
         number = self.number(
             self.rng.choice((*range(2, 21), 25, 30, 40, 50, 60, 75, 100, 200)), in_words=0.5
         )

@@ -44,6 +44,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.version",
     "attncli.tasks.table",
     "attncli.terminal",
+    "attncli.data.panels",
     "attncli.faithful",
     "attncli.documents",
     "attncli.embedded",

@@ -17,9 +17,8 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
-from attncli.data.panels import AlignedPair
 from attncli.data.streams import (
     WESTERN,
     decompressed,
@@ -28,15 +27,12 @@ from attncli.data.streams import (
     open_input,
     western,
 )
+from attncli.faithful.result import Line
 from attncli.terminal import console
 from models.base.errors import InputError
 from models.base.limits import LINE_BYTES
-from models.base.types import Classification, Hypothesis, Translation
+from models.base.types import Classification
 from models.text.normalise import nfc
-
-if TYPE_CHECKING:
-    from attncli.faithful.checks import Check
-    from attncli.faithful.plan import Plan
 
 Received = TypeVar("Received", bytes, bytes | None)
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
@@ -47,42 +43,6 @@ UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode te
 NOT_UTF_8 = "not valid UTF-8"
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
 FIRST_OF_FILE = 125  # lines; each next chunk may have four times as many
-
-
-class Line(NamedTuple):
-    """A line without its ending."""
-
-    number: int  # from 1
-    text: str
-    ending: str = "\n"  # or "\r\n"; a last line without an ending gets "\n"
-    fault: str = ""  # why the text cannot be processed; it is then only shown
-
-
-class TranslatedLine(NamedTuple):
-    """A line with its translation."""
-
-    line: Line
-    translation: Translation | None  # None: the line could not be translated, `note` says why
-    note: str = ""  # what the user should know about the line
-    parts: tuple[Translation, ...] = ()  # what was translated: one for each part of the line
-    alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
-    lost: str = ""  # characters that the model has no token for and that the output lacks
-    checks: tuple[Check, ...] = ()  # that the best output fails
-    # for each part: what the model read for a protected part, this as in the source and the output
-    stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()
-    foreign: bool = False  # copied, because the model has no token for any of its letters
-    in_target: bool = False  # copied, because it is in the target language
-    plan: Plan | None = None  # by which it was translated
-
-    @property
-    def text(self) -> str:
-        """The best output; "" if the line could not be translated."""
-        return self.translation.text if self.translation else ""
-
-    @property
-    def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """The outputs, best first; none if the line could not be translated."""
-        return self.translation.hypotheses if self.translation else ()
 
 
 class ClassifiedLine(NamedTuple):

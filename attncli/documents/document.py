@@ -83,6 +83,7 @@ def continues(before: str, text: str) -> bool:
 
 
 Texts = tuple[str, ...]
+AUTO = "auto"  # as source language: recognised for each text
 FLAG = "#, fuzzy\n"  # of gettext, whose programs do not use such a translation
 
 
@@ -123,6 +124,7 @@ class Document:
     # of a file that is not text: from the translations to its bytes. `content` then has a line for
     # each segment, so that messages can name it.
     save: Callable[[Sequence[Texts | None]], bytes] | None = None
+    places: tuple[str, ...] = ()  # of a table: the sheet and the cell of each line
     encoding: str = "utf-8"  # of a text file
     strict: bool = False  # a program reads it: a doubtful translation without a flag is left out
 
@@ -136,6 +138,17 @@ class DocumentOptions:
     keep: tuple[str, ...] = ()  # fields that are not translated, where all others are
     delimiter: str = ""  # of a table; empty: found in its first line
     to: str = ""  # the target language, which the document then names; empty: not named
+    source: str = ""  # the source language; AUTO: that of each text; empty: unknown
+
+    def leaves(self, language: str, document: str, *, inline: bool = False) -> bool:
+        """Return True if a text in a language is not translated: not that of source or document.
+
+        With AUTO, only words inside a text are left. document: its own language; empty: unknown.
+        """
+        source, own, named = (re.split("[-_]", one)[0] for one in (self.source, document, language))
+        known = {source, own} - {"", AUTO}
+        is_other = bool(named) and named not in known
+        return is_other and (inline or (bool(known) and source != AUTO))
 
 
 def collected(content: str, parts: Iterable[DocumentPart]) -> Document:

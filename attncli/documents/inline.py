@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, count, pairwise
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from attncli.documents.document import (
@@ -36,6 +37,8 @@ PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
 NEUTRAL = {"open": "<g{}>", "close": "</g{}>", "void": "<x{}/>", "break": "<br\x1fid={}/>"}
 LineLayout = Callable[[str, Width], str]
 OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
+MARKED = re.compile(r"<[^<>]*\s(?:translate\s*=\s*[\"']?no\b|class\s*=[^<>=]*\bnotranslate\b)")
+TIMED = re.compile(r"<(?:\d+:)?\d+:[\d.]+>|<[^<>]*\sbegin\s*=|\{\\[kK][fo]?\d")  # VTT, TTML, ASS
 SPACES = re.compile(r"[ \t\r\n]+")
 BULLETS = re.compile(r"(?:(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$))*")  # before the text
 NOTE_END = re.compile(r"(?<!\s)\s+[♪♫]+$")  # after the text
@@ -112,7 +115,7 @@ def inline_segment(
     codes = Codes(inner)
 
     def write(translated: Texts) -> str:
-        line = with_lines(with_words(translated[0], codes.line))
+        line = codes.in_time(translated[0])
         line = layout(line, lambda word: len(codes.restore(word, encode)))
         return codes.restore(line, encode)
 
@@ -141,6 +144,19 @@ class Codes:
             self.raws[tag] = piece.raw
             line += tag
         self.line = SPACES.sub(" ", line)
+
+    def in_time(self, line: str) -> str:
+        """Return a line without empty elements, in which those with a time keep their order."""
+        timed = [tag for tag in self.raws if TIMED.match(self.raws[tag]) and tag in line]
+        if not timed:
+            return with_lines(with_words(line, self.line))
+        if EMPTY.search(line) and len(TAGS.findall(line)) == 2 * len(timed):
+            parts = zip(timed, _shares(TAGS.sub("", line).split(), len(timed)), strict=True)
+            return " ".join(f"{tag}{' '.join(part)}</{tag[1:]}" for tag, part in parts)
+        found = sorted(timed, key=lambda tag: (tag[1], line.index(tag)))  # elements, then others
+        new = dict(zip(found, sorted(timed, key=itemgetter(1)), strict=True))
+        new |= {f"</{old[1:]}": f"</{tag[1:]}" for old, tag in new.items() if tag[1] == "g"}
+        return re.sub(self.pattern, lambda tag: new.get(tag[0], tag[0]), line)
 
     def restore(self, line: str, encode: Callable[[str], str]) -> str:
         """Return a line with the markup of the document, and its text encoded."""
@@ -180,9 +196,14 @@ def with_lines(line: str) -> str:
         return line
     words = " ".join(filter(None, map(str.strip, texts))).split(" ")
     count = min(len(breaks) + 1, len(words))
-    cuts = [round(number * len(words) / count) for number in range(count + 1)]
-    lines = [" ".join(words[start:end]) for start, end in pairwise(cuts)]
+    lines = map(" ".join, _shares(words, count))
     return "".join(map("".join, zip(lines, [*breaks[: count - 1], ""], strict=True)))
+
+
+def _shares(words: list[str], count: int) -> list[list[str]]:
+    """Return the words as so many lists of about the same length, in their order."""
+    cuts = [round(number * len(words) / count) for number in range(count + 1)]
+    return [words[start:end] for start, end in pairwise(cuts)]
 
 
 def fold(pieces: Sequence[Piece]) -> list[Piece]:
@@ -285,7 +306,8 @@ def _opaque_ends(pieces: Sequence[Piece]) -> dict[int, int]:
             at = opened[piece.name].pop()
             is_mark = at and pieces[at - 1].text[-1:].isalpha() and lettered[at] == lettered[number]
             text = "".join(one.text for one in pieces[at:number]) if is_mark else ""
-            if OPAQUE.fullmatch(piece.name) or (text and text.strip() == text):
+            named = OPAQUE.fullmatch(piece.name) or MARKED.match(pieces[at].raw)
+            if named or (text and text.strip() == text):
                 ends[at] = number + 1
     return ends
 

@@ -110,6 +110,8 @@ class OfficeFormat(NamedTuple):
     rebuild: Callable[[Any, Iterable[InlinePart]], None]  # a paragraph from the parts of its line
     language: tuple[str, str] = ("", "")  # element ("*": any) and attribute of a language
     country: str = ""  # attribute of its country, where that is apart
+    # of a table: from the roots of the files to the names of the paragraphs
+    cells: Callable[[Mapping[str, Any]], dict[Any, str]] | None = None
 
 
 def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
@@ -132,18 +134,21 @@ def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
         lines.append("".join(piece.raw for piece in pieces))
         segments += inline_segments(pieces)
         at += len(lines[-1]) + 1
-    document = Document("".join(f"{line}\n" for line in lines), tuple(segments))
+    cells = format.cells(roots) if format.cells else {}
+    places = tuple(cells.get(one, f"text {n}") for n, one in enumerate(elements, 1) if cells)
+    document = Document("".join(f"{line}\n" for line in lines), tuple(segments), places=places)
 
     def save(translations: Sequence[Texts | None]) -> bytes:
         changed = reassemble(document, translations).split("\n")
+        touched = {*(roots.values() if to and format.language[0] else ())}
         for element, old, new, each in zip(elements, lines, changed, parts, strict=False):
             if new != old:
                 format.rebuild(element, _changed_parts(new, each))
-        for root in roots.values() if to and format.language[0] else ():
+                touched.add(element.getroottree().getroot())
+        for root in touched if to and format.language[0] else ():
             _name_language(root, format, to)
-        files = {
-            name: etree.tostring(root.getroottree(), **XML_HEAD) for name, root in roots.items()
-        }
+        trees = {name: root.getroottree() for name, root in roots.items() if root in touched}
+        files = {name: etree.tostring(tree, **XML_HEAD) for name, tree in trees.items()}
         return write_archive(archive, files)
 
     return replace(document, save=save)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from operator import or_
 from typing import NamedTuple
 
@@ -65,16 +65,19 @@ def read_srt(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
 
 
 def read_vtt(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
-    """Yield the text of WebVTT subtitles; notes are not translated."""
+    """Yield the text of WebVTT subtitles; notes are not translated.
+
+    A line with `-->` begins a cue, also without a blank line before it (WebVTT, 6.1).
+    """
     lines = lines_of(content)
     for run in _text_runs(content, lines, [True] * len(lines)):
-        texts = [content[line.start : line.end] for line in run]
-        times = next((n for n, text in enumerate(texts) if "-->" in text), None)
-        word = texts[0].split()[0]
-        if times is not None and run[times + 1 :]:
-            yield from cue_segments(content, run[times + 1 :], VTT_TAG, escaped)
-        elif times is None and word in VTT_KEPT:
+        times = [n for n, line in enumerate(run) if "-->" in content[line.start : line.end]]
+        word = content[run[0].start : run[0].end].split()[0]
+        if not times and word in VTT_KEPT:
             yield Kept(run[0].start, VTT_KEPT[word])
+        for first, behind in pairwise([*times, len(run)]):
+            if run[first + 1 : behind]:
+                yield from cue_segments(content, run[first + 1 : behind], VTT_TAG, escaped)
 
 
 def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:

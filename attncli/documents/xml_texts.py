@@ -32,7 +32,7 @@ from attncli.documents.inline import (
     pieces_between,
     text_piece,
 )
-from attncli.documents.subtitles import VTT_TAG, TextLine, cue_segments, divided
+from attncli.documents.subtitles import TextLine, cue_segments, divided
 from models.base.errors import InputError
 from models.base.types import Span
 
@@ -157,9 +157,16 @@ PAIRS: dict[str, PieceKind] = {"bpt": "open", "bx": "open", "sc": "open", "START
 PAIRS |= {"ept": "close", "ex": "close", "ec": "close", "CLOSE": "close"}
 ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
 FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
+LANGUAGE, TIMED_BLOCKS = "xml:lang", ("tt", "body", "div", "p")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
 TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.*?</\1>|<[^<>\[\]]*>", re.DOTALL)
 BREAK = re.compile(r"(?:(?<!\s)\s+)?<(?:\w+:)?br\b[^<>]*>\s*")
+# the groups as those of `subtitles.SRT_TAG`; a prefix is no part of the name
+TIMED_TAG = re.compile(
+    r"<(?P<close>/)?(?:[\w.-]+:)?(?P<name>(?!metadata\b)[\w.-]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*(?<!/)>"
+    r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.*?</(?P=meta)>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
+    re.DOTALL,
+)
 NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
 ESCAPE = re.compile(r"(?P<codes>(?:\\u[0-9A-Fa-f]{4})+)|\\(?P<sign>.)|\"", re.DOTALL)
 CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
@@ -297,12 +304,18 @@ def _android_encoded(text: str) -> str:
 def _timed_text(
     content: str, elements: list[Element], options: DocumentOptions
 ) -> Iterator[DocumentPart]:
-    if options.to and (span := elements[-1].value_span(content, "xml:lang")):
-        yield language_segment(span, options.to)
-    for one in elements:
+    root = elements[-1].attributes.get(LANGUAGE, "")
+    for one in filter(lambda one: one.name in TIMED_BLOCKS, elements):
+        named = (each.attributes.get(LANGUAGE, "") for each in (one, *one.parents[::-1]))
+        if options.leaves(next(filter(None, named), ""), root):
+            if one.name == "p":
+                yield Kept(one.start, html_page.FOREIGN)
+            continue
+        if options.to and (span := one.value_span(content, LANGUAGE)):
+            yield language_segment(span, options.to)
         if one.name == "p" and one.inner < one.close:
             lines = [*divided(content, TextLine(one.inner, one.close), BREAK)]
-            yield from cue_segments(content, lines, VTT_TAG, escaped)
+            yield from cue_segments(content, lines, TIMED_TAG, escaped)
 
 
 KINDS: dict[str, Callable[[str, list[Element], DocumentOptions], Iterator[DocumentPart]]] = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from attncli.faithful.parse import branches
 from attncli.faithful.protect import MARK
@@ -14,7 +14,8 @@ from attncli.faithful.split import sentences, split
 from models.text.normalise import STOPS, is_spaced_word
 
 if TYPE_CHECKING:
-    from attncli.faithful.plan import Plan
+    from attncli.faithful.result import Line
+    from models.inference.text_translator import TextTranslator
 
 # between texts of one line: a tab, a bar, the stroke of {price}/month
 SEPARATOR = re.compile(
@@ -26,22 +27,50 @@ LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop
 Length = Callable[[str], int]  # tokens of a piece with marks
 
 
+class PlanOptions(Protocol):
+    """What a plan reads of the options of a translation."""
+
+    @property
+    def verbatim(self) -> bool:
+        """True gives lines to the model as they are, but for what is too long."""
+
+    @property
+    def long_lines(self) -> str:
+        """How a line that is too long is read: split or refuse."""
+
+    @property
+    def cut_above(self) -> int:
+        """Tokens; a longer sentence is divided at clause marks; 0: the usual limits."""
+
+    @property
+    def limited(self) -> bool:
+        """True if the user has set a length at which outputs may be cut."""
+
+
+class Reader(NamedTuple):
+    """A model that reads pieces, and how long they may be."""
+
+    model: TextTranslator
+    options: PlanOptions
+    length: Length
+
+
 def segments(text: str) -> list[str]:
     """Return the texts of a line, with what is between them: texts first, then by turns."""
     return branches(text) or SEPARATOR.split(text)
 
 
-def too_long(plan: Plan, length: Length) -> str:
+def too_long(reader: Reader, line: Line, pieces: Sequence[str]) -> str:
     """Return a note if a piece is longer than the model reads; "" otherwise.
 
     It begins with "copied" if a word without spaces, such as encoded data, is too long.
     """
-    model, line = plan.model, plan.line
-    most, longest = model.max_source_length, max(map(length, plan.pieces))
+    model, options, length = reader
+    most, longest = model.max_source_length, max(map(length, pieces))
     if longest <= most:
         return ""
     note = f"line {line.number} has {longest} tokens and the model takes {most}"
-    if plan.options.text.long_lines == "refuse" or plan.options.verbatim:
+    if options.long_lines == "refuse" or options.verbatim:
         return note
     words = (word for word in line.text.split() if len(word) >= most // 2)
     if any(is_spaced_word(word) and model.source_length(word) > most for word in words):
@@ -49,22 +78,22 @@ def too_long(plan: Plan, length: Length) -> str:
     return note
 
 
-def divided(plan: Plan, length: Length, *, must: bool) -> tuple[list[str], list[str]]:
-    """Return the pieces of a plan, divided at sentence ends and further where the model needs it.
+def divided(
+    reader: Reader, line: str, whole: Sequence[str], between: Sequence[str], *, must: bool
+) -> tuple[list[str], list[str]]:
+    """Return pieces of a line, divided at sentence ends and further where the model needs it.
 
-    Also returns what is before each of them, and after the last. must: True if one is too long.
+    Also returns what is before each of them, and after the last. whole: the pieces so far. between:
+    what is before each and after the last. must: True if one is too long.
     """
-    model, options = plan.model, plan.options
+    model, options, length = reader
     above = 0 if model.inputs else model.search.split_above  # a row is not text
     # a term that is forced into one sentence must not displace another
-    has_terms = not options.verbatim and bool(
-        model.glossary and model.glossary.targets(plan.line.text)
-    )
-    if not (must or has_terms or any(0 < above < length(piece) for piece in plan.pieces)):
-        return [*plan.pieces], [*plan.gaps]
-    pieces: list[str] = []
-    gaps = [plan.gaps[0]]
-    for piece, gap in zip(plan.pieces, plan.gaps[1:], strict=True):
+    has_terms = not options.verbatim and bool(model.glossary and model.glossary.targets(line))
+    if not (must or has_terms or any(0 < above < length(piece) for piece in whole)):
+        return [*whole], [*between]
+    pieces, gaps = list[str](), [between[0]]
+    for piece, gap in zip(whole, between[1:], strict=True):
         cut = has_terms or 0 < above < length(piece)
         for sentence in sentences(piece) if cut else [piece]:
             most = shorter = model.max_source_length

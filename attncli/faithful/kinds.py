@@ -22,7 +22,7 @@ SUFFIXES = (
 )
 
 
-class Kind(NamedTuple):
+class PartKind(NamedTuple):
     """A kind of protected part."""
 
     name: str
@@ -32,77 +32,79 @@ class Kind(NamedTuple):
 
 # Of two kinds that match at the same place, the first is taken.
 KINDS = (
-    Kind("mark", "\ue000", "[\ue000-\uf8ff]"),
-    Kind("address", "https://a.org/b?c=1",
+    PartKind("mark", "\ue000", "[\ue000-\uf8ff]"),
+    PartKind("address", "https://a.org/b?c=1",
          r"(?:https?|ftp|file|mailto|ssh|git)://?[!\#-;=?-\[\]_a-z~]*[\#-&*+\-/-9=@-Z_a-z~]"),
-    Kind("host", "www.a-b.org/c", r"(?<![\w.])www\.[\w-]+\.[\w./-]*[\w/]"),
-    Kind("mail", "a.b+c@mail.example.org", r"(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}"
+    PartKind("host", "www.a-b.org/c", r"(?<![\w.])www\.[\w-]+\.[\w./-]*[\w/]"),
+    PartKind("mail", "a.b+c@mail.example.org", r"(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}"
          r"@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"),
-    Kind("wiki link", "[[The big house|",
+    PartKind("wiki link", "[[The big house|",
          r"\[\[(?:[^\[\]|\n]{1,200}\||[^\[\]|\n]{1,200}\]\])|\]\]"),
-    Kind("Markdown link", "](a.html)",
+    PartKind("Markdown link", "](a.html)",
          r"!?\[(?=[^\[\]\n]{1,200}\]\([^()\n]+\))|(?<=[^\[\]])\]\([^()\n]+\)"),
-    Kind("Markdown bold", "**", r"(?<![\w*])\*\*(?=\w)|(?<=[\w.,:!?])\*\*(?![\w*])"),
-    Kind("date pattern", "yyyy-MM-dd HH:mm",
+    PartKind("Markdown bold", "**", r"(?<![\w*])\*\*(?=\w)|(?<=[\w.,:!?])\*\*(?![\w*])"),
+    PartKind("date pattern", "yyyy-MM-dd HH:mm",
          rf"(?<![\w/.-]){FIELD}(?:[-/.:,]\s?{FIELD})+(?:[ T]{FIELD}(?::{FIELD})+)?(?: a\b)?"
          r"(?:(?:(?<=\.M)|(?<=\.MM))\.)?(?!\w)"),
-    Kind("account number", "DE89 3704 0044 0532 0130 00",
+    PartKind("account number", "DE89 3704 0044 0532 0130 00",
          r"(?<![\w-])[A-Z]{2}\d\d(?:[ \u00a0]?[A-Z0-9]{4}){2,7}(?:[ \u00a0]?[A-Z0-9]{1,3})?(?!\w)"),
-    Kind("bank code", "COBADEFFXXX",
+    PartKind("bank code", "COBADEFFXXX",
          r"(?<!\w)[A-Z]{6}[A-Z0-9]{2}XXX(?!\w)|(?<=BIC )[A-Z]{6}[A-Z0-9]{2,5}(?!\w)"),
-    Kind("telephone", "+49 30 1234-567",
+    PartKind("telephone", "+49 30 1234-567",
          r"(?<![\w+])(?:\+|\(\+?\d{2,5}\)|0\d{1,5}[ /-])[\d ()/.\u00a0-]{4,20}\d(?!\w)"),
-    Kind("card number", "1234 5678 9012 3456", r"(?<![\w-])\d{4}(?:[ -]\d{4}){2,4}(?![\w-])"),
-    Kind("feet and inches", "6'2\"",
+    PartKind("card number", "1234 5678 9012 3456", r"(?<![\w-])\d{4}(?:[ -]\d{4}){2,4}(?![\w-])"),
+    PartKind("feet and inches", "6'2\"",
          r"(?<![\w'’])\d{1,2}['’′] ?\d{1,2}(?:\.\d+)?(?:\"|''|[”″])"),
-    Kind("plate", "B-AB 1234", r"(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}[EH]?(?!\w)"),
-    Kind("postcode", "SW1A 1AA",
+    PartKind("plate", "B-AB 1234", r"(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}[EH]?(?!\w)"),
+    PartKind("postcode", "SW1A 1AA",
          r"(?<!\w)(?:[A-Z]{2}\d\d [A-Z]{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})(?!\w)"),
-    Kind("template", "<%= name %>", r"<%.{0,200}?%>|\{%[^{}]*%\}"),
-    Kind("message", "{n, plural, one {# file} other {# files}}",
+    PartKind("template", "<%= name %>", r"<%.{0,200}?%>|\{%[^{}]*%\}"),
+    PartKind("message", "{n, plural, one {# file} other {# files}}",
          rf"\{{\s*\w+\s*,\s*(?:plural|select(?:ordinal)?|number|date|time|choice)\b{DEEP}\}}"),
-    Kind("braces", "${user.name}",
+    PartKind("braces", "${user.name}",
          r"\{\{\{?[^{}]*\}?\}\}|\$\{[^{}]*\}|[$\#%@]?\{[^{}\s]*\}|\{ \$\w+ \}"),
-    Kind("substitution", "|product|", r"(?<![\w|])\|\w[\w.-]*\|(?![\w|])"),
-    Kind("hidden text", "[X7X]", r"\[[A-Z]+[0-9]+[A-Z]*\]"),
-    Kind("percent sign", "%%", r"%%|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])"),
-    Kind("printf by name", "%(name)s",
+    PartKind("substitution", "|product|", r"(?<![\w|])\|\w[\w.-]*\|(?![\w|])"),
+    PartKind("hidden text", "[X7X]", r"\[[A-Z]+[0-9]+[A-Z]*\]"),
+    PartKind("percent sign", "%%", r"%%|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])"),
+    PartKind("printf by name", "%(name)s",
          r"%\([^()\s]+\)[-+\#0']{0,9}[\d*]{0,9}(?:\.[\d*]{1,9})?[diouxXeEfFgGcrsa]"),
-    Kind("strftime", "%d.%m.%Y", r"%[A-Za-z](?:[-:/.,]? ?%[A-Za-z]){1,9}(?![\w%])"),
-    Kind("printf", "%1$'05.2lf",
+    PartKind("strftime", "%d.%m.%Y", r"%[A-Za-z](?:[-:/.,]? ?%[A-Za-z]){1,9}(?![\w%])"),
+    PartKind("printf", "%1$'05.2lf",
          rf"(?<!\d)%(?:\d{{1,9}}\$)?{FLAGS}(?:\d{{1,9}}|\*)?(?:\.(?:\d{{1,9}}|\*))?"
          rf"(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcrsSpn@]|%{FLAGS}\d{{0,9}}<PRI[diouxX]\w{{1,9}}>"),
-    Kind("Qt argument", "%L1", r"(?<!\d)%L?\d{1,2}(?![\w%$])"),
-    Kind("tag", "</b>", r"</?[A-Za-z][\w:-]*(?:[\s=][^<>]*)?/?>|\[/?(?:[a-z][\w-]*|[A-Z_]{2,})\]"),
-    Kind("entity", "&nbsp;", r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|\#\d{1,7}|\#x[0-9A-Fa-f]{1,6});"),
-    Kind("role", ":doc:`/admin/install`",
+    PartKind("Qt argument", "%L1", r"(?<!\d)%L?\d{1,2}(?![\w%$])"),
+    PartKind("tag", "</b>", 
+         r"</?[A-Za-z][\w:-]*(?:[\s=][^<>]*)?/?>|\[/?(?:[a-z][\w-]*|[A-Z_]{2,})\]"),
+    PartKind("entity", "&nbsp;", r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|\#\d{1,7}|\#x[0-9A-Fa-f]{1,6});"),
+    PartKind("role", ":doc:`/admin/install`",
          r"(?::[a-z][\w:-]{0,30}:)?`(?=[^`<\n]{1,200} <[^`<>\n]{1,200}>`)"
          r"|(?<=[^`\s]) <[^`<>\n]{1,200}>`_{0,2}|:[a-z][\w:-]{0,30}:`[^`<\n]+`"),
-    Kind("code span", "`x = 1`", r"(?<!`)`{1,3}[^`\n]+`{1,3}"),
-    Kind("formula", "$x^2$", r"\$(?=[^$\n]*[\^_\\={])[^$\s][^$\n]{0,80}\$"),
-    Kind("dollar name", "$NAME$", r"\$[A-Za-z_]\w*\$?"),
-    Kind("underlined", "__name__", r"(?<!\w)__\w+?__(?!\w)|_{2,}"),
-    Kind("colon name", ":smile:", r"(?<![\w:]):[a-z_]{2,}(?::(?!\w)|(?!\w|:\w))|(?<=\w)::(?!\w)"),
-    Kind("account name", "@user", r"(?<![\w@.])@[A-Za-z_][\w-]*"),
-    Kind("topic", "#topic", r"(?<![\w\#&])\#(?:[A-Za-z_]\w+|(?!\S))"),
-    Kind("option", "--dry-run", r"(?<![\w-])--[a-z][\w-]*"),
-    Kind("Windows path", r"C:\tmp\a", r"[A-Za-z]:\\[^\s\"'<>|]*[^\s\"'<>|.,;:!?)]"
+    PartKind("code span", "`x = 1`", r"(?<!`)`{1,3}[^`\n]+`{1,3}"),
+    PartKind("formula", "$x^2$", r"\$(?=[^$\n]*[\^_\\={])[^$\s][^$\n]{0,80}\$"),
+    PartKind("dollar name", "$NAME$", r"\$[A-Za-z_]\w*\$?"),
+    PartKind("underlined", "__name__", r"(?<!\w)__\w+?__(?!\w)|_{2,}"),
+    PartKind("colon name", ":smile:",
+         r"(?<![\w:]):[a-z_]{2,}(?::(?!\w)|(?!\w|:\w))|(?<=\w)::(?!\w)"),
+    PartKind("account name", "@user", r"(?<![\w@.])@[A-Za-z_][\w-]*"),
+    PartKind("topic", "#topic", r"(?<![\w\#&])\#(?:[A-Za-z_]\w+|(?!\S))"),
+    PartKind("option", "--dry-run", r"(?<![\w-])--[a-z][\w-]*"),
+    PartKind("Windows path", r"C:\tmp\a", r"[A-Za-z]:\\[^\s\"'<>|]*[^\s\"'<>|.,;:!?)]"
          r"|\\\\[\w.-]+\\[^\s\"'<>|]*[\w\\]"),
-    Kind("path", "~/a/b.txt",
+    PartKind("path", "~/a/b.txt",
          r"(?<![\w/<])(?<!\}(?=/[a-z]))(?:~|\.{1,2}|\$\w+)?/[\w.~*-]*(?:/[\w.~*-]*)*[\w/*]"
          r"|(?<![\w/])~/|(?<=\})/[\w-]*[./_\d][\w./-]*\w"
          r"|(?<![\w/.-])[\w.-]*\w(?:/[\w.-]*\w)+\.[a-z]\w{0,4}(?![\w/])"),
-    Kind("file", "setup.cfg", rf"(?<![\w/.-])(?:[\w-]+\.)+(?:{SUFFIXES})(?!\w)"),
-    Kind("escape", r"\n", r"\\(?:[\"'\\]|[nrt](?![a-z]))|(?<=[\w.,:;!?])\\n"),
-    Kind("colour code", "\u00a7c", "\u00a7[a-fk-or]|\u00a7[0-9](?=[A-Za-z]{2})"),
-    Kind("date", "2024-05-31T10:00Z",
+    PartKind("file", "setup.cfg", rf"(?<![\w/.-])(?:[\w-]+\.)+(?:{SUFFIXES})(?!\w)"),
+    PartKind("escape", r"\n", r"\\(?:[\"'\\]|[nrt](?![a-z]))|(?<=[\w.,:;!?])\\n"),
+    PartKind("colour code", "\u00a7c", "\u00a7[a-fk-or]|\u00a7[0-9](?=[A-Za-z]{2})"),
+    PartKind("date", "2024-05-31T10:00Z",
          r"(?<![\w.-])\d{4}-\d\d-\d\d(?:[T ][\d:]+(?:[.,]\d+)?Z?(?:[+-]\d\d:?\d\d)?)?(?!\w|-\d)"),
-    Kind("number", "1,234.50", rf"(?<![\w.,:/-])(?:{GROUPED})(?!\w|[.:/-]\d)"),
-    Kind("version", "v1.2.3-rc1", r"(?<![\w.])v?\d+(?:\.\d+){2,}"
+    PartKind("number", "1,234.50", rf"(?<![\w.,:/-])(?:{GROUPED})(?!\w|[.:/-]\d)"),
+    PartKind("version", "v1.2.3-rc1", r"(?<![\w.])v?\d+(?:\.\d+){2,}"
          r"(?:[-+.]?(?:[A-Za-z]+[-.]?\d(?:[\w.-]*\w)?|[a-z]+))?(?![\w])"),
-    Kind("word", "KX-4731", r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9_]+"
+    PartKind("word", "KX-4731", r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9_]+"
          r"(?:[-.:][A-Za-z0-9_]+)*(?![\w-])|(?<!\w)\w*[A-Za-z0-9]_\w+"),
-    Kind("locale", "en-GB", r"(?<![\w-])[a-z]{2}[-_][A-Z]{2}(?![\w-])"),
-    Kind("digits", "0007", r"(?<![\w.,/:-])\d+(?:[/:-]\d+){0,2}(?![\w/-]|[.,:]\d)"),
-    Kind("dots", ".....", r"(?<=[“\"'«„‘])\.{1,2}(?=[”\"'»“’])|\.{4,}|(?:\. ?){5,}|…{2,}"),
+    PartKind("locale", "en-GB", r"(?<![\w-])[a-z]{2}[-_][A-Z]{2}(?![\w-])"),
+    PartKind("digits", "0007", r"(?<![\w.,/:-])\d+(?:[/:-]\d+){0,2}(?![\w/-]|[.,:]\d)"),
+    PartKind("dots", ".....", r"(?<=[“\"'«„‘])\.{1,2}(?=[”\"'»“’])|\.{4,}|(?:\. ?){5,}|…{2,}"),
 )  # fmt: skip

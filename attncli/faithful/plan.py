@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from unicodedata import combining
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.faithful.checks import Check, check_marked, lacks_parts
-from attncli.faithful.divide import around_marks, divided, segments, too_long
+from attncli.faithful.divide import PlanOptions, Reader, around_marks, divided, segments, too_long
 from attncli.faithful.fit import Fitting, concatenated, fitted, joined
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_digits
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import has_word
 from attncli.faithful.split import halves
 from attncli.faithful.stand_ins import Edit, StandIns, marked, readable
@@ -43,7 +43,6 @@ from models.use_config import VERBATIM, PrepareConfig
 
 if TYPE_CHECKING:
     from attncli.faithful.parse import TaggedLine
-    from attncli.tasks.translate.engine import TranslateOptions
     from models.inference.text_translator import TextTranslator
 
 # the key of a menu entry: &File, Save _As, E&xit, Pre_ferences
@@ -67,7 +66,7 @@ class Plan:
 
     line: Line
     model: TextTranslator = field(repr=False)
-    options: TranslateOptions = field(repr=False)
+    options: PlanOptions = field(repr=False)
     language: str = ""  # of the line; "" if it is unknown
     pieces: tuple[str, ...] = ()  # with a mark for each protected part
     gaps: tuple[str, ...] = ("", "")  # what is before each of them, and after the last
@@ -86,7 +85,7 @@ class Plan:
         cls,
         line: Line,
         model: TextTranslator,
-        options: TranslateOptions,
+        options: PlanOptions,
         *,
         language: str = "",
         tags: bool = False,
@@ -242,12 +241,13 @@ class Plan:
 
     def _shortened(self) -> Plan:
         """Return the plan with pieces that the model can read."""
-        note = too_long(self, self._length)
+        reader = Reader(self.model, self.options, self._length)
+        note = too_long(reader, self.line, self.pieces)
         if note.startswith("copied"):
             return replace(self, pieces=(), note=note.partition(" ")[2], copied=True)
-        if note and self.options.text.long_lines == "refuse":
+        if note and self.options.long_lines == "refuse":
             return replace(self, pieces=())._refused(note)
-        pieces, gaps = divided(self, self._length, must=bool(note))
+        pieces, gaps = divided(reader, self.line.text, self.pieces, self.gaps, must=bool(note))
         note = note and f"{note}; translated in {len(pieces)} parts"
         return replace(self, pieces=tuple(pieces), gaps=tuple(gaps), note=note)
 
@@ -266,7 +266,7 @@ class Plan:
         if self.copied or not self.pieces:
             text = self.line.text if self.copied else joined(self.gaps, [])
             found = Translation(self.line.text, (EMPTY._replace(text=text),))
-            copied = TranslatedLine(self.line, found, self.note, plan=self)
+            copied = TranslatedLine(self.line, found, self.note)
             return copied._replace(foreign=self.foreign, in_target=self.in_target)
         kept, checks = zip(*map(self._checked, range(len(self.pieces)), translations), strict=True)
         hypotheses = self._hypotheses(kept)
@@ -280,7 +280,6 @@ class Plan:
             lost="".join(character for character in lost if character not in best),
             checks=self._kept(one for each in checks for one in each),
             stand_ins=tuple(self.stand_ins),
-            plan=self,
         )
 
     def _hypotheses(self, translations: Sequence[Translation]) -> list[Hypothesis]:

@@ -38,7 +38,7 @@ QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
 SIGNS = frozenset("=^#&~<>°²³¹™®©+*")  # unknown signs that belong to the word they touch
 BETWEEN = re.compile(r"[-/|;=+]?")  # parts with this between them are one
 
-Found = tuple[int, int, str]  # start, end, name of a kind
+FoundPart = tuple[int, int, str]  # start, end, name of a kind
 
 
 class Part(NamedTuple):
@@ -96,11 +96,8 @@ def protect(
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
         shown = localised(raw, *languages) if kind == "number" else raw
-        before, after = text[start - 1 : start], text[end : end + 1]
-        touching = (
-            start not in edges and (before.isalnum() or before == "_"),
-            end not in edges and (after.isalnum() or after == "_"),
-        )
+        sides = ((start, text[start - 1 : start]), (end, text[end : end + 1]))
+        touching = (at not in edges and (one.isalnum() or one == "_") for at, one in sides)
         marked += chr(FIRST + len(parts))
         parts.append(Part(raw, shown, *touching))
     return Protected(marked + text[at:], tuple(parts))
@@ -140,7 +137,7 @@ def finder() -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<k{n}>{kind.pattern})" for n, kind in enumerate(KINDS)))
 
 
-def _found(text: str, strange: set[str]) -> Iterator[Found]:
+def _found(text: str, strange: set[str]) -> Iterator[FoundPart]:
     """Yield the protected parts of a text, in any order."""
     # the placeholders $1, $2, ... of a text: all from 1 on. Others are prices
     dollars = [*DOLLAR.finditer(text)]
@@ -171,7 +168,7 @@ def _is_code(raw: str) -> bool:
     return changes > 1 or sum(map(str.isdigit, raw)) > MOST_DIGITS
 
 
-def _with_word(text: str, at: int) -> Found:
+def _with_word(text: str, at: int) -> FoundPart:
     """Return the span and kind of a mark; with its word if it is inside one, such as H2O or m2."""
     start, end = at, at + 1
     while start and text[start - 1].isalnum():
@@ -182,7 +179,7 @@ def _with_word(text: str, at: int) -> Found:
     return (start, end, "word") if inside or 0 < end - start - 1 < 3 else (at, at + 1, "mark")
 
 
-def _signs(text: str, strange: set[str], tagged: set[int]) -> Iterator[Found]:
+def _signs(text: str, strange: set[str], tagged: set[int]) -> Iterator[FoundPart]:
     """Yield the emoji of a text, and its other characters without a token, with their words."""
     at = 0
     while at < len(text):
@@ -209,9 +206,9 @@ def _in_word(character: str, strange: set[str]) -> bool:
     return category in "LMN" or (character in strange and category != "Z" and character in SIGNS)
 
 
-def _merged(text: str, found: Iterator[Found]) -> list[Found]:
+def _merged(text: str, found: Iterator[FoundPart]) -> list[FoundPart]:
     """Return the parts in order; those that overlap, or have only signs between them, as one."""
-    merged: list[Found] = []
+    merged: list[FoundPart] = []
     for start, end, kind in sorted(_with_quotes(text, *one) for one in found):
         first, last, other = merged[-1] if merged else (0, -1, "")
         near = start <= last if "mark" not in (kind, other) else start < last
@@ -224,7 +221,7 @@ def _merged(text: str, found: Iterator[Found]) -> list[Found]:
     return merged
 
 
-def _with_quotes(text: str, start: int, end: int, kind: str) -> Found:
+def _with_quotes(text: str, start: int, end: int, kind: str) -> FoundPart:
     """Return a part with the same straight quote on both sides, of which a model may lose one."""
     for quote in QUOTES if kind not in ("mark", "number", "sign") else ():
         if text.endswith(quote, 0, start) and text.startswith(quote, end):

@@ -8,10 +8,10 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, overload
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.faithful.checks import Check
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.writers import heat_maps

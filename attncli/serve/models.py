@@ -15,9 +15,10 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attncli.data.images.named import ImageFile
-from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
+from attncli.data.lines import ClassifiedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.options.settings import HardAttention, Options
 from attncli.serve.requests import SECONDS, RequestError

@@ -11,9 +11,10 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from attncli.data.lines import CHUNK_LINES, Line, open_text
+from attncli.data.lines import CHUNK_LINES, open_text
 from attncli.data.streams import decompressed, matching, open_input
 from attncli.data.text.tables import without_header
+from attncli.faithful.result import Line
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 

@@ -9,8 +9,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from attncli.data.lines import Line, open_text
+from attncli.data.lines import open_text
 from attncli.data.streams import decompressed, open_input, read_whole
+from attncli.faithful.result import Line
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 from models.base.errors import InputError, ModelError

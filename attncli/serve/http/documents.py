@@ -19,7 +19,6 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.documents.document import (
     TEXT,
     Document,
@@ -31,6 +30,7 @@ from attncli.documents.document import (
     read_document,
 )
 from attncli.faithful.checks import NAMES
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.serve.catalogue import DOCUMENT_TIMES, ServedDirection
 from attncli.serve.http.media import AUTO, recognised
 from attncli.serve.models import TranslateJob
@@ -152,8 +152,8 @@ async def _upload(call: Call) -> Upload:
 def _read(given: Parameters, format: str, name: str) -> tuple[Document, list[Line]]:
     lists = (given.text(part, "").split(",") for part in ("column", "field", "keep"))
     columns, fields, keep = (tuple(filter(None, map(str.strip, names))) for names in lists)
-    to = given.text("target")
-    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to)
+    to, source = given.text("target"), given.text("source")
+    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to, source)
     try:
         document = jobs.opened(given.files["file"], format, options)
         return document, jobs.lines_of(document)

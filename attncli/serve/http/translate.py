@@ -13,9 +13,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.documents.document import LINE_END
+from attncli.faithful.result import TranslatedLine
 from attncli.serve.http.documents import doubts, translated_html
 from attncli.serve.http.media import AUTO, Detected, recognised
 from attncli.serve.models import AlignJob, TranslateJob

@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from attncli.bulk.job import BulkJob, BulkTask
-from attncli.data.lines import ClassifiedLine, Line
+from attncli.data.lines import ClassifiedLine
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.text.tables import LabelledText, read_labelled
+from attncli.faithful.result import Line
 from attncli.jobs.loading import model_names
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption

@@ -16,8 +16,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attncli.data.lines import Line
 from attncli.documents.document import MARKUP
+from attncli.faithful.result import Line
 from attncli.tasks.classify.lines import UNKNOWN, ClassifyOptions, ClassifyRunner
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError

@@ -10,8 +10,9 @@ from typing import Any, BinaryIO, NamedTuple
 import torch
 
 from attncli.data.images.named import listed_images
-from attncli.data.lines import Line, TranslatedLine, input_chunks
+from attncli.data.lines import input_chunks
 from attncli.data.text.corpus import pair_of
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.render.image_maps import AttentionMaps
 from attncli.tasks.translate.engine import TranslateOptions

@@ -9,11 +9,11 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
 from attncli.faithful.place import project_tags
 from attncli.faithful.plan import Plan
+from attncli.faithful.result import TranslatedLine
 from attncli.faithful.spans import TokenWeights, word_weights, words
 from attncli.faithful.stand_ins import shifted
 from attncli.tasks.align.pairs import Aligner, drawn, every_head, side_by_side
@@ -109,19 +109,23 @@ def with_parts(alignment: Alignment, stand_ins: Sequence[tuple[str, str, str]]) 
 AlignTranslations = Callable[[list[Translation]], list[TokenWeights]]  # of the best output of each
 
 
-def with_tags(results: Sequence[TranslatedLine], align: AlignTranslations) -> list[TranslatedLine]:
+def with_tags(
+    results: Sequence[TranslatedLine], plans: Sequence[Plan], align: AlignTranslations
+) -> list[TranslatedLine]:
     """Return the results with the tags of their lines in all outputs.
 
-    Only lines with tags are aligned, all at once. A line without words is returned unchanged.
+    plans: by which they were translated. Only lines with tags are aligned, all at once. A line
+    without words is returned unchanged.
     """
-    tagged = [one for one in results if one.plan and one.plan.tagged and one.plan.tagged.tags]
-    flat = [part for one in tagged for rank in by_rank(one.parts) for part in rank]
+    each = [*zip(results, plans, strict=True)]
+    tagged = (one.parts for one, plan in each if plan.tagged and plan.tagged.tags)
+    flat = [part for parts in tagged for rank in by_rank(parts) for part in rank]
     found = iter(align(flat) if flat else [])
     return [
-        one._replace(translation=_carried(one.plan, one, found))
-        if one.plan and one.plan.tagged and one.translation
+        one._replace(translation=_carried(plan, one, found))
+        if plan.tagged and one.translation
         else one
-        for one in results
+        for one, plan in each
     ]
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_binary
+from attncli.data.lines import CHUNK_LINES, refuse_binary
 from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
 from attncli.documents.document import (
     PACKED,
@@ -39,6 +39,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.tasks.translate.engine import InputSettings
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
@@ -96,6 +97,7 @@ def document_choice(
     columns: list[str] | None,
     fields: list[str] | None,
     to: str = "",
+    source: str = "",
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
@@ -118,7 +120,7 @@ def document_choice(
     if name == TEXT:
         return None
     options = DocumentOptions(
-        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path), to
+        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path), to, source
     )
     return DocumentChoice(name, options)
 
@@ -191,7 +193,7 @@ def translate_document(
     document: Document, translate: Translate, write: Write, messages: Messages, *, shown: bool
 ) -> bool:
     """Translate, report and write a document; return True if all of it could be translated."""
-    report, lines = OutputReport(), lines_of(document)
+    report, lines = OutputReport(name=named(document)), lines_of(document)
     outcomes: list[TranslatedLine] = []
     with messages.progress("translating", total=len(lines), shown=shown) as advance:
 
@@ -213,13 +215,8 @@ def translate_document(
 
 def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
     """Yield all messages about a translated document, for people who may see no line numbers."""
-    lines = document.content.split("\n")
-
-    def name(number: int) -> str:
-        quoted = _quote(lines[number - 1])
-        return quoted if document.save else f"line {number}, {quoted}"
-
-    report = OutputReport(name=name)
+    name = named(document, quoted=True)
+    report = OutputReport(name=lambda n: name(n) if document.save else f"line {n}, {name(n)}")
     yield from (one.note for one in outcomes if one.note)
     yield from report.messages(outcomes)
     yield from report.totals(above=REPORTED)
@@ -308,8 +305,7 @@ def left(
     """
     if document.encoding == WESTERN:
         yield "the document is not UTF-8: read and written as Windows-1252"
-    number_of = line_numbers(document.content)
-    lines = document.content.split("\n") if quoted else []
+    number_of, name = line_numbers(document.content), named(document, quoted=quoted)
     kept = [one for one in document.kept if not one.is_fault]
     for segment, found, texts in _by_segment(document, outcomes):
         if texts is None or (texts and texts == segment.texts):
@@ -320,19 +316,24 @@ def left(
     for kind, group in groupby(kept, lambda one: one.kind):
         at = sorted({number_of(one.start) for one in group})
         more = f" and {len(at) - REPORTED:,} more" if len(at) > REPORTED else ""
-        names = [_quote(lines[n - 1]) if quoted else str(n) for n in at[:REPORTED]]
-        of = "" if quoted else "line " if len(at) == 1 else "lines "
-        yield f"left as they are: {kind}, {of}{', '.join(names)}{more}"
+        where = ", ".join(map(name, at[:REPORTED]))
+        where = re.sub("^line (.*, line )", r"lines \1", where).replace(", line ", ", ")
+        yield f"left as they are: {kind}, {where}{more}"
 
 
 def faults(document: Document, *, quoted: bool = False) -> Iterator[str]:
     """Yield a message for each part that could not be read; see `left`."""
-    number_of = line_numbers(document.content)
-    lines = document.content.split("\n") if quoted else []
+    number_of, name = line_numbers(document.content), named(document, quoted=quoted)
     for fault in (one for one in document.kept if one.is_fault):
-        number = number_of(fault.start)
-        where = _quote(lines[number - 1]) if quoted else f"line {number}"
-        yield f"{where}: {fault.kind}; left as it is"
+        yield f"{name(number_of(fault.start))}: {fault.kind}; left as it is"
+
+
+def named(document: Document, *, quoted: bool = False) -> Callable[[int], str]:
+    """Return the function from the number of a line to its name: its cell, beginning or number."""
+    if document.places:
+        return lambda number: document.places[number - 1]
+    lines = document.content.split("\n") if quoted else []
+    return lambda number: _quote(lines[number - 1]) if quoted else f"line {number}"
 
 
 def _quote(line: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.documents.document import LINE_END
 from attncli.faithful.plan import Plan
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.tasks.translate.engine import TranslateOptions
 from models.base.types import EMPTY, Hypothesis, Translation
 
@@ -42,19 +42,19 @@ def translate_lines(
         ]
         results = _results(plans, translator, options, on_batch)
         again = {
-            number: other
+            number: further
             for number, (plan, result) in enumerate(zip(plans, results, strict=True))
-            if (other := plan.again(result))
+            if (further := plan.again(result))
         }
         others = _results([*again.values()], translator, options, lambda done, total: None)
         for number, other in zip(again, others, strict=True):
             if len(other.checks) < len(results[number].checks):
-                results[number] = other
+                plans[number], results[number] = again[number], other
         if aligner:
             from attncli.tasks.translate.alignment import with_tags
 
-            results = with_tags(results, aligner)
-        yield [one.plan.restored(one) if one.plan else one for one in results]
+            results = with_tags(results, plans, aligner)
+        yield [plan.restored(one) for plan, one in zip(plans, results, strict=True)]
 
 
 def _results(

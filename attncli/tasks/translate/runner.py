@@ -15,8 +15,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.data.text.tables import as_rows
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import HardAttention

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from attncli.data.lines import TranslatedLine
 from attncli.faithful.checks import LOOP, NAMES
+from attncli.faithful.result import TranslatedLine
 from attncli.render.alignment.data import inputs_of, linked, record_of
 from attncli.render.rows import (
     InputCells,

@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.documents.document import DocumentOptions, read_document
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
 from models.base.types import EMPTY, Translation

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from attncli.data.lines import CHUNK_LINES, TranslatedLine
+from attncli.data.lines import CHUNK_LINES
 from attncli.documents import messages
 from attncli.documents.document import (
     FORMATS,
@@ -22,6 +22,7 @@ from attncli.documents.document import (
     reassemble,
 )
 from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
+from attncli.faithful.result import TranslatedLine
 from attncli.tasks.translate import documents
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
@@ -37,6 +38,9 @@ OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(f
 
 class Capitals(Upper):
     max_source_length = 10_000
+
+    def __init__(self) -> None:
+        super().__init__(reserved=32)
 
 
 class Same(Capitals):

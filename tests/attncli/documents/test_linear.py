@@ -9,9 +9,9 @@ from functools import partial
 
 import pytest
 
-from attncli.data.lines import TranslatedLine
 from attncli.documents.document import FORMATS, DocumentOptions, balanced, string_segment
 from attncli.documents.inline import read_lines
+from attncli.faithful.result import TranslatedLine
 from attncli.faithful.split import halves, sentences, split
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError

@@ -91,7 +91,7 @@ def test_android() -> None:
 def test_xliff_gets_the_targets_that_it_lacks() -> None:
     document = read_document(XLIFF, "xml", DocumentOptions(to="de"))
     assert [kept.kind for kept in document.kept] == ["texts that have a translation"]
-    done = in_capitals("xml", XLIFF, to="de")  # type: ignore[arg-type]
+    done = in_capitals("xml", XLIFF, to="de")
     assert "</source>\n  <target>A <g id='1'>B</g> <ph id='2'>x y</ph></target>" in done
     assert '<target state="translated">EMPTY</target>' in done and "<target>fertig<" in done
     assert "original='a' target-language=\"de\">" in done

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.faithful.kinds import KINDS
 from attncli.faithful.plan import Plan
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.split import sentences
 from attncli.options.shared import check_texts
 from attncli.tasks.translate.engine import TranslateOptions

@@ -121,7 +121,7 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     driver = page("#q=The+old+dog+sees+the+house.&source=en&target=de")
     until(driver, lambda: all_of(driver, "#map td.strong"))
     before = one(driver, "#map").text
-    assert "layer 1, head 4" in before and not one(driver, "#head").is_displayed()
+    assert "(head 4 of layer 1)" in before and not one(driver, "#head").is_displayed()
     Select(one(driver, "#layer")).select_by_value("0")
     assert one(driver, "#head").is_displayed()
     Select(one(driver, "#head")).select_by_value("1")
@@ -129,6 +129,18 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     Select(one(driver, "#rival")).select_by_value("grammar-en-de")
     until(driver, lambda: all_of(driver, "#rival-output .word"))
     until(driver, lambda: all_of(driver, "#rival-map td"))
+
+
+def test_the_first_long_text_names_a_better_model_once(page: Callable[..., Any]) -> None:
+    driver = page("#source=en&target=de")
+    shown = "return !document.querySelector('#output .pending') && state.textContent[0] != 'T'"
+    for is_told in (True, False):
+        one(driver, "#input").send_keys("The old dog sleeps.\n" * 11)
+        until(driver, lambda: all_of(driver, "#output .word") and driver.execute_script(shown))
+        assert one(driver, "#advice").is_displayed() == is_told
+        assert "Helsinki-NLP/opus-mt-en-de" in one(driver, "#advice").get_attribute("textContent")
+        one(driver, "#clear").click()
+        until(driver, lambda: not one(driver, "#advice").is_displayed())
 
 
 SAVED = (  # keeps what the page saves, and the names of the files

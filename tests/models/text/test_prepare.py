@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import Line
 from attncli.faithful.plan import Plan
+from attncli.faithful.result import Line
 from attncli.tasks.translate.engine import TranslateOptions
 from models.base.errors import InputError
 from models.bundle import Bundle, read, save

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import TranslatedLine
 from attncli.documents.document import DocumentOptions
 from attncli.faithful.checks import Check
+from attncli.faithful.result import TranslatedLine
 from attncli.shell.app import run
 from attncli.tasks.translate import documents
 from attncli.tasks.translate import engine as engines
@@ -173,7 +173,7 @@ def test_a_translation_that_fails_a_check_is_left_out_or_flagged() -> None:
     flagged = entry.replace("msgctxt", "#, fuzzy\nmsgctxt").replace('str ""', 'str "A DOG"')
     assert done("po", f"{entry}\n{entry}") == (f"{flagged}\n{flagged}", [])
     said = ["left as they are: texts whose translation fails a check, line 1"]
-    failed = ()
+    failed = ()  # type: ignore[assignment]
     lost = entry.replace("a dog", "%d%% a")
     assert done("po", lost)[0].startswith('#: a.c:1\n#, fuzzy\nmsgctxt "x"')
     assert done("json", '{"a": "%d%% a"}')[0] == '{"a": "%d%% a"}'

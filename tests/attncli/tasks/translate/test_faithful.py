@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import Line, TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.render.rows import RowLayout
 from attncli.shell.app import run
 from attncli.tasks.translate.engine import TranslateOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import Line, TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.split import split
 from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate.engine import TranslateOptions

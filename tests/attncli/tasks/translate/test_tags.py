@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.faithful.parse import count
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import TokenWeights
 from attncli.tasks.translate.alignment import AlignTranslations, token_weights
 from attncli.tasks.translate.engine import TranslateOptions

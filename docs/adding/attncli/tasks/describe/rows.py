@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.lines import Line, open_text
+from attncli.data.lines import open_text
+from attncli.faithful.result import Line
 from attncli.jobs.loading import open_device, readable
 from attncli.options.settings import Options
 from models.base.errors import InputError
