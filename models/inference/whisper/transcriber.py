@@ -33,7 +33,6 @@ from models.inference.whisper.windows import (
     window_features,
 )
 from models.inference.whisper.words import PER_SECOND
-from models.sound.reading import read_blocks
 from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class WhisperTranscriber(Transcriber):
         rate, reader = self.config.audio.rate, Windows(self.engine, self.tokens, self.config)
         for name, open_recording in recordings:
             try:
-                sound, timed = Stream(read_blocks(open_recording(), rate, name)), times or attention
+                sound, timed = Stream(self.blocks(open_recording(), name)), times or attention
                 windows = reader.read(
                     sound, search or self.search, self.language, self.to, times=timed
                 )
