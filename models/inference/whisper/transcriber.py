@@ -106,9 +106,9 @@ class WhisperTranscriber(Transcriber):
             share = found.mean * (len(ids) + 1)  # of the window's log-probability
             pieces = self.tokenizer.pieces(ids)
             output = Hypothesis(text, found.mean, share, pieces, ids, found.truncated)
-            start, end = (window.start + time for time in part.times)
+            start, end = (round(window.start + time, 3) for time in part.times)
             words = tuple(
-                Word(text, window.start + word.start, window.start + word.end)
+                Word(text, *(round(window.start + time, 3) for time in (word.start, word.end)))
                 for word in (part.words if times else ())
                 if (text := word.text.strip())
             )

@@ -249,7 +249,7 @@ class Windows:
             self.tokens.tokenizer, ids, starts, shares, spaced=spaced, begins=begins
         )
         last -= window.start
-        parts = with_words(window.parts, words, usual, last, times)
+        parts = with_words(window.parts, words, usual, last, moved, times)
         end, whole = samples / self.rate, self.size / self.rate
         if (place := invented(parts, quiet, last, end, whole)) is not None:
             moved = round(PER_SECOND * max(1.0, parts[place].times[0]))

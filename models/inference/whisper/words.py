@@ -143,11 +143,17 @@ def merged(words: Sequence[HeardWord], begins: Collection[int]) -> list[HeardWor
 
 
 def with_words(
-    parts: Sequence[TimedPart], words: Sequence[HeardWord], usual: float, last: float, times: int
+    parts: Sequence[TimedPart],
+    words: Sequence[HeardWord],
+    usual: float,
+    last: float,
+    most: int,
+    times: int,
 ) -> list[TimedPart]:
     """Return parts with their words, and with the times of these.
 
-    usual: median duration of a word. last: end of the part before them. times: first timestamp.
+    usual: median duration of a word. last: end of the part before them, in seconds.
+    most: slot where the next window begins. times: first timestamp.
     """
     found, place, end = list[TimedPart](), 0, 0
     for part in parts:
@@ -158,17 +164,18 @@ def with_words(
             place += 1
         part = _repaired(part, own, usual, last) if own else part
         floor = found[-1].last if found else 0.0
-        found.append(_behind(part, floor))
+        found.append(_between(part, floor, most))
         last = found[-1].times[1]
     return found
 
 
-def _behind(part: TimedPart, floor: float) -> TimedPart:
-    """Return a part whose times, and those of its words, are no earlier than a slot."""
+def _between(part: TimedPart, first: float, last: float) -> TimedPart:
+    """Return a part whose times, and those of its words, lie between two slots."""
     for word in part.words:
-        word.start = max(word.start, floor / PER_SECOND)
-        word.end = max(word.end, floor / PER_SECOND)
-    return part._replace(first=max(part.first, floor), last=max(part.last, floor))
+        word.start = min(max(word.start, first / PER_SECOND), last / PER_SECOND)
+        word.end = min(max(word.end, first / PER_SECOND), last / PER_SECOND)
+    start, end = (min(max(slot, first), last) for slot in part[:2])
+    return part._replace(first=start, last=end)
 
 
 def _repaired(part: TimedPart, words: list[HeardWord], usual: float, last: float) -> TimedPart:
