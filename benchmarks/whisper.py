@@ -1,6 +1,6 @@
 """Compare Whisper in `attn` with faster-whisper: words, times, inventions, time and memory.
 
-    python benchmarks/whisper.py --model NAME --folder FOLDER --python PYTHON --audio DIR --work WORK
+    python benchmarks/whisper.py --model NAME --folder FOLDER --python PYTHON --audio DIR --work W
 
 NAME is FOLDER, as `attn models add` installed it; PYTHON has the package faster-whisper. DIR has
 recordings with a .txt file of the words beside each; a .lab file (start, end, word in seconds) is
@@ -81,9 +81,8 @@ def heard(
     theirs = {"fp32": "float32", "int8": "int8"}[kind]
     command = [options.python, "-c", CODE, options.folder, theirs, str(int(times)), "0", *names]
     if program == "attn":
-        more = ["-s", "transcribe.vad=true"] if program.endswith("vad") else []
         command = ["attn", "transcribe", "-m", options.model, "--from", "en", "--threads", "1"]
-        command += [*("--format", "jsonl"), *(["--align"] if times else []), *more, *names]
+        command += [*("--format", "jsonl"), *(["--align"] if times else []), *names]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     shell = ["/usr/bin/env", "OMP_NUM_THREADS=1", sys.executable, "-c", PEAK, *command]
     found = subprocess.run(shell, check=True, capture_output=True, text=True)

