@@ -33,8 +33,8 @@ def spoken(blocks: Iterable[Tensor], rate: int, name: str = "") -> Iterator[Tens
         held = torch.cat([held, block])
         known, whole = (len(flags) - NEAR) * size, len(held) // size * size
         peak = max(peak, float(block.abs().max()) if len(block) else 0.0)
-        fresh = held[known:whole].numpy() * (PEAK / peak)
-        fresh = torch.from_numpy(soxr.resample(fresh, rate, RATE))
+        loud = held[known:whole].numpy() * (PEAK / peak)
+        fresh = torch.from_numpy(soxr.resample(loud, rate, RATE))
         frames = (each.tolist() for each in fresh.split(FRAME) if len(each) == FRAME)
         flags += [detector.process_samples(frame) >= SPEECH for frame in frames]
         if (sure := len(flags) - 2 * NEAR) > 0:
