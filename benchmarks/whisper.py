@@ -81,9 +81,8 @@ def heard(
     theirs = {"fp32": "float32", "int8": "int8"}[kind]
     command = [options.python, "-c", CODE, options.folder, theirs, str(int(times)), "0", *names]
     if program == "attn":
-        more = ["-s", "transcribe.vad=true"] if program.endswith("vad") else []
         command = ["attn", "transcribe", "-m", options.model, "--from", "en", "--threads", "1"]
-        command += [*("--format", "jsonl"), *(["--align"] if times else []), *more, *names]
+        command += [*("--format", "jsonl"), *(["--align"] if times else []), *names]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     shell = ["/usr/bin/env", "OMP_NUM_THREADS=1", sys.executable, "-c", PEAK, *command]
     found = subprocess.run(shell, check=True, capture_output=True, text=True)
@@ -128,8 +127,8 @@ def times(program: str, files: list[Path], work: Path, options: Any) -> str:
         rows = (line.split() for line in file.with_suffix(".lab").read_text().splitlines())
         right = [(row[2], float(row[0])) for row in rows if row[2] not in ("<s>", "</s>", "<sil>")]
         left = [(word, start) for text, start, _ in found for word in plain(text).split()]
-        both = (" ".join(word for word, _ in side) or "-" for side in (right, left))
-        chunks = process_words(*both).alignments[0]
+        known, said = (" ".join(word for word, _ in side) or "-" for side in (right, left))
+        chunks = process_words(known, said).alignments[0]
         for chunk in chunks:
             if chunk.type == "equal":
                 pairs = zip(
@@ -164,7 +163,8 @@ def background(kind: str, seconds: float, rng: np.random.Generator) -> np.ndarra
     if kind == "noise":
         return (0.01 * rng.standard_normal(len(time))).astype("f4")
     if kind == "hum":
-        return (0.02 * sum(np.sin(2 * np.pi * 50 * n * time) / n for n in (1, 2, 3))).astype("f4")
+        tones = [np.sin(2 * np.pi * 50 * n * time) / n for n in (1, 2, 3)]
+        return (0.02 * np.sum(tones, axis=0)).astype("f4")
     if kind == "music":
         found = np.zeros(len(time))
         for start in np.arange(0, seconds, 0.4):

@@ -31,6 +31,7 @@ class TranscribedFile(NamedTuple):
     transcript: Transcript | None
     note: str = ""
     remark: str = ""  # on a recording that was transcribed
+    channel: int = 0  # from 1, if each is transcribed by itself
 
     @property
     def text(self) -> str:
@@ -45,7 +46,8 @@ def rendered(
     if format in TIMED:
         cues = WRITERS[format](file, number)
         return "".join(cues).encode("utf-8", "replace")
-    name = "" if alone and format == "text" else f"{_name(file)}\t"
+    channel = f":{file.channel}" if file.channel else ""
+    name = "" if alone and format == "text" else f"{_name(file)}{channel}\t"
     if format == "jsonl":
         return (as_json_line(record(file, align=align)) + "\n").encode("utf-8", "replace")
     if not file.transcript and alone:
@@ -58,6 +60,7 @@ def rendered(
 def record(file: TranscribedFile, *, align: bool = False) -> dict[str, Any]:
     """Return a result as written to JSON."""
     found: dict[str, Any] = {"file": file.name, "text": file.text if file.transcript else None}
+    found |= {"channel": file.channel} if file.channel else {}
     if file.transcript:
         found["seconds"] = round(file.transcript.seconds, 3)
         found["segments"] = [
@@ -110,8 +113,8 @@ def _vtt(file: TranscribedFile, number: int) -> Iterator[str]:
 
 def _ctm(file: TranscribedFile, number: int) -> Iterator[str]:
     for word in file.transcript.words if file.transcript else ():
-        name = _name(file).replace(" ", "_")
-        yield f"{name} 1 {word.start:.2f} {word.end - word.start:.2f} {word.text}\n"
+        place = f"{_name(file).replace(' ', '_')} {file.channel or 1}"
+        yield f"{place} {word.start:.2f} {word.end - word.start:.2f} {word.text}\n"
 
 
 WRITERS: dict[str, Callable[[TranscribedFile, int], Iterator[str]]] = {

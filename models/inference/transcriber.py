@@ -23,6 +23,7 @@ from models.inference.search.hypotheses import Finished, length_limit
 from models.inference.trained import TorchModel
 from models.sound.features import log_mel, padded_frames
 from models.sound.reading import Recording, SoundPiece, divided, read_blocks, recording_of
+from models.sound.voice import spoken
 from models.storage.archive import read_about
 from models.storage.settings import read_settings
 from models.text.languages import known_language
@@ -108,6 +109,7 @@ class Transcriber(TorchModel):
 
     source = "audio"
     spoken: tuple[str, ...] = ()  # languages that its card names
+    vad = False  # leave out what has no speech
 
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Self:
@@ -154,8 +156,12 @@ class Transcriber(TorchModel):
 
     def pieces(self, recording: Recording, name: str = "") -> Generator[SoundPiece, None, float]:
         """Yield the pieces of a recording, for `heard`, while it is read; return its seconds."""
-        rate = self.config.audio.rate
-        return divided(read_blocks(recording, rate, name), rate, self.longest_piece)
+        return divided(self.blocks(recording, name), self.config.audio.rate, self.longest_piece)
+
+    def blocks(self, recording: Recording, name: str = "") -> Iterator[Tensor]:
+        """Yield the samples of a recording, with zeros for what is left out; see `read_blocks`."""
+        found, rate = read_blocks(recording, self.config.audio.rate, name), self.config.audio.rate
+        return spoken(found, rate, name) if self.vad else found
 
     @property
     def longest_piece(self) -> float:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Generator, Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -31,6 +35,7 @@ BLOCK = 10  # seconds that are read at a time
 SILENT = 1e-4  # largest minus smallest sample below which nothing can be heard
 LOUDEST = 2.0**32  # a sample beyond it is no sound; the squares of larger ones are infinite
 SHORTEST = 0.05  # seconds in which a word can be heard
+CANCELLED = 0.05  # deviation of the mean of channels over that of the loudest
 RATES = (1000, 1_000_000)  # samples a second of sound
 IN_MEMORY = 1 << 26  # bytes of a pipe; more go into a temporary file
 STREAM = 0x7F000000  # bytes; a header that promises more was written before its sound
@@ -44,7 +49,14 @@ class SampleArray(NamedTuple):
     rate: int  # samples a second
 
 
-Recording = Path | bytes | BinaryIO | SampleArray
+class Channel(NamedTuple):
+    """One channel of a recording."""
+
+    source: Path | bytes
+    number: int  # from 0
+
+
+Recording = Path | bytes | BinaryIO | SampleArray | Channel
 
 
 def recording_of(given: Any, rate: int = 0) -> Recording:
@@ -92,15 +104,17 @@ def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor
     is too short to contain a word.
     """
     name = name or (str(source) if isinstance(source, Path) else "the recording")
+    source, channel = source if isinstance(source, Channel) else (source, None)
     with contextlib.ExitStack() as held:
         if isinstance(source, SampleArray):
             own_rate, blocks = source.rate, iter([channels_of(source.samples)])
         else:
             file = held.enter_context(_opened(source, name))
-            own_rate = file.samplerate
-            if len(file) > AUDIO_SECONDS * own_rate:
-                raise _too_long(name, len(file) / own_rate)
-            blocks = _file_blocks(file, name)
+            own_rate, blocks = file.rate, file.blocks
+            if file.seconds > AUDIO_SECONDS:
+                raise _too_long(name, file.seconds)
+        if channel is not None:
+            blocks = (block[:, channel : channel + 1] for block in blocks)
         if not RATES[0] <= own_rate <= RATES[1]:
             raise InputError(
                 f"{name} has a rate of {own_rate:,}",
@@ -112,7 +126,13 @@ def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor
 def seconds_of(source: Path | bytes, name: str = "") -> float:
     """Return the length of a recording that its header states; raises as `read_blocks`."""
     with _opened(source, name or "the recording") as file:
-        return float(len(file) / file.samplerate)
+        return file.seconds
+
+
+def channel_count(source: Path | bytes, name: str = "") -> int:
+    """Return the number of channels of a recording; raises as `read_blocks`."""
+    with _opened(source, name or "the recording") as file:
+        return file.channels
 
 
 def shortfall(source: Path | bytes, name: str) -> str:
@@ -121,9 +141,9 @@ def shortfall(source: Path | bytes, name: str) -> str:
     The header of a stream promises nothing, or as much as a header can.
     """
     with _opened(source, name) as file:
-        sizes = re.search(r"^(?:data|SSND) : (\d+) \(should be (\d+)\)", file.extra_info, re.M)
+        sizes = re.search(r"^(?:data|SSND) : (\d+) \(should be (\d+)\)", file.log, re.M)
         promised, found = map(int, sizes.groups()) if sizes else (0, 0)
-        seconds = len(file) / file.samplerate
+        seconds = file.seconds
     if not found < promised < STREAM or (whole := seconds * promised / found) < seconds + SHORTEST:
         return ""
     return f"{name} has {seconds:.2f} s of the {whole:.2f} s that its header promises"
@@ -157,8 +177,11 @@ def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[np.ndarray]:
 
 
 def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.ndarray]:
-    """Yield the means (n,) of channels; raise InputError for a sound that cannot be used."""
-    low, high, count, heard = np.inf, -np.inf, 0, 0.0
+    """Yield the means (n,) of channels, or the loudest where they cancel each other.
+
+    Raises InputError for a sound that cannot be used.
+    """
+    low, high, count = np.inf, -np.inf, 0
     for block in blocks:
         if not block.size:
             continue
@@ -170,13 +193,12 @@ def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.
         if (most := np.abs(block).max()) > LOUDEST:
             raise InputError(f"{name} has samples of {most:.0e}", "samples from -1 to 1")
         mean = block.mean(1).astype(np.float32)
+        if mean.std() < CANCELLED * block.std(0).max():
+            mean = block[:, block.std(0).argmax()].astype(np.float32)
         low, high = min(low, mean.min()), max(high, mean.max())
-        heard = max(heard, float(np.ptp(block, 0).max()) / block.shape[1])
         yield mean
     if not count:
         raise InputError(f"{name} has no samples", "a recording with sound")
-    if high - low < SILENT and heard >= SILENT:
-        raise InputError(f"{name} has channels that cancel each other", "one of them alone")
     if high - low < SILENT:
         raise InputError(f"{name} is silent", "a recording with sound")
     if count < SHORTEST * rate:
@@ -202,8 +224,19 @@ def _resampled(
     yield torch.from_numpy(stream.resample_chunk(np.zeros(0, np.float32), last=True))
 
 
+class SoundFile(NamedTuple):
+    """An opened recording."""
+
+    rate: int  # samples a second
+    channels: int
+    seconds: float  # that its header states; 0 if it states none
+    blocks: Iterator[np.ndarray]  # (n, channels)
+    log: str = ""  # remarks about its header
+
+
 @contextlib.contextmanager
-def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[soundfile.SoundFile]:
+def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[SoundFile]:
+    """Open a recording by libsndfile, else by PyAV or the program ffmpeg."""
     try:
         import soundfile
     except (ImportError, OSError):  # without the package, or without its library
@@ -211,8 +244,75 @@ def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[soundfile.So
     with contextlib.ExitStack() as held:
         with _readable(name):
             stream = held.enter_context(_stream(source, name))
-            file = held.enter_context(soundfile.SoundFile(stream))
-        yield file
+            try:
+                file = held.enter_context(soundfile.SoundFile(stream))
+                seconds, blocks = len(file) / file.samplerate, _file_blocks(file, name)
+                found = SoundFile(file.samplerate, file.channels, seconds, blocks, file.extra_info)
+            except soundfile.LibsndfileError as error:
+                stream.seek(0)
+                found = held.enter_context(_container(stream, name, error))
+        yield found
+
+
+@contextlib.contextmanager
+def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[SoundFile]:
+    """Open a container such as M4A, MP4, WebM or Matroska by PyAV, or by the program ffmpeg.
+
+    fault: why libsndfile cannot read it, which is raised if it is none.
+    """
+    try:
+        av: Any = import_module("av")
+    except ImportError:
+        if not shutil.which("ffmpeg"):
+            hint = f"for M4A, MP4, WebM and others: {install_command('audio')}, or ffmpeg"
+            reason = str(getattr(fault, "error_string", fault)).rstrip(".")
+            raise InputError(f"{name} cannot be read ({reason})", KNOWN, hint) from None
+        with _opened(_converted(stream, fault), name) as found:
+            yield found
+        return
+    with contextlib.ExitStack() as held:
+        try:
+            container = held.enter_context(av.open(stream, "r", metadata_errors="ignore"))
+        except av.error.FFmpegError:
+            raise fault from None
+        if not container.streams.audio:
+            raise InputError(f"{name} has no sound", "a recording, or a video with sound")
+        audio = container.streams.audio[0]
+        seconds = float(container.duration or 0) / av.time_base
+        channels = audio.codec_context.channels
+        resampler = av.AudioResampler(format="flt", layout=audio.layout, rate=audio.rate)
+
+        def parts() -> Iterator[np.ndarray]:
+            with _readable(name):
+                for frame in itertools.chain(container.decode(audio), [None]):
+                    for part in resampler.resample(frame):
+                        yield part.to_ndarray().reshape(-1, channels)  # (n, channels)
+
+        yield SoundFile(audio.rate, channels, seconds, _gathered(parts(), BLOCK * audio.rate))
+
+
+def _gathered(parts: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
+    """Yield arrays of about so many rows, of the rows of smaller ones."""
+    held, count = list[np.ndarray](), 0
+    for part in parts:
+        held, count = [*held, part], count + len(part)
+        if count >= size:
+            yield np.concatenate(held)
+            held, count = [], 0
+    if held:
+        yield np.concatenate(held)
+
+
+def _converted(stream: IO[bytes], fault: Exception) -> bytes:
+    """Return a WAV file of a recording that the program ffmpeg reads; else raise the fault."""
+    with tempfile.NamedTemporaryFile() as file:
+        shutil.copyfileobj(stream, file)
+        file.flush()
+        command = ["ffmpeg", "-v", "error", "-i", file.name, "-vn", "-f", "wav", "-"]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode or not done.stdout:
+        raise fault
+    return done.stdout
 
 
 def missing(found: str, package: str) -> ModelError:
@@ -246,7 +346,7 @@ def _readable(name: str) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise NotFoundError(f"no file {name}", KNOWN) from None
-    except (OSError, RuntimeError, ValueError, TypeError) as error:
+    except (OSError, RuntimeError, ValueError, TypeError, EOFError) as error:
         if is_exhausted(error):
             raise
         reason = getattr(error, "strerror", None) or str(getattr(error, "error_string", error))

@@ -158,9 +158,8 @@ class FileKind(NamedTuple):
 
 
 IMAGES = FileKind("an image", SUFFIXES)
-RECORDINGS = FileKind(
-    "a recording", (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".au")
-)
+SOUND = ".wav .flac .ogg .oga .opus .mp3 .aiff .aif .au .m4a .mp4 .mov .mkv .webm .aac .ac3 .wma"
+RECORDINGS = FileKind("a recording", tuple(SOUND.split(" ")))
 
 
 class ImageFile(NamedTuple):

@@ -19,6 +19,18 @@ from attncli.options.settings import Options, SetOption
 from attncli.options.shared import Device, OneModel, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import counted
+from models.base.settings import option
+
+
+@dataclass(frozen=True)
+class SpeechDetection:
+    """What of a recording is transcribed."""
+
+    vad: bool = option(
+        False,
+        "leave out what has no speech for two seconds, by Silero's detector: silence, hum, noise "
+        "and music give no words",
+    )
 
 if TYPE_CHECKING:
     from attncli.render.transcripts import TranscribedFile
@@ -28,8 +40,10 @@ if TYPE_CHECKING:
 class TranscribeOptions(Options):
     """Options of transcripts. Languages: of a model that chooses them."""
 
-    TABLES = "search attention"
+    TABLES = "search attention transcribe"
     UNUSED = "search.max_caption search.nbest"
+
+    transcribe: SpeechDetection = option(SpeechDetection, "transcribe")
 
 
 Recordings = Annotated[
@@ -52,6 +66,9 @@ SpeechFrom = Annotated[
 ]
 SpeechTo = Annotated[
     str, typer.Option(metavar="LANGUAGE", help="Whisper: en translates into English.")
+]
+Channels = Annotated[
+    bool, typer.Option("--channels", help="Transcribe each channel (speaker) by itself.")
 ]
 Align = Annotated[bool, typer.Option("--align", help="Add the times of the words.")]
 Show = Annotated[bool, typer.Option("--show", help="Draw the attention over time in the terminal.")]
@@ -76,6 +93,7 @@ def transcribe(
     output: Output = None,
     format: Format = "text",
     align: Align = False,
+    channels: Channels = False,
     show: Show = False,
     picture: PictureFile = None,
     device: Device = "auto",
@@ -103,7 +121,8 @@ def transcribe(
     from attncli.render.transcripts import TIMED, rendered  # import torch
     from attncli.tasks.transcribe.runner import TranscribeRunner, drawing, shown
 
-    draw = drawing(picture, console, alone=is_alone(names))
+    alone = is_alone(names) and not channels
+    draw = drawing(picture, console, alone=alone)
     runner = TranscribeRunner.open(model, options)
     groups = named_images(names, recursive=True, kind=RECORDINGS)
     if not names:
@@ -112,8 +131,9 @@ def transcribe(
         chain.from_iterable(groups),
         times=align or format in TIMED,
         weights=show or picture is not None,
+        channels=channels,
     )
-    failed, alone = 0, is_alone(names)
+    failed = 0
     counting = not alone and is_away(output)
     with open_output(output) as write, console.progress("transcribing", shown=counting) as advance:
         for count, result in enumerate(results, 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from attncli.data.images.named import ImageFile
 from attncli.data.streams import open_output
@@ -17,7 +18,7 @@ from attncli.render.transcripts import TranscribedFile
 from attncli.terminal.messages import Messages, current_screen
 from models.base.errors import InputError, ModelError
 from models.inference.transcriber import NamedRecording, Transcriber
-from models.sound.reading import read_sound, shortfall
+from models.sound.reading import Channel, channel_count, read_sound, shortfall
 
 
 class TranscribeRunner:
@@ -29,33 +30,52 @@ class TranscribeRunner:
     @classmethod
     def open(cls, model: Path | None, options: Options) -> TranscribeRunner:
         """Open a model, or that in the box without one."""
-        return cls(loading.open_model("transcribe", model, options))
+        transcriber = loading.open_model("transcribe", model, options)
+        transcriber.vad = options.transcribe.vad
+        return cls(transcriber)
 
     def run(
-        self, files: Iterable[ImageFile], *, times: bool = False, weights: bool = False
+        self,
+        files: Iterable[ImageFile],
+        *,
+        times: bool = False,
+        weights: bool = False,
+        channels: bool = False,
     ) -> Iterator[TranscribedFile]:
-        """Transcribe recordings, in order. times: of words; weights: times and attention."""
-        waiting: list[ImageFile] = []  # recordings that are read but have no result yet
+        """Transcribe recordings, in order.
+
+        times: of words; weights: times and attention. channels: each has a result of its own.
+        """
+        waiting: list[tuple[ImageFile, int]] = []  # recordings that have no result yet; channel
 
         def named() -> Iterator[NamedRecording]:
             for file in files:
-                waiting.append(file)
-                yield file.name, partial(_content, file)
+                for channel in range(1, _count(file) + 1) if channels else (0,):
+                    waiting.append((file, channel))
+                    yield file.name, partial(_content, file, channel)
 
         for found in self.transcriber.stream(named(), times=times, attention=weights):
-            file = waiting.pop(0)
+            file, channel = waiting.pop(0)
             if isinstance(found, ModelError):
-                yield TranscribedFile(file.name, None, str(found))
+                yield TranscribedFile(file.name, None, str(found), channel=channel)
             else:
-                remark = shortfall(file.content(), file.name)
-                yield TranscribedFile(file.name, found, remark=remark)
+                remark = "" if channel > 1 else shortfall(file.content(), file.name)
+                yield TranscribedFile(file.name, found, remark=remark, channel=channel)
 
 
-def _content(file: ImageFile) -> Path | bytes:
-    """Return a recording's path or bytes; raise ModelError if it cannot be read."""
+def _count(file: ImageFile) -> int:
+    """Return the number of channels of a recording; 1 if it cannot be read, which is reported."""
+    try:
+        return channel_count(_content(file), file.name)
+    except ModelError:
+        return 1
+
+
+def _content(file: ImageFile, channel: int = 0) -> Any:
+    """Return a recording's path or bytes, or one channel; raise ModelError if it is not there."""
     if file.fault:
         raise InputError(file.fault)
-    return file.content()
+    return Channel(file.content(), channel - 1) if channel else file.content()
 
 
 # Attention over time of `attn transcribe` and `attn explain`: pictures and strips.

@@ -159,8 +159,9 @@ class TorchWhisper:
         first = len(prompt.ids) - 1
         every = torch.stack([advanced.heads[0, layer, head] for layer, head in chosen])
         weights = every[:, first:, :slots].float().cpu()
-        shares = self.model.output(advanced.features[0, first:-1]).float().softmax(-1)
-        each = shares[torch.arange(len(ids)), given[0, first + 1 :]].tolist()
+        texts = slice(END + 1, self.tokens.special)
+        shares = self.model.output(advanced.features[0, first:-1])[:, texts].float().softmax(-1)
+        each = shares[torch.arange(len(ids)), given[0, first + 1 :] - texts.start].tolist()
         return weights / weights.sum(-1, keepdim=True), each
 
 

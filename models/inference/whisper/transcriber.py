@@ -33,7 +33,6 @@ from models.inference.whisper.windows import (
     window_features,
 )
 from models.inference.whisper.words import PER_SECOND
-from models.sound.reading import read_blocks
 from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class WhisperTranscriber(Transcriber):
         rate, reader = self.config.audio.rate, Windows(self.engine, self.tokens, self.config)
         for name, open_recording in recordings:
             try:
-                sound, timed = Stream(read_blocks(open_recording(), rate, name)), times or attention
+                sound, timed = Stream(self.blocks(open_recording(), name)), times or attention
                 windows = reader.read(
                     sound, search or self.search, self.language, self.to, times=timed
                 )
@@ -107,9 +106,9 @@ class WhisperTranscriber(Transcriber):
             share = found.mean * (len(ids) + 1)  # of the window's log-probability
             pieces = self.tokenizer.pieces(ids)
             output = Hypothesis(text, found.mean, share, pieces, ids, found.truncated)
-            start, end = (window.start + time for time in part.times)
+            start, end = (round(window.start + time, 3) for time in part.times)
             words = tuple(
-                Word(text, window.start + word.start, window.start + word.end)
+                Word(text, *(round(window.start + time, 3) for time in (word.start, word.end)))
                 for word in (part.words if times else ())
                 if (text := word.text.strip())
             )

@@ -7,6 +7,7 @@ speech is left out. Radford et al. 2022, sections 3.8 and 4.5.
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -37,7 +38,7 @@ MOST_COMPRESSED = 2.4  # bytes of a text over those that zlib needs; above it re
 LEAST_LOG_PROB = -1.0  # mean of the tokens, end mark included
 NO_SPEECH = 0.6  # probability from which an improbable output is no speech
 TOO_RANDOM = 0.5  # temperature above which a text is no prompt for the next window
-DOUBT = 0.3  # probability of no speech from which an output is checked
+QUIET = 0.2  # loudness, over the largest so far, below which a part may be invented
 
 
 class WhisperPrompt(NamedTuple):
@@ -197,7 +198,7 @@ class Windows:
         stream: of its samples. language: of the recording; it is detected if empty. to: en for a
         translation. times: True adds the times of words. What is silent is left out.
         """
-        before, last = list[int](), 0.0
+        before, last, loudest = list[int](), 0.0, 0.0
         while len(part := stream.ahead(self.size)):
             if quiet := silence(part, self.rate):
                 stream.skip(quiet)
@@ -211,8 +212,12 @@ class Windows:
             parts, moved = divided(found.ids, self.tokens.times, slots)
             parts = [one for one in parts if is_audible(one.of(part, self.rate))]
             window = SoundWindow(start, part, language, found, parts, memory)
-            if not found.is_silent and (times or self._is_doubtful(window, last, moved)):
-                window, moved = self._checked(window, last, moved, to)
+            loudest = max(loudest, loudness(part, self.rate))
+            quiet = [
+                loudness(one.of(part, self.rate), self.rate) < QUIET * loudest for one in parts
+            ]
+            if not found.is_silent and (times or any(quiet)):
+                window, moved = self._checked(window, quiet, last, moved, to)
             stream.skip(self.size if moved == slots else moved * self.rate // PER_SECOND)
             if found.is_silent or not window.parts:
                 continue
@@ -222,36 +227,31 @@ class Windows:
             before += [number for one in window.parts for number in one.ids]
             before = before if kept else []
 
-    def _is_doubtful(self, window: SoundWindow, last: float, moved: int) -> bool:
-        """Return True if a part of a window may be invented: it is improbable, or in a pause."""
-        found = window.found
-        edges = [last - window.start, *(time for one in window.parts for time in one.times)]
-        edges.append(moved / PER_SECOND)
-        pauses = (b - a for a, b in zip(edges[::2], edges[1::2], strict=True))
-        unlikely = found.no_speech > DOUBT or found.mean < LEAST_LOG_PROB / 2
-        return unlikely or found.temperature > 0 or max(pauses) > SILENCE
-
     def _checked(
-        self, window: SoundWindow, last: float, moved: int, to: str
+        self, window: SoundWindow, quiet: list[bool], last: float, moved: int, to: str
     ) -> tuple[SoundWindow, int]:
-        """Return a window with the parts that are spoken, and the slot of the next window.
+        """Return a window with words and the parts that are spoken, and the slot of the next one.
 
-        last: end of the part before it, in seconds. moved: slot of the next window by timestamps.
+        quiet: True for parts that may be invented. last: end of the part before it, in seconds.
+        moved: slot of the next window by timestamps.
         """
         times, samples = self.tokens.times, len(window.samples)
-        ids = [number for one in window.parts for number in one.ids if number < times]
-        if not ids:
+        texts = [[n for n in one.ids if n < times] for one in window.parts]
+        if not (ids := list(itertools.chain.from_iterable(texts))):
             return window, moved
+        begins = [0, *itertools.accumulate(map(len, texts))]
         slots = max(1, samples * PER_SECOND // self.rate)
         prompt = self.tokens.prompt(window.language, to=to)
         places, shares = self.engine.align(window.memory, prompt, ids, slots)
         starts = [place / PER_SECOND for place in places]
         spaced = (to or window.language) not in UNSPACED
-        words, usual = heard_words(self.tokens.tokenizer, ids, starts, shares, spaced=spaced)
+        words, usual = heard_words(
+            self.tokens.tokenizer, ids, starts, shares, spaced=spaced, begins=begins
+        )
         last -= window.start
-        parts = with_words(window.parts, words, usual, last, times)
+        parts = with_words(window.parts, words, usual, last, moved, times)
         end, whole = samples / self.rate, self.size / self.rate
-        if (place := invented(parts, last, end, whole)) is not None:
+        if (place := invented(parts, quiet, last, end, whole)) is not None:
             moved = round(PER_SECOND * max(1.0, parts[place].times[0]))
             if end < whole and end - parts[place].times[1] < SILENCE:
                 moved = slots
@@ -300,6 +300,12 @@ def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[TimedPar
     place = [min(number - times, slots) for number in ids]  # a timestamp may be too late
     parts = [TimedPart(place[a], place[b - 1], ids[a:b]) for a, b in pairs]
     return parts, slots if closed else place[ends[-1] - 1] or slots
+
+
+def loudness(samples: Tensor, rate: int) -> float:
+    """Return the largest deviation of the samples (N,) of a tenth of a second."""
+    frames = samples.unfold(0, size := min(rate // 10, len(samples)), max(1, size))
+    return float(frames.std(1, correction=0).max()) if size else 0.0
 
 
 def compression(text: str) -> float:

@@ -9,7 +9,7 @@ Source: whisper/timing.py and whisper/transcribe.py of Radford et al. 2022
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -35,6 +35,7 @@ class HeardWord:
     """A word, from one token of a window to another."""
 
     text: str  # with the space before it
+    token: int  # its first
     end_token: int
     start: float  # in seconds
     end: float
@@ -84,28 +85,30 @@ def heard_words(
     probabilities: Sequence[float],
     *,
     spaced: bool,
+    begins: Collection[int] = (),
 ) -> tuple[list[HeardWord], float]:
     """Return the words of tokens and their median duration.
 
-    starts: seconds at which each token begins, and that at which the last one ends.
+    starts: seconds at which each token begins, and that at which the last one ends. begins: tokens
+    that begin a word.
     """
     words = list[HeardWord]()
     for first, last, text in characters(tokenizer, ids):
-        if not spaced or not words or text.startswith(" ") or text.strip() in string.punctuation:
-            words.append(HeardWord("", first, starts[first], 0.0, 0.0))
+        apart = text.startswith(" ") or text.strip() in string.punctuation or first in begins
+        if apart or not spaced or not words:
+            words.append(HeardWord("", first, first, starts[first], 0.0, 0.0))
         word = words[-1]
         word.text, word.end_token, word.end = word.text + text, last, starts[last]
-    first = 0
     for word in words:
-        some = probabilities[first : word.end_token]
-        word.probability, first = sum(some) / len(some), word.end_token
+        some = probabilities[word.token : word.end_token]
+        word.probability = sum(some) / len(some)
     usual = min(MEDIAN, median([one.seconds for one in words if one.seconds > 0] or [0.0]))
     for before, word in pairwise(words):
         if word.seconds > 2 * usual and word.text in ENDS:
             word.end = word.start + 2 * usual
         elif word.seconds > 2 * usual and before.text in ENDS:
             word.start = word.end - 2 * usual
-    return merged(words), usual
+    return merged(words, {*begins} if spaced else {*range(len(ids))}), usual
 
 
 def characters(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[tuple[int, int, str]]:
@@ -118,39 +121,61 @@ def characters(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[tuple[int, 
             first = end
 
 
-def merged(words: Sequence[HeardWord]) -> list[HeardWord]:
-    """Return words with the marks before and behind them, which do not change their times."""
+def merged(words: Sequence[HeardWord], begins: Collection[int]) -> list[HeardWord]:
+    """Return words with what is written together; marks do not change the times of a word.
+
+    begins: tokens that begin a word, even without a space or a mark.
+    """
     found, kept = list[HeardWord](), list[HeardWord]()
     for word in reversed(words):
         if found and word.text[:1] == " " and word.text.strip() in PREPENDED:
-            found[-1].text = word.text + found[-1].text
+            found[-1].text, found[-1].token = word.text + found[-1].text, word.token
         else:
             found.append(word)
     for word in reversed(found):
-        if kept and word.text in APPENDED:
-            kept[-1].text, kept[-1].end_token = kept[-1].text + word.text, word.end_token
-        else:
+        is_mark = word.text in APPENDED
+        if not kept or (word.token in begins and not is_mark) or word.text[:1] == " ":
             kept.append(word)
+            continue
+        kept[-1].text, kept[-1].end_token = kept[-1].text + word.text, word.end_token
+        kept[-1].end = kept[-1].end if is_mark else word.end
     return kept
 
 
 def with_words(
-    parts: Sequence[TimedPart], words: Sequence[HeardWord], usual: float, last: float, times: int
+    parts: Sequence[TimedPart],
+    words: Sequence[HeardWord],
+    usual: float,
+    last: float,
+    most: int,
+    times: int,
 ) -> list[TimedPart]:
     """Return parts with their words, and with the times of these.
 
-    usual: median duration of a word. last: end of the part before them. times: first timestamp.
+    usual: median duration of a word. last: end of the part before them, in seconds.
+    most: slot where the next window begins. times: first timestamp.
     """
     found, place, end = list[TimedPart](), 0, 0
     for part in parts:
         end += sum(number < times for number in part.ids)
         own = list[HeardWord]()
-        while place < len(words) and (words[place - 1].end_token if place else 0) < end:
+        while place < len(words) and words[place].token < end:
             own.append(words[place])
             place += 1
-        found.append(_repaired(part, own, usual, last) if own else part)
+        part = _repaired(part, own, usual, last) if own else part
+        floor = found[-1].last if found else 0.0
+        found.append(_between(part, floor, most))
         last = found[-1].times[1]
     return found
+
+
+def _between(part: TimedPart, first: float, last: float) -> TimedPart:
+    """Return a part whose times, and those of its words, lie between two slots."""
+    for word in part.words:
+        word.start = min(max(word.start, first / PER_SECOND), last / PER_SECOND)
+        word.end = min(max(word.end, first / PER_SECOND), last / PER_SECOND)
+    start, end = (min(max(slot, first), last) for slot in part[:2])
+    return part._replace(first=start, last=end)
 
 
 def _repaired(part: TimedPart, words: list[HeardWord], usual: float, last: float) -> TimedPart:
@@ -170,21 +195,24 @@ def _repaired(part: TimedPart, words: list[HeardWord], usual: float, last: float
     return TimedPart(*place, part.ids, (*words,))
 
 
-def invented(parts: Sequence[TimedPart], last: float, end: float, whole: float) -> int | None:
+def invented(
+    parts: Sequence[TimedPart], quiet: Sequence[bool], last: float, end: float, whole: float
+) -> int | None:
     """Return the number of the first part that nobody spoke; None if there is none.
 
-    last: end of the part before them, from the start of their window. end: of the sound in the
-    window. whole: seconds of a window.
+    quiet: True for parts without loud sounds, which may be invented. last: end of the part before
+    them, from the start of their window. end: of the sound in the window. whole: seconds of a
+    window.
     """
     spoken = [number for number, part in enumerate(parts) if part.words]
     for number, following in zip(spoken, [*spoken[1:], None], strict=True):
         part, after = parts[number], None if following is None else parts[following]
         start, stop = part.times
-        if part.is_anomalous:
-            quiet = (after.times[0] if after else end) - stop > SILENCE or whole - stop < SILENCE
+        if quiet[number] and part.is_anomalous:
+            ahead = (after.times[0] if after else end) - stop > SILENCE or whole - stop < SILENCE
             is_behind = start - last > SILENCE or start < SILENCE
             is_first = number == spoken[0] and start > SILENCE
-            if is_first or (is_behind and (quiet or (after is not None and after.is_anomalous))):
+            if is_first or (is_behind and (ahead or (after is not None and after.is_anomalous))):
                 return number
         last = stop
     return None

@@ -19,7 +19,7 @@ from models.config import AudioConfig
 from models.decoders.base import Wanted
 from models.importers.base import import_model, importer_of
 from models.inference.transcriber import Transcriber
-from models.inference.whisper.engine import CTranslate2Whisper, TorchWhisper, token_starts
+from models.inference.whisper.engine import CTranslate2Whisper, TorchWhisper
 from models.inference.whisper.transcriber import WhisperTranscriber
 from models.inference.whisper.windows import Stream, WhisperTokens, Windows, window_features
 from models.sound.reading import SampleArray
@@ -156,8 +156,7 @@ def test_times_of_tokens_are_those_of_its_attention(both: Both) -> None:
 
         before = len(prompt.ids) - 1  # rows of tokens that predict no text
         [expected] = both.theirs._extract_token_timestamps(Generated(), heads, num_input_ids=before)
-        weights = both.engine.attention(samples, prompt, text)
-        found = token_starts(weights)
+        found, _ = both.engine.align(both.engine.encode(samples), prompt, text, 150)
         times = torch.tensor(found) * published.STEP
         assert (times - expected[before:-1]).abs().max() <= published.STEP + 1e-6
         assert found == sorted(found) and len({*found}) > 3
@@ -218,6 +217,13 @@ def test_ctranslate2_is_as_torch(both: Both, monkeypatch: pytest.MonkeyPatch) ->
                 assert theirs.ids == ours.ids
                 assert theirs.log_prob == pytest.approx(ours.log_prob, rel=1e-2)
                 assert theirs.no_speech == pytest.approx(ours.no_speech, abs=1e-5)
+        text = [*range(30, 42)]
+        [ours, theirs] = (
+            one.align(memory, both.tokens.prompt("en"), text, 150)
+            for one, memory in zip(engines, memories, strict=True)
+        )
+        assert sum(a != b for a, b in zip(theirs[0], ours[0], strict=True)) <= 4
+        assert theirs[1] == pytest.approx(ours[1], abs=1e-4)
         shares = (one.languages(m) for one, m in zip(engines, memories, strict=True))
         assert next(shares) == pytest.approx(next(shares), abs=1e-4)
 

@@ -90,13 +90,6 @@ def test_the_next_window_begins_at_the_last_timestamp_with_the_text_as_prompt() 
     assert [(part.first, part.last) for part in found[0].parts] == [(0, 40), (40, 70)]
 
 
-def test_a_recording_of_one_window_has_no_timestamps() -> None:
-    engine = Scripted([good(1, 2, 3)])
-    [found] = windows(engine).read(Stream(recording(1.5)), SearchConfig())
-    assert not engine.calls[0].prompt.timed and found.parts == [(0, 75, (1, 2, 3))]
-    assert found.language == "de"  # the most probable
-
-
 def test_loops_and_improbable_outputs_are_searched_again_hotter() -> None:
     loop = good(*[1, 2, 3] * 20)
     assert compression(Tokens().text(loop.ids)) > 2.4
