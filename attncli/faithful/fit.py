@@ -15,6 +15,7 @@ from models.base.types import Hypothesis
 from models.text.normalise import STOPS, without_added_stop
 
 OPENING = re.compile(r"(\W*)([^\W\d_]+)")  # the first word; protected parts may be before it
+RUN = re.compile(r"[!?](?:\s?[!?])*")  # of signs, perhaps with spaces between
 LAST = re.compile(r"\s*([^\W\d_]+)$")
 
 
@@ -55,7 +56,7 @@ def fitted(
     found: list[str] = []
     for number, (source, output) in enumerate(zip(sources, outputs, strict=True)):
         before, gap = (sources[number - 1] if number else ""), gaps[number]
-        text = output
+        text = _with_runs(output, source)
         if form.ends or number + 1 < len(sources):
             text = without_added_stop(text, source)
         inside = bool(number or gap.strip())
@@ -99,3 +100,12 @@ def _without_echo(before: str, after: str, before_source: str, source: str) -> s
     own_last, own_first = LAST.search(before_source), OPENING.match(source)
     repeated = own_last and own_first and own_last[1].casefold() == own_first[2].casefold()
     return before if repeated else before[: last.start()]
+
+
+def _with_runs(output: str, source: str) -> str:
+    """Return an output whose runs of `!` and `?` are as long as those of its source."""
+    wanted, found = RUN.findall(source), [*RUN.finditer(output)]
+    if len(wanted) != len(found) or all(len(one) == 1 for one in (*wanted, *(f[0] for f in found))):
+        return output
+    runs = iter(wanted)
+    return RUN.sub(lambda run: next(runs), output)

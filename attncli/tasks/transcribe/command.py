@@ -32,6 +32,7 @@ class SpeechDetection:
         "and music give no words",
     )
 
+
 if TYPE_CHECKING:
     from attncli.render.transcripts import TranscribedFile
 

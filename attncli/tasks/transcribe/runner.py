@@ -31,7 +31,7 @@ class TranscribeRunner:
     def open(cls, model: Path | None, options: Options) -> TranscribeRunner:
         """Open a model, or that in the box without one."""
         transcriber = loading.open_model("transcribe", model, options)
-        transcriber.vad = options.transcribe.vad
+        transcriber.vad = bool(options.of("transcribe").get("vad"))
         return cls(transcriber)
 
     def run(

@@ -200,8 +200,8 @@ class Windows:
         """
         before, last, loudest = list[int](), 0.0, 0.0
         while len(part := stream.ahead(self.size)):
-            if quiet := silence(part, self.rate):
-                stream.skip(quiet)
+            if silent := silence(part, self.rate):
+                stream.skip(silent)
                 continue
             start, memory = stream.place / self.rate, self.engine.encode(part)
             language = language or self.detected(memory)
