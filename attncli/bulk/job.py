@@ -39,7 +39,7 @@ MODELS = ("model", "reverse_model")  # parameters of commands that are BulkJob.m
 WORKERS = ("device", "threads")  # that do not change the results
 NOT_IN_BULK = (
     *("text", "images", "files", "input", "output", "recursive", "column", "field", "sidecar"),
-    *("align", "show", "picture", "hypotheses", "into", "strict"),
+    *("align", "show", "picture", "hypotheses", "into", "strict", "channels"),
 )
 
 

@@ -1,7 +1,8 @@
 """Stand-ins: what a model reads in the place of protected parts, and their return.
 
 A model with reserved tokens reads the marks themselves, counted from the first one in each text.
-Another model reads the part; a number in braces only where it has no token for a character of it.
+Another model reads the part; a number in braces where the part is long, or has a character
+without a token.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from models.base.types import Span
 if TYPE_CHECKING:
     from models.inference.text_translator import TextTranslator
 
+LONGEST = 100  # characters of a part that a model without reserved tokens reads itself
 StandIns = Mapping[str, str]  # by mark, in the order of the text
 
 
@@ -62,7 +64,7 @@ def readable(
 
 def _written(part: Part, numbers: count[int], model: TextTranslator) -> str:
     """Return the raw text of a part, or a number that the model has tokens for."""
-    if not model.unknown_characters(part.raw):
+    if len(part.raw) <= LONGEST and not model.unknown_characters(part.raw):
         return part.raw
     number = next(numbers)
     return next(

@@ -29,7 +29,7 @@ def workplace(tmp_path: Path, written: Path, monkeypatch: pytest.MonkeyPatch) ->
     shutil.copytree(written, tmp_path, symlinks=True, dirs_exist_ok=True, copy_function=os.link)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(estimate, "timed_updates", lambda *run: (1.0,))  # of large models, too
-    monkeypatch.setattr(estimate, "timed_scoring", lambda *run: 0.1)
+    monkeypatch.setattr(estimate, "timed_scoring", lambda *run, **options: 0.1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path

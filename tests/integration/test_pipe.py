@@ -244,7 +244,11 @@ def test_an_interrupted_run_leaves_the_old_file_and_nohup_ignores_sighup(
     "options, expected",
     [
         (["-i", "nowhere/in"], "attn: cannot read nowhere/in: No such file or directory\n"),
-        (["-i", "."], "attn: cannot read .: Is a directory\n"),
+        (
+            ["-i", "."],
+            "attn: cannot read .: Is a directory; "
+            "`attn bulk FOLDER OUT -- translate` reads folders\n",
+        ),
         (["-o", "nowhere/out"], "attn: cannot write nowhere/out: no folder nowhere\n"),
     ],
 )

@@ -205,17 +205,16 @@ class Windows:
                 continue
             start, memory = stream.place / self.rate, self.engine.encode(part)
             language = language or self.detected(memory)
-            earlier = before[-(self.longest // 2 - 1) :]
-            prompt = self.tokens.prompt(language, to=to, timed=True, before=earlier)
+            said = before[-(self.longest // 2 - 1) :]
+            prompt = self.tokens.prompt(language, to=to, timed=True, before=said)
             found = self._decoded(memory, prompt, search, f"{stream.place}")
             slots = max(1, len(part) * PER_SECOND // self.rate)
             parts, moved = divided(found.ids, self.tokens.times, slots)
             parts = [one for one in parts if is_audible(one.of(part, self.rate))]
             window = SoundWindow(start, part, language, found, parts, memory)
             loudest = max(loudest, loudness(part, self.rate))
-            quiet = [
-                loudness(one.of(part, self.rate), self.rate) < QUIET * loudest for one in parts
-            ]
+            heard = (loudness(one.of(part, self.rate), self.rate) for one in parts)
+            quiet = [each < QUIET * loudest for each in heard]
             if not found.is_silent and (times or any(quiet)):
                 window, moved = self._checked(window, quiet, last, moved, to)
             stream.skip(self.size if moved == slots else moved * self.rate // PER_SECOND)
@@ -223,9 +222,8 @@ class Windows:
                 continue
             yield window
             last = start + window.parts[-1].times[1]
-            kept = found.temperature <= TOO_RANDOM
             before += [number for one in window.parts for number in one.ids]
-            before = before if kept else []
+            before = before if found.temperature <= TOO_RANDOM else []
 
     def _checked(
         self, window: SoundWindow, quiet: list[bool], last: float, moved: int, to: str

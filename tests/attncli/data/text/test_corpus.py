@@ -145,7 +145,7 @@ def test_aligned_files_and_a_table_are_the_same_corpus(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     good, empty = write(tmp_path / "good", "a\nb\n"), write(tmp_path / "empty", "")
     assert refusal([good, tmp_path / "none"]).endswith("none: No such file or directory")
-    assert refusal([tmp_path]).endswith("Is a directory")
+    assert "Is a directory; `attn bulk FOLDER" in refusal([tmp_path])
     assert refusal([empty]) == f"{empty} is empty; expected a sentence on each line"
     assert refusal([empty, empty]) == f"{empty} is empty; expected a sentence on each line"
     long = write(tmp_path / "long", "a\nb\nc\n")
