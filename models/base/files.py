@@ -54,10 +54,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     try:
         with write_errors(path):
             permissions = _permissions(path)
-            file = _create(temporary)
+            file = _create(temporary, 0o666 if permissions is None else permissions)
         with _closing(file):
             if permissions is not None:
-                os.chmod(file.fileno(), permissions)
+                with contextlib.suppress(OSError):  # a refusal leaves fewer permissions
+                    os.chmod(file.fileno(), permissions)
             yield file
             with write_errors(path):
                 file.flush()
@@ -138,6 +139,31 @@ def open_regular(path: Path, most: int, name: str = "") -> BinaryIO:
     raise InputError(f"{name} has {found.st_size:,} bytes", f"at most {most:,} bytes")
 
 
+def read_regular(path: Path, most: int) -> bytes:
+    """Return the content of a regular file of at most `most` bytes; see `open_regular`."""
+    with open_regular(path, most) as file:
+        return file.read(most)
+
+
+def check_regular(folder: Path, *, inside: bool = False) -> None:
+    """Raise InputError for a named pipe, socket or device in a folder, which may be endless.
+
+    inside: refuse links to files outside of the folder, too, because the files are copied. The
+    blobs of the cache of the Hugging Face hub belong to its folders.
+    """
+    blobs = folder.absolute().parents[1] / "blobs" if len(folder.absolute().parts) > 2 else folder
+    for path in (*folder.iterdir(), *(folder / "model").glob("*")):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"{path} is not a regular file", "a file, not a named pipe or device")
+        target = path.resolve() if inside and path.is_file() else folder.resolve() / path.name
+        if not any(target.is_relative_to(place.resolve()) for place in (folder, blobs)):
+            raise InputError(
+                f"{path} is a link to a file outside of {folder}",
+                "files of this folder alone",
+                "copy the file there if you trust it",
+            )
+
+
 def temporary_name(path: Path, suffix: str) -> Path:
     """Return a hidden, unpredictable name in the folder of ``path``."""
     start = os.fsencode(path.name)[:NAME_BYTES].decode("utf-8", "ignore")
@@ -210,8 +236,8 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def _create(path: Path) -> BinaryIO:
-    return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, 0o666), "wb")
+def _create(path: Path, permissions: int) -> BinaryIO:
+    return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, permissions), "wb")
 
 
 def _permissions(path: Path) -> int | None:

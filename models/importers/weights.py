@@ -6,6 +6,7 @@ Files are mapped into memory, so that a tensor is read when it is asked for.
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import struct
 import zipfile
@@ -20,13 +21,14 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from models.base.errors import DamagedError, NotFoundError, intact, is_exhausted
+from models.importers.schema import Rule, read_json
+from models.storage.archive import members_of, opened
 
 SAFE, SAFE_INDEX, PICKLED = (
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",
 )
-MOST_CONFIG = 1 << 26  # bytes of a text file
 DTYPES = {torch.float32: "F32", torch.float16: "F16"}  # names in safetensors
 TYPES = ("float32", "int8", "int16", "int32", "float16")  # of CTranslate2; a type is its index
 OLD_TYPES = {4: "float32", 1: "int8", 2: "int16"}  # by size, before version 4
@@ -36,6 +38,7 @@ class PublishedWeights(Protocol):
     """Tensors by name."""
 
     names: list[str]
+    bytes: int  # of their files
 
     def tensor(self, name: str) -> Tensor:
         """Return a tensor; raise KeyError if there is none."""
@@ -46,17 +49,23 @@ class FileWeights:
 
     def __init__(self, folder: Path) -> None:
         self._readers: dict[str, Callable[[str], Tensor]] = {}
-        if (folder / SAFE).exists():
-            self._add_safe(folder / SAFE)
-        elif (folder / SAFE_INDEX).exists():
-            for name in sorted({*read_json(folder / SAFE_INDEX)["weight_map"].values()}):
-                self._add_safe(folder / Path(name).name)
-        elif (folder / PICKLED).exists():
-            stored = read_pickled(folder / PICKLED)
+        paths = [folder / SAFE]
+        if not paths[0].exists() and (folder / SAFE_INDEX).exists():
+            index = read_json(folder / SAFE_INDEX, {"weight_map": Rule(dict[str, str])})
+            names = sorted({Path(name).name for name in index["weight_map"].values()})
+            paths = [folder / name for name in names]
+        elif not paths[0].exists():
+            paths = [folder / PICKLED]
+            if not paths[0].exists():
+                raise NotFoundError(f"no weights in {folder}", f"{SAFE} or {PICKLED}")
+            stored = read_pickled(paths[0])
             self._readers = dict.fromkeys(stored, stored.__getitem__)
-        else:
-            raise NotFoundError(f"no weights in {folder}", f"{SAFE} or {PICKLED}")
+        for path in paths if paths != [folder / PICKLED] else ():
+            self._add_safe(path)
         self.names = list(self._readers)
+        if not self.names:
+            raise DamagedError(f"{folder} has files of weights without weights", "some")
+        self.bytes = sum(path.stat().st_size for path in paths)
 
     def _add_safe(self, path: Path) -> None:
         with (
@@ -79,6 +88,9 @@ def mapped(path: Path, name: str) -> Tensor:
 
 def read_pickled(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a file of PyTorch; code in it is refused, not run."""
+    if zipfile.is_zipfile(path):
+        with opened(path) as archive:
+            members_of(archive)
     try:
         try:
             stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
@@ -92,25 +104,33 @@ def read_pickled(path: Path) -> dict[str, Tensor]:
             f"{path} is damaged, or has code in it, which was not run ({reason} ..)",
             "tensors alone",
         ) from None
-    if not isinstance(stored, dict) or not all(map(torch.is_tensor, stored.values())):
-        raise DamagedError(f"{path} has other things than tensors", "tensors alone")
-    return stored
+    if not isinstance(stored, dict) or not all(map(_is_whole, stored.values())):
+        raise DamagedError(f"{path} has other things than whole tensors", "tensors alone")
+    return {str(name): tensor for name, tensor in stored.items()}
+
+
+def _is_whole(tensor: Any) -> bool:
+    """Return True for a dense tensor; False for one that has more numbers than are stored."""
+    if not torch.is_tensor(tensor) or tensor.layout != torch.strided or tensor.is_quantized:
+        return False
+    return tensor.is_cpu and tensor.nbytes <= tensor.untyped_storage().nbytes()
 
 
 class NumpyWeights:
     """Arrays of an .npz file; one is read when it is asked for."""
 
     def __init__(self, path: Path) -> None:
-        with intact(path, "a whole .npz file", "get it again", zipfile.BadZipFile):
+        with opened(path, "a whole .npz file") as archive:
+            members_of(archive)
             self._file = numpy.load(path, allow_pickle=False)
             self.names = list(self._file.files)
-        self.path = path
+        self.path, self.bytes = path, path.stat().st_size
 
     def tensor(self, name: str) -> Tensor:
         """Return a tensor; raise KeyError if there is none."""
         if name not in self.names:
             raise KeyError(name)
-        with intact(self.path, "a whole .npz file", "get it again", zipfile.BadZipFile):
+        with opened(self.path, "a whole .npz file"):
             return torch.from_numpy(numpy.ascontiguousarray(self._file[name]))
 
 
@@ -124,9 +144,10 @@ class CTranslate2Weights:
     def __init__(self, path: Path) -> None:
         with intact(path, "a model of CTranslate2", "get it again", struct.error, IndexError):
             self._data = numpy.memmap(path, mode="r")
+            self.bytes = len(self._data)
             with path.open("rb") as file:
                 self._read_table(file)
-        self.names = list(self._places)
+        self.path, self.names = path, list(self._places)
 
     def _read_table(self, file: BinaryIO) -> None:
         version = _number(file, "I")
@@ -141,6 +162,8 @@ class CTranslate2Weights:
             size = count if version >= 4 else count * code
             if file.tell() + size > len(self._data):
                 raise ValueError(f"it ends within {name}")
+            if size != math.prod(shape) * numpy.dtype(kind).itemsize or not size:
+                raise ValueError(f"{size} bytes for {name} of shape {shape}")
             self._places[name] = (kind, shape, file.tell(), size)
             file.seek(size, 1)
         for _ in range(_number(file, "I") if version >= 3 else 0):
@@ -149,15 +172,20 @@ class CTranslate2Weights:
 
     def place(self, name: str) -> int:
         """Return where a variable is stored; the same for two names of one variable."""
-        return self._places[name][2]
+        return self._place(name)[2]
+
+    def _place(self, name: str) -> tuple[str, tuple[int, ...], int, int]:
+        if name not in self._places:
+            raise DamagedError(f"{self.path} has no {name}", "all variables of a Transformer")
+        return self._places[name]
 
     def aliases(self, name: str) -> set[str]:
         """Return all names of a variable."""
-        return {other for other, place in self._places.items() if place == self._places[name]}
+        return {other for other, place in self._places.items() if place == self._place(name)}
 
     def array(self, name: str) -> Any:
-        """Return a variable as it is stored; raise KeyError if there is none."""
-        kind, shape, place, size = self._places[name]
+        """Return a variable as it is stored; raise DamagedError if there is none."""
+        kind, shape, place, size = self._place(name)
         return self._data[place : place + size].view(kind).reshape(shape)
 
     def tensor(self, name: str) -> Tensor:
@@ -180,20 +208,6 @@ def _number(file: BinaryIO, kind: str) -> int:
 
 def _text(file: BinaryIO) -> str:
     return file.read(_number(file, "H"))[:-1].decode()
-
-
-def read_json(path: Path, default: Any = None) -> Any:
-    """Return the content of a JSON file of limited size; the default, if given, for no file.
-
-    Raises DamagedError if it is damaged.
-    """
-    if default is not None and not path.is_file():
-        return default
-    with intact(path, "a JSON file"), path.open("rb") as file:
-        content = file.read(MOST_CONFIG + 1)
-        if len(content) > MOST_CONFIG:
-            raise ValueError(f"more than {MOST_CONFIG:,} bytes")
-        return json.loads(content)
 
 
 def write_tensors(

@@ -17,10 +17,10 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.config import AudioConfig, ModelConfig
-from models.importers.base import Imported, checked, facts, reading
+from models.importers.base import SEARCH, Imported, facts, fitting
 from models.importers.captioners import json_vocabulary, read_tokenizer
-from models.importers.marian import BART, Bart
-from models.importers.weights import read_json
+from models.importers.marian import BART, SIZES, Bart
+from models.importers.schema import ID, SLOTS, Rule, read_json
 from models.layers import positions
 from models.text.languages import target_token
 from models.text.vocabulary import Special
@@ -28,6 +28,12 @@ from models.use_config import SearchConfig, TokenizerConfig
 
 CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
 LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
+SOUND = {  # the settings of preprocessor_config.json
+    "sampling_rate": Rule((16_000,), 16_000),
+    **{"n_fft": Rule((400,), 400), "hop_length": Rule((160,), 160)},
+    "feature_size": Rule(int, least=1, most=1024),
+    "chunk_length": Rule(float, least=0, most=600),
+}
 NO_SPEECH = ("<|nospeech|>", "<|nocaptions|>")  # older models have the second name
 
 
@@ -37,13 +43,24 @@ class Whisper(Bart):
     model_type = "whisper"
     table = {re.sub("^encoder", "encoder.encoder", ours): each for ours, each in BART.items()}
     unused = r"^proj_out\.weight$"
+    schema = {
+        **SIZES,
+        "activation_function": Rule(("gelu",), "gelu"),
+        "scale_embedding": Rule((False,), False),
+        **{"max_target_positions": SLOTS, "vocab_size": ID},
+        **{"eos_token_id": ID, "decoder_start_token_id": ID},
+    }
+    of_generation = {
+        **SEARCH,
+        "alignment_heads": Rule(list[list[int]], ()),
+        "is_multilingual": Rule(bool, True),
+    }
 
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        checked(given, activation_function=("gelu",), scale_embedding=(False,))
-        with reading(self.folder):
+        with fitting(self):
             config = ModelConfig(
                 **self.sizes(),
                 family="speech_transformer",
@@ -53,9 +70,9 @@ class Whisper(Bart):
                 max_source=given["max_target_positions"],
                 audio=self.audio(),
             )
-            end = int(given["eos_token_id"])
-            special = Special(end, -1, int(given["decoder_start_token_id"]), end)
-            count = int(given["vocab_size"])
+        end, start = given["eos_token_id"], given["decoder_start_token_id"]
+        special = Special(end, -1, start, end)
+        count = self.rows(self.place("model.decoder.embed_tokens.weight"), given["vocab_size"])
         content = read_tokenizer(self.folder)
         languages = self._name_languages(content)
         vocabulary, tokenizer = json_vocabulary(content, special, count)
@@ -71,14 +88,14 @@ class Whisper(Bart):
 
     def audio(self) -> AudioConfig:
         """Return the settings of the features, and the heads that give the times of words."""
-        sound = read_json(self.folder / "preprocessor_config.json")
-        checked(sound, sampling_rate=(16_000,), n_fft=(400,), hop_length=(160,))
-        heads = self.generation.get("alignment_heads") or ()
+        sound = read_json(self.folder / "preprocessor_config.json", SOUND)
         return AudioConfig(
             rate=16_000,
-            bands=int(sound["feature_size"]),
+            bands=sound["feature_size"],
             padded=float(sound["chunk_length"]),
-            alignment_heads=tuple(f"{layer + 1}.{head + 1}" for layer, head in heads),
+            alignment_heads=tuple(
+                f"{layer + 1}.{head + 1}" for layer, head in self.generation["alignment_heads"]
+            ),
         )
 
     def _name_languages(self, content: dict[str, Any]) -> tuple[str, ...]:
@@ -89,7 +106,7 @@ class Whisper(Bart):
         added = content.get("added_tokens", [])
         for token in added:
             token["special"] = True  # timestamps are no text either
-        if not self.generation.get("is_multilingual", True):
+        if not self.generation["is_multilingual"]:
             return ()
         named = [
             (token, match[1]) for token in added if (match := LANGUAGE.fullmatch(token["content"]))
@@ -104,7 +121,7 @@ class Whisper(Bart):
     def theirs(self, name: str) -> Tensor:
         """Return published weights by their own name; a bias of keys is zero."""
         if name.endswith("k_proj.bias"):
-            return torch.zeros(int(self.settings["d_model"]))
+            return torch.zeros(self.settings["d_model"])
         return super().theirs(name)
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:

@@ -12,6 +12,8 @@ from typing import Any
 from unicodedata import category
 
 from models.base.errors import ConfigurationError, InputError, intact, is_exhausted, unknown_name
+from models.base.files import read_regular
+from models.base.limits import MODEL_FILE_BYTES
 from models.sources import TAB
 from models.text.json_tokenizer import processor_of
 from models.text.languages import TO, control_tokens, target_token
@@ -142,8 +144,9 @@ class Tokenizer:
         ):
             for path in (joint, folder / JSON):
                 if path.exists():
-                    return cls(path.read_bytes())
-            return cls(*((folder / f"{side}.model").read_bytes() for side in ("source", "target")))
+                    return cls(read_regular(path, MODEL_FILE_BYTES))
+            sides = (folder / f"{side}.model" for side in ("source", "target"))
+            return cls(*(read_regular(side, MODEL_FILE_BYTES) for side in sides))
 
 
 class RowTokenizer(Tokenizer):
@@ -371,7 +374,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
         return Tokenizer.read(folder)
     files = Tokenizer.read(folder).files()
     with intact(folder / LABELS, "one label a line", "get the model again", ConfigurationError):
-        text = (folder / LABELS).read_bytes().decode("utf-8")
+        text = read_regular(folder / LABELS, MODEL_FILE_BYTES).decode("utf-8")
         return LabelTokenizer(files["tokenizer.model"], text.removesuffix("\n").split("\n"))
 
 
