@@ -151,8 +151,8 @@ def check_regular(folder: Path, *, inside: bool = False) -> None:
     inside: refuse links to files outside of the folder, too, because the files are copied. The
     blobs of the cache of the Hugging Face hub belong to its folders.
     """
-    blobs = folder.absolute().parents[1] / "blobs" if len(folder.absolute().parts) > 2 else folder
-    for path in (*folder.iterdir(), *(folder / "model").glob("*")):
+    blobs = folder.absolute() / "../../blobs"
+    for path in (*folder.glob("*"), *folder.glob("model/*")):
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"{path} is not a regular file", "a file, not a named pipe or device")
         target = path.resolve() if inside and path.is_file() else folder.resolve() / path.name

@@ -237,7 +237,8 @@ def write_bundle(
     name: of the model or its address, for the card. advance: receives the share that is written.
     Raises ModelError if the weights do not fit the settings, or something in them is not known.
     """
-    found = importer.imported
+    with fitting(importer):
+        found = importer.imported
     check_limits(found.model, where=f"{importer.folder}: model")
     check_limits(found.search, where=f"{importer.folder}: search")
     sizes = sizes_of(found.tokenizer, found.model.family)

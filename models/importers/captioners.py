@@ -23,7 +23,6 @@ from models.importers.base import (
     Imported,
     Importer,
     facts,
-    fitting,
     rows_of,
     silenced,
 )
@@ -211,24 +210,23 @@ class Blip(VitCaptioner):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         text = self.settings["text_config"]
-        with fitting(self):
-            config = ModelConfig(
-                family="captioner-transformer",
-                embedding=text["hidden_size"],
-                hidden=text["intermediate_size"],
-                encoder_layers=0,
-                decoder_layers=text["num_hidden_layers"],
-                heads=text["num_attention_heads"],
-                position="learned",
-                norm="post",
-                norm_epsilon=text["layer_norm_eps"],
-                embedding_norm=True,
-                embedding_scale=False,
-                activation=ACTIVATIONS[text["hidden_act"]],
-                output_transform=True,
-                max_source=text["max_position_embeddings"],
-                image=self.image(self.settings["vision_config"], 1),
-            )
+        config = ModelConfig(
+            family="captioner-transformer",
+            embedding=text["hidden_size"],
+            hidden=text["intermediate_size"],
+            encoder_layers=0,
+            decoder_layers=text["num_hidden_layers"],
+            heads=text["num_attention_heads"],
+            position="learned",
+            norm="post",
+            norm_epsilon=text["layer_norm_eps"],
+            embedding_norm=True,
+            embedding_scale=False,
+            activation=ACTIVATIONS[text["hidden_act"]],
+            output_transform=True,
+            max_source=text["max_position_embeddings"],
+            image=self.image(self.settings["vision_config"], 1),
+        )
         unknown = read_tokenizer(self.folder)["model"]["vocab"].get("[UNK]", -1)
         special = Special(text["pad_token_id"], unknown, text["bos_token_id"], text["sep_token_id"])
         return self.with_tokenizer(config, special, text["vocab_size"])
@@ -297,21 +295,20 @@ class VitGpt2(VitCaptioner):
         names = ["cls_token", "distillation_token"][: 1 + distilled]
         self.tokens = " ".join(f"encoder.embeddings.{name}" for name in names)
         size = text["n_embd"]
-        with fitting(self):
-            config = ModelConfig(
-                family="captioner-transformer",
-                embedding=size,
-                hidden=text["n_inner"] or 4 * size,
-                encoder_layers=0,
-                decoder_layers=text["n_layer"],
-                heads=text["n_head"],
-                position="learned",
-                norm_epsilon=text["layer_norm_epsilon"],
-                embedding_scale=False,
-                activation=ACTIVATIONS[text["activation_function"]],
-                max_source=text["n_positions"],
-                image=self.image(vision, 1 + distilled),
-            )
+        config = ModelConfig(
+            family="captioner-transformer",
+            embedding=size,
+            hidden=text["n_inner"] or 4 * size,
+            encoder_layers=0,
+            decoder_layers=text["n_layer"],
+            heads=text["n_head"],
+            position="learned",
+            norm_epsilon=text["layer_norm_epsilon"],
+            embedding_scale=False,
+            activation=ACTIVATIONS[text["activation_function"]],
+            max_source=text["n_positions"],
+            image=self.image(vision, 1 + distilled),
+        )
         given = {**self.settings, "eos_token_id": text["eos_token_id"]}
         for found in (self.settings, self.generation):
             given |= {name: found[name] for name in SPECIAL if found[name] is not None}

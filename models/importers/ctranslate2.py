@@ -26,7 +26,6 @@ from models.importers.base import (
     Importer,
     extended_sides,
     facts,
-    fitting,
     rows_of,
     silenced,
 )
@@ -109,9 +108,8 @@ class CTranslate2Folder(Importer):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         self._check_settings()
-        with fitting(self):
-            sides = self._sides()
-            config = self._config(joint=sides[0] is sides[1])
+        sides = self._sides()
+        config = self._config(joint=sides[0] is sides[1])
         return self._with_tokenizer(config, sides, ends=self.settings["add_source_eos"])
 
     def _config(self, *, joint: bool) -> ModelConfig:

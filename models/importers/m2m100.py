@@ -16,7 +16,7 @@ from models.base.errors import DamagedError, intact
 from models.base.files import read_regular
 from models.base.limits import MODEL_FILE_BYTES
 from models.config import ModelConfig
-from models.importers.base import Imported, facts, fitting, search_settings
+from models.importers.base import Imported, facts, search_settings
 from models.importers.marian import SIZES, Bart, read_vocabulary
 from models.importers.schema import ID, SLOTS, Rule, read_json
 from models.text.tokenizer import Tokenizer
@@ -52,14 +52,13 @@ class M2m100(Bart):
         """Settings and vocabulary."""
         given = self.settings
         named = read_json(self.folder / "tokenizer_config.json", TOKENIZER, optional=True)
-        with fitting(self):
-            config = ModelConfig(
-                **self.sizes(),
-                position="sinusoidal",
-                position_offset=given["pad_token_id"] + 1,
-                embedding_scale=given["scale_embedding"],
-                max_source=given["max_position_embeddings"],
-            )
+        config = ModelConfig(
+            **self.sizes(),
+            position="sinusoidal",
+            position_offset=given["pad_token_id"] + 1,
+            embedding_scale=given["scale_embedding"],
+            max_source=given["max_position_embeddings"],
+        )
         special = Special(
             given["pad_token_id"], 3, given["decoder_start_token_id"], given["eos_token_id"]
         )

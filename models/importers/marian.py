@@ -25,7 +25,6 @@ from models.importers.base import (
     Importer,
     extended_sides,
     facts,
-    fitting,
     rows_of,
     search_settings,
     silenced,
@@ -164,16 +163,15 @@ class Marian(Bart):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        with fitting(self):
-            config = ModelConfig(
-                **self.sizes(),
-                position="sinusoidal_2017",
-                norm="post",
-                activation=ACTIVATIONS[given["activation_function"]],
-                embedding_scale=given["scale_embedding"],
-                max_source=given["max_position_embeddings"],
-                tied=given["tie_word_embeddings"],
-            )
+        config = ModelConfig(
+            **self.sizes(),
+            position="sinusoidal_2017",
+            norm="post",
+            activation=ACTIVATIONS[given["activation_function"]],
+            embedding_scale=given["scale_embedding"],
+            max_source=given["max_position_embeddings"],
+            tied=given["tie_word_embeddings"],
+        )
         pad, end, start = (given[f"{name}_token_id"] for name in ("pad", "eos", "decoder_start"))
         start = pad if start is None else start
         source = target = read_vocabulary(self.folder / "vocab.json")

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.config import AudioConfig, ModelConfig
-from models.importers.base import SEARCH, Imported, facts, fitting
+from models.importers.base import SEARCH, Imported, facts
 from models.importers.captioners import json_vocabulary, read_tokenizer
 from models.importers.marian import BART, SIZES, Bart
 from models.importers.schema import ID, SLOTS, Rule, read_json
@@ -60,16 +60,15 @@ class Whisper(Bart):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        with fitting(self):
-            config = ModelConfig(
-                **self.sizes(),
-                family="speech_transformer",
-                position="learned",
-                embedding_scale=False,
-                activation="gelu",
-                max_source=given["max_target_positions"],
-                audio=self.audio(),
-            )
+        config = ModelConfig(
+            **self.sizes(),
+            family="speech_transformer",
+            position="learned",
+            embedding_scale=False,
+            activation="gelu",
+            max_source=given["max_target_positions"],
+            audio=self.audio(),
+        )
         end, start = given["eos_token_id"], given["decoder_start_token_id"]
         special = Special(end, -1, start, end)
         count = self.rows(self.place("model.decoder.embed_tokens.weight"), given["vocab_size"])

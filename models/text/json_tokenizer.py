@@ -10,7 +10,7 @@ import json
 from importlib import import_module
 from typing import Any
 
-from models.base.errors import ConfigurationError, DamagedError, intact
+from models.base.errors import ConfigurationError, DamagedError
 
 SPACE = "\u2581"
 BYTES = [*range(33, 127), *range(161, 173), *range(174, 256)]  # that byte-level pairs show as signs
@@ -102,6 +102,5 @@ def processor_of(model: bytes) -> Any:
         return JsonProcessor(model)
 
     processor = sentencepiece.SentencePieceProcessor()
-    with intact("a SentencePiece model", "a whole file", "", RuntimeError):
-        processor.load_from_serialized_proto(model)
+    processor.load_from_serialized_proto(model)
     return processor

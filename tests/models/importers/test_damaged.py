@@ -99,7 +99,10 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         changed("config.json", lambda c: c.update(eos_token_id=9999)),
         "without an end mark",
     ),
-    "no settings": (changed("config.json", lambda c: c.pop("d_model")), "config.json is damaged"),
+    "no settings": (
+        changed("config.json", lambda c: c.pop("d_model")),
+        "config.json: d_model is missing",
+    ),
     "pre-norm": (
         changed("config.json", lambda c: c.update(normalize_before=True)),
         "normalize_before",
