@@ -28,7 +28,7 @@ from models.base.errors import ConfigurationError, DamagedError, intact
 from models.base.settings import check_limits, to_dict
 from models.bundle import build, sizes_of
 from models.config import ModelConfig
-from models.importers.schema import Rule, Schema, read_json
+from models.importers.schema import Rule, Schema, read_json, rules
 from models.importers.weights import FileWeights, PublishedWeights, write_tensors
 from models.storage.archive import About, members_of, opened
 from models.storage.digests import write_digests
@@ -221,8 +221,7 @@ def importer_of(folder: Path) -> Importer:
 
 def model_type(folder: Path) -> str:
     """Return the kind of model that a config.json names; "" if there is none."""
-    schema = {"model_type": Rule(str, "")}
-    return str(read_json(folder / NAME, schema, optional=True)["model_type"])
+    return str(read_json(folder / NAME, rules("text: model_type"), optional=True)["model_type"])
 
 
 def write_bundle(

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.base.errors import NotFoundError, intact
+from models.base.errors import intact
 from models.base.files import open_regular
 from models.base.limits import MODEL_FILE_BYTES
-from models.config import MAX_SLOTS, ImageConfig, ModelConfig
+from models.config import MAX_SIZE, MAX_SLOTS, ImageConfig, ModelConfig
 from models.importers.base import (
     Imported,
     Importer,
@@ -26,17 +26,7 @@ from models.importers.base import (
     rows_of,
     silenced,
 )
-from models.importers.schema import (
-    EPSILON,
-    ID,
-    LAYERS,
-    SIZE,
-    SLOTS,
-    Rule,
-    read_json,
-    read_value,
-    validated,
-)
+from models.importers.schema import Rule, read_json, read_value, rules, validated
 from models.text.tokenizer import JSON, Tokenizer
 from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
 from models.use_config import SearchConfig, TokenizerConfig
@@ -45,31 +35,27 @@ RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow
 BODY = "encoder.body"
 HALF = 0.5  # mean and deviation of pixels that `vit` reads
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
-VISION = {  # settings of the image encoder
-    "hidden_act": Rule(("gelu",), "gelu"),
-    **{name: SIZE for name in ("hidden_size", "intermediate_size", "num_attention_heads")},
-    **{"num_hidden_layers": LAYERS, "layer_norm_eps": EPSILON},
-    **{name: Rule(int, least=1, most=4096) for name in ("patch_size", "image_size")},
-}
+LAYER = ("size: hidden_size intermediate_size num_attention_heads", "layers: num_hidden_layers")
+VISION = rules(  # settings of the image encoder
+    *LAYER,
+    "epsilon: layer_norm_eps",
+    "pixels: patch_size image_size",
+    hidden_act=Rule(("gelu",), "gelu"),
+)
 CAPTION = {  # of the search; 0: the default
-    "num_beams": Rule(int, 0, 0, 10_000),
-    "max_length": Rule(int, 0, 0, 10**30),
+    "num_beams": Rule(int, 0, most=10_000),
+    "max_length": Rule(int, 0, most=10**30),
     "length_penalty": Rule(float, 1.0, -100, 100),
 }
-SPECIAL = {  # special tokens of VisionEncoderDecoder; null: those of the other file
-    f"{name}_token_id": Rule(int, None) for name in ("pad", "decoder_start", "eos")
-}
-PIXELS = {
-    "do_center_crop": Rule((False,), False),
-    "resample": Rule(tuple(RESAMPLE), 2),
-    "image_mean": Rule(list[float], least=-1e4, most=1e4),
-    "image_std": Rule(list[float], least=1e-4, most=1e4),
-}
-TOKENIZER = {
-    "model": {"vocab": Rule(dict[str, int])},
-    "added_tokens": Rule(list[dict[str, Any]], ()),
-}
-ADDED = {"id": ID, "content": Rule(str), "special": Rule(bool)}
+SPECIAL = rules("id?: pad_token_id decoder_start_token_id eos_token_id")  # null: of the other file
+PIXELS = rules(
+    "false: do_center_crop",
+    resample=Rule(tuple(RESAMPLE), 2),
+    image_mean=Rule(list[float], least=-1e4, most=1e4),
+    image_std=Rule(list[float], least=1e-4, most=1e4),
+)
+TOKENIZER = {"vocab": Rule(dict[str, int]), "added_tokens": Rule(list[dict[str, Any]], ())}
+ADDED = rules("id: id", content=Rule(str), special=Rule(bool))
 
 
 class VitCaptioner(Importer):
@@ -163,13 +149,13 @@ class Blip(VitCaptioner):
     of_generation = CAPTION
     schema = {
         "vision_config": VISION,
-        "text_config": {
-            "hidden_act": Rule(tuple(ACTIVATIONS)),
-            **{name: SIZE for name in ("hidden_size", "intermediate_size", "num_attention_heads")},
-            **{"num_hidden_layers": LAYERS, "layer_norm_eps": EPSILON},
-            **{"max_position_embeddings": SLOTS, "vocab_size": ID},
-            **{f"{name}_token_id": ID for name in ("pad", "bos", "sep")},
-        },
+        "text_config": rules(
+            *LAYER,
+            "slots: max_position_embeddings",
+            "epsilon: layer_norm_eps",
+            "id: vocab_size pad_token_id bos_token_id sep_token_id",
+            hidden_act=Rule(tuple(ACTIVATIONS)),
+        ),
     }
     patch = "vision_model.embeddings.patch_embedding"
     tokens = "vision_model.embeddings.class_embedding"
@@ -238,16 +224,18 @@ class VitGpt2(VitCaptioner):
     model_type = "vision-encoder-decoder"
     schema = {
         "encoder": {**VISION, "model_type": Rule(("vit", "deit"))},
-        "decoder": {
-            "model_type": Rule(("gpt2",)),
-            "activation_function": Rule(tuple(ACTIVATIONS)),
-            "scale_attn_by_inverse_layer_idx": Rule((False,), False),
-            "scale_attn_weights": Rule((True,), True),
-            "tie_word_embeddings": Rule((True,), True),
-            **{"n_embd": SIZE, "n_head": SIZE, "n_inner": SIZE._replace(default=None)},
-            **{"n_layer": LAYERS, "n_positions": SLOTS, "layer_norm_epsilon": EPSILON},
-            **{"vocab_size": ID, "eos_token_id": ID},
-        },
+        "decoder": rules(
+            "size: n_embd n_head",
+            "layers: n_layer",
+            "slots: n_positions",
+            "epsilon: layer_norm_epsilon",
+            "false: scale_attn_by_inverse_layer_idx",
+            "true: scale_attn_weights tie_word_embeddings",
+            "id: vocab_size eos_token_id",
+            model_type=Rule(("gpt2",)),
+            activation_function=Rule(tuple(ACTIVATIONS)),
+            n_inner=Rule(int, None, 1, MAX_SIZE),
+        ),
         **SPECIAL,
     }
     of_generation = {**CAPTION, **SPECIAL}
@@ -312,7 +300,7 @@ class VitGpt2(VitCaptioner):
         given = {**self.settings, "eos_token_id": text["eos_token_id"]}
         for found in (self.settings, self.generation):
             given |= {name: found[name] for name in SPECIAL if found[name] is not None}
-        ids = validated(given, dict.fromkeys(SPECIAL, ID), self.folder / "config.json")
+        ids = validated(given, dict.fromkeys(SPECIAL, Rule(int)), self.folder / "config.json")
         special = Special(
             ids["pad_token_id"], -1, ids["decoder_start_token_id"], ids["eos_token_id"]
         )
@@ -344,7 +332,8 @@ def read_tokenizer(folder: Path) -> dict[str, Any]:
     """Return the content of a tokenizer.json, or one that is made of older files."""
     path = folder / JSON
     content = read_value(path) if path.exists() else _made_tokenizer(folder)
-    found = validated(content, TOKENIZER, path)
+    model = validated(content, {"model": Rule(dict[str, Any])}, path)["model"]
+    found = validated({**content, "vocab": model.get("vocab")}, TOKENIZER, path)
     for number, token in enumerate(found["added_tokens"]):
         validated(token, ADDED, f"{path}: added_tokens {number}")
     return dict(content)
@@ -354,13 +343,8 @@ def _made_tokenizer(folder: Path) -> Any:
     names = ["vocab.txt"] if (folder / "vocab.txt").exists() else ["vocab.json", "merges.txt"]
     library: Any = import_module("tokenizers.implementations")
     with intact(folder, f"{JSON}, vocab.txt, or vocab.json with merges.txt", "", Exception):
-        if not (folder / names[0]).exists():
-            raise NotFoundError(f"{folder} has no vocabulary", JSON)
         for name in names:
             open_regular(folder / name, MODEL_FILE_BYTES).close()
-        paths = [str(folder / name) for name in names]
-        if len(paths) == 1:
-            made = library.BertWordPieceTokenizer(*paths, lowercase=True)
-        else:
-            made = library.ByteLevelBPETokenizer(*paths)
+        kind = library.ByteLevelBPETokenizer if names[1:] else library.BertWordPieceTokenizer
+        made = kind(*(str(folder / name) for name in names), lowercase=not names[1:])
         return import_module("json").loads(made.to_str())

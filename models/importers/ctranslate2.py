@@ -29,7 +29,7 @@ from models.importers.base import (
     rows_of,
     silenced,
 )
-from models.importers.schema import EPSILON, Rule, read_json, read_list
+from models.importers.schema import Rule, read_json, read_list, rules
 from models.importers.weights import CTranslate2Weights
 from models.inference.ctranslate2.convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
 from models.storage.archive import About
@@ -53,7 +53,7 @@ SETTINGS = {  # variables that are no weights, and their values that are known
     "layer_norm": (1,),
 }
 READ = ("pre_norm", "scale_embeddings", "start_from_zero_embedding", "activation", "num_heads")
-ARGOS = {name: Rule(str, "") for name in ("package_version", "from_code", "to_code")}
+ARGOS = rules("text: package_version from_code to_code")
 UNSEEN = ("alignment_layer", "alignment_heads")  # of its own attention output
 LONGEST = 1024  # source in tokens, where positions are computed
 PublishedSide = tuple[list[str], Special]  # a vocabulary as published
@@ -63,11 +63,12 @@ class CTranslate2Folder(Importer):
     """A model in CTranslate2's format."""
 
     unused = r"_scale$"
-    schema = {
-        **{"add_source_bos": Rule((False,), False), "add_source_eos": Rule(bool, False)},
-        **{f"{name}_token": Rule(str, None) for name in ("decoder_start", "bos", "unk", "eos")},
-        "layer_norm_epsilon": EPSILON._replace(default=1e-5),
-    }
+    schema = rules(
+        "false: add_source_bos",
+        "text: decoder_start_token bos_token unk_token eos_token",
+        "epsilon: layer_norm_epsilon",
+        add_source_eos=Rule(bool, False),
+    )
 
     @classmethod
     def reads(cls, folder: Path) -> bool:
@@ -219,7 +220,7 @@ class CTranslate2Folder(Importer):
     def _side(self, tokens: list[str]) -> PublishedSide:
         given = self.settings
 
-        def row(*names: str | None) -> int:
+        def row(*names: str) -> int:
             return next((tokens.index(name) for name in names if name in tokens), -1)
 
         start = row(given["decoder_start_token"], given["bos_token"], "<s>")

@@ -15,21 +15,20 @@ from typing import Any
 from models.base.errors import DamagedError, intact
 from models.base.files import read_regular
 from models.base.limits import MODEL_FILE_BYTES
-from models.config import ModelConfig
+from models.config import MAX_SLOTS, ModelConfig
 from models.importers.base import Imported, facts, search_settings
 from models.importers.marian import SIZES, Bart, read_vocabulary
-from models.importers.schema import ID, SLOTS, Rule, read_json
+from models.importers.schema import Rule, read_json, rules
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
 from models.use_config import TokenizerConfig
 
 LANGUAGE = re.compile(r"__([A-Za-z0-9_]+?)__|([a-z]{3}_[A-Z][a-z]{3})")
 NAMES = Rule(list[str | dict[str, Any]], ())
-TOKENIZER = {  # the settings of tokenizer_config.json
-    "legacy_behaviour": Rule((False,), False),
-    "tokenizer_class": Rule(str, ""),
-    **{"additional_special_tokens": NAMES, "extra_special_tokens": NAMES},
-}
+EXTRA = {"additional_special_tokens": NAMES}
+TOKENIZER = rules(
+    "text: tokenizer_class", "false: legacy_behaviour", **EXTRA, extra_special_tokens=NAMES
+)
 FIRST = ("<s>", "<pad>", "</s>", "<unk>")
 SENTENCEPIECE = "sentencepiece.bpe.model"
 
@@ -38,14 +37,13 @@ class M2m100(Bart):
     """M2M-100 and its kin in a folder of the Hugging Face hub."""
 
     model_type = "m2m_100"
-    schema = {
-        **SIZES,
-        "activation_function": Rule(("relu",), "relu"),
-        "scale_embedding": Rule(bool, True),
-        "max_position_embeddings": SLOTS._replace(default=1024),
-        "vocab_size": ID,
-        **{f"{name}_token_id": ID for name in ("pad", "decoder_start", "eos")},
-    }
+    schema = rules(
+        *SIZES,
+        "flag: scale_embedding",
+        "id: vocab_size pad_token_id decoder_start_token_id eos_token_id",
+        activation_function=Rule(("relu",), "relu"),
+        max_position_embeddings=Rule(int, 1024, 1, MAX_SLOTS),
+    )
 
     @cached_property
     def imported(self) -> Imported:
@@ -98,7 +96,7 @@ class M2m100(Bart):
     def _tokens(self, model: bytes, named: dict[str, Any], count: int) -> list[str]:
         """Return the text of each row: of vocab.json, or SentencePiece's own; then languages."""
         path = self.folder / "special_tokens_map.json"
-        special = read_json(path, {"additional_special_tokens": NAMES}, optional=True)
+        special = read_json(path, EXTRA, optional=True)
         listed = special["additional_special_tokens"] or (
             named["additional_special_tokens"] or named["extra_special_tokens"]
         )

@@ -19,7 +19,7 @@ from torch import Tensor
 from models.base.errors import DamagedError, intact
 from models.base.files import read_regular
 from models.base.limits import MODEL_FILE_BYTES
-from models.config import ModelConfig
+from models.config import MAX_SLOTS, ModelConfig
 from models.importers.base import (
     Imported,
     Importer,
@@ -29,16 +29,7 @@ from models.importers.base import (
     search_settings,
     silenced,
 )
-from models.importers.schema import (
-    ID,
-    LAYERS,
-    SIZE,
-    SLOTS,
-    Rule,
-    read_json,
-    read_list,
-    validated,
-)
+from models.importers.schema import Rule, read_json, read_list, rules, validated
 from models.importers.weights import NumpyWeights
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import (
@@ -70,17 +61,15 @@ BART = {  # names of a layer in the classes of `transformers` that follow BART
     "encoder.norm": "model.encoder.layer_norm",
     "decoder.norm": "model.decoder.layer_norm",
 }
-SIDES = ("encoder", "decoder")
 LANGUAGE = re.compile(r">>([A-Za-z0-9_]+)<<")
 SHARED = "model.shared.weight"
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
 LONGEST = 512
-SIZES = {  # of the classes that follow BART
-    "d_model": SIZE,
-    **{f"{side}_{part}": SIZE for side in SIDES for part in ("attention_heads", "ffn_dim")},
-    **{f"{side}_layers": LAYERS for side in SIDES},
-}
-TOKENIZER = {"source_lang": Rule(str, ""), "target_lang": Rule(str, "")}
+SIZES = (  # of the classes that follow BART
+    "size: d_model encoder_ffn_dim decoder_ffn_dim encoder_attention_heads decoder_attention_heads",
+    "layers: encoder_layers decoder_layers",
+)
+TOKENIZER = rules("text: source_lang target_lang")
 
 
 class Bart(Importer):
@@ -139,25 +128,16 @@ class Marian(Bart):
     """
 
     model_type = "marian"
-    schema = {
-        **SIZES,
-        **{
-            name: Rule((False,), False)
-            for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm")
-        },
-        "static_position_embeddings": Rule((True,), True),
-        "activation_function": Rule(tuple(ACTIVATIONS)),
-        **{
-            name: Rule(bool, True)
-            for name in (
-                "scale_embedding",
-                "tie_word_embeddings",
-                "share_encoder_decoder_embeddings",
-            )
-        },
-        "max_position_embeddings": SLOTS._replace(default=LONGEST),
-        **{"pad_token_id": ID, "eos_token_id": ID, "decoder_start_token_id": Rule(int, None)},
-    }
+    schema = rules(
+        *SIZES,
+        "false: normalize_before normalize_embedding add_final_layer_norm",
+        "true: static_position_embeddings",
+        "flag: scale_embedding tie_word_embeddings share_encoder_decoder_embeddings",
+        "id: pad_token_id eos_token_id",
+        "id?: decoder_start_token_id",
+        activation_function=Rule(tuple(ACTIVATIONS)),
+        max_position_embeddings=Rule(int, LONGEST, 1, MAX_SLOTS),
+    )
 
     @cached_property
     def imported(self) -> Imported:
@@ -187,9 +167,8 @@ def text_model(
     folder, separate = importer.folder, tokens[0] is not tokens[1]
     found = []
     with intact(folder, "source.spm and target.spm"):
-        models = [
-            read_regular(folder / f"{side}.spm", MODEL_FILE_BYTES) for side in ("source", "target")
-        ]
+        paths = folder / "source.spm", folder / "target.spm"
+        models = [read_regular(path, MODEL_FILE_BYTES) for path in paths]
     languages = {token: match[1] for token in tokens[0] if (match := LANGUAGE.fullmatch(token))}
     for side in tokens:
         own = special._replace(unknown=side.index("<unk>") if "<unk>" in side else -1)
@@ -225,6 +204,13 @@ def ordered(vocabulary: dict[str, int]) -> list[str]:
     return [by_id[number] for number in range(len(by_id))]
 
 
+KNOWN = {  # settings of Marian's own files, and the value that each must have
+    "type": "transformer",
+    "transformer-decoder-autoreg": "self-attention",
+    "transformer-preprocess": "",
+    "transformer-postprocess": "dan",
+    "transformer-postprocess-emb": "d",
+}
 NUMBER = re.compile(r"[0-9]{1,9}")
 FILES = {  # names in Marian's own files; W becomes b for a bias; matrices are stored transposed
     "encoder.layers.N.attention.input": "T encoder_lN_self_W{q,k,v}",
@@ -254,18 +240,12 @@ class MarianFiles(Importer):
 
     table = FILES
     unused = r"^special:|^decoder_c?ell|^Wpos$"
-    schema = {
-        **{
-            "type": Rule(("transformer",), "transformer"),
-            "transformer-preprocess": Rule(("",), ""),
-        },
-        "transformer-decoder-autoreg": Rule(("self-attention",), "self-attention"),
-        "transformer-postprocess": Rule(("dan",), "dan"),
-        "transformer-postprocess-emb": Rule(("d",), "d"),
-        **{name: SIZE for name in ("dim-emb", "transformer-dim-ffn", "transformer-heads")},
-        **{"enc-depth": LAYERS, "dec-depth": LAYERS},
-        "transformer-ffn-activation": Rule(tuple(ACTIVATIONS)),
-    }
+    schema = rules(
+        "size: dim-emb transformer-dim-ffn transformer-heads",
+        "layers: enc-depth dec-depth",
+        **{name: Rule((value,), value) for name, value in KNOWN.items()},
+        **{"transformer-ffn-activation": Rule(tuple(ACTIVATIONS))},
+    )
 
     @classmethod
     def reads(cls, folder: Path) -> bool:

@@ -60,9 +60,26 @@ class Rule(NamedTuple):
 
 
 Schema = Mapping[str, Any]  # of Rule, or of Schema for a nested table
-SIZE, LAYERS = Rule(int, least=1, most=MAX_SIZE), Rule(int, least=1, most=MAX_LAYERS)
-SLOTS, ID = Rule(int, least=1, most=MAX_SLOTS), Rule(int)
-EPSILON = Rule(float, least=1e-30, most=1)
+RULES = {
+    "size": Rule(int, least=1, most=MAX_SIZE),
+    "layers": Rule(int, least=1, most=MAX_LAYERS),
+    "slots": Rule(int, least=1, most=MAX_SLOTS),
+    "pixels": Rule(int, least=1, most=4096),
+    "epsilon": Rule(float, 1e-5, 1e-30, 1),
+    "id": Rule(int),
+    "id?": Rule(int, None),
+    "ids": Rule(list[int], (), -1),
+    "true": Rule((True,), True),
+    "false": Rule((False,), False),
+    "flag": Rule(bool, True),
+    "text": Rule(str, ""),
+}
+
+
+def rules(*lines: str, **others: Any) -> dict[str, Any]:
+    """Return a schema from lines such as "size: d_model n_head", and from rules by name."""
+    rows = (line.partition(": ") for line in lines)
+    return {name: RULES[kind] for kind, _, names in rows for name in names.split()} | others
 
 
 def is_text(value: str) -> bool:

@@ -20,7 +20,7 @@ from models.config import AudioConfig, ModelConfig
 from models.importers.base import SEARCH, Imported, facts
 from models.importers.captioners import json_vocabulary, read_tokenizer
 from models.importers.marian import BART, SIZES, Bart
-from models.importers.schema import ID, SLOTS, Rule, read_json
+from models.importers.schema import Rule, read_json
 from models.layers import positions
 from models.text.languages import target_token
 from models.text.vocabulary import Special
@@ -29,10 +29,9 @@ from models.use_config import SearchConfig, TokenizerConfig
 CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
 LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
 SOUND = {  # the settings of preprocessor_config.json
-    "sampling_rate": Rule((16_000,), 16_000),
-    **{"n_fft": Rule((400,), 400), "hop_length": Rule((160,), 160)},
-    "feature_size": Rule(int, least=1, most=1024),
-    "chunk_length": Rule(float, least=0, most=600),
+    **{"sampling_rate": Rule((16_000,), 16_000), "hop_length": Rule((160,), 160)},
+    **{"n_fft": Rule((400,), 400), "feature_size": Rule(int, least=1, most=1024)},
+    "chunk_length": Rule(float, most=600),
 }
 NO_SPEECH = ("<|nospeech|>", "<|nocaptions|>")  # older models have the second name
 
@@ -43,18 +42,16 @@ class Whisper(Bart):
     model_type = "whisper"
     table = {re.sub("^encoder", "encoder.encoder", ours): each for ours, each in BART.items()}
     unused = r"^proj_out\.weight$"
-    schema = {
-        **SIZES,
-        "activation_function": Rule(("gelu",), "gelu"),
-        "scale_embedding": Rule((False,), False),
-        **{"max_target_positions": SLOTS, "vocab_size": ID},
-        **{"eos_token_id": ID, "decoder_start_token_id": ID},
-    }
-    of_generation = {
-        **SEARCH,
-        "alignment_heads": Rule(list[list[int]], ()),
-        "is_multilingual": Rule(bool, True),
-    }
+    schema = rules(
+        *SIZES,
+        "slots: max_target_positions",
+        "false: scale_embedding",
+        "id: vocab_size eos_token_id decoder_start_token_id",
+        activation_function=Rule(("gelu",), "gelu"),
+    )
+    of_generation = rules(
+        "flag: is_multilingual", alignment_heads=Rule(list[list[int]], ()), **SEARCH
+    )
 
     @cached_property
     def imported(self) -> Imported:
