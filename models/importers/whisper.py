@@ -20,7 +20,7 @@ from models.config import AudioConfig, ModelConfig
 from models.importers.base import SEARCH, Imported, facts
 from models.importers.captioners import json_vocabulary, read_tokenizer
 from models.importers.marian import BART, SIZES, Bart
-from models.importers.schema import Rule, read_json
+from models.importers.schema import Rule, read_json, rules
 from models.layers import positions
 from models.text.languages import target_token
 from models.text.vocabulary import Special
