@@ -63,7 +63,7 @@ class FeatureCache:
             folder.mkdir(parents=True, exist_ok=True)
             paths = self.rows_path, self.sums_path, self.keys_path
             is_new = not (folder / "about.json").exists()
-            if any(path.is_symlink() for path in paths) or is_new and any(folder.iterdir()):
+            if any(path.is_symlink() for path in paths) or is_new and any(folder.glob("[!.]*")):
                 raise ModelError(
                     f"{folder} contains other files than a feature cache",
                     "a new or empty folder",

@@ -26,7 +26,7 @@ from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import LOCK, RunFolder
 from models.base.errors import ModelError
-from models.base.files import write_folder, write_text
+from models.base.files import write_errors, write_folder, write_text
 from models.base.settings import parse_json
 from models.storage.settings import family_of, read_settings
 
