@@ -19,7 +19,7 @@ from models.base.errors import ModelError
 from models.catalogue.installed import BOX, user_folder
 from models.images.opening import open_image
 from models.inference.ctranslate2.export import export
-from models.sound.reading import read_audio
+from models.sound.reading import read_sound
 from tests.models.importers import published
 from tests.torture.inputs import kinds
 from tests.torture.mutate import mutate, mutate_json
@@ -84,14 +84,13 @@ def test_damaged_files_give_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
         else:
             contents = pictures if name == "image" else [recording.getvalue()]
             (tmp_path / name).write_bytes(mutate(random.choice(contents), random))
-            read = open_image if name == "image" else read_audio
-            fault = workers.attempt(lambda: _read(read, tmp_path / name))  # noqa: B023
+            fault = workers.attempt(lambda: _read(tmp_path / name))  # noqa: B023
         failed += [f"{number} ({name}): {fault}"] * bool(fault)
     assert not failed, "\n".join(failed)
 
 
-def _read(read: Callable[[Path], object], path: Path) -> None:
+def _read(path: Path) -> None:
     try:
-        read(path)
+        open_image(path) if path.name == "image" else read_sound(path, 16_000)
     except ModelError as error:
         assert "\n" not in str(error)
