@@ -236,7 +236,7 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def _create(path: Path, permissions: int) -> BinaryIO:
+def _create(path: Path, permissions: int = 0o666) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, permissions), "wb")
 
 

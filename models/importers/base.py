@@ -26,6 +26,7 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError, DamagedError, intact
 from models.base.settings import check_limits, to_dict
+from models.base.types import VocabularySizes
 from models.bundle import build, sizes_of
 from models.config import ModelConfig
 from models.importers.schema import Rule, Schema, read_json, rules
@@ -236,20 +237,8 @@ def write_bundle(
     name: of the model or its address, for the card. advance: receives the share that is written.
     Raises ModelError if the weights do not fit the settings, or something in them is not known.
     """
-    with fitting(importer):
-        found = importer.imported
-    check_limits(found.model, where=f"{importer.folder}: model")
-    check_limits(found.search, where=f"{importer.folder}: search")
-    sizes = sizes_of(found.tokenizer, found.model.family)
-    with torch.device("meta"), fitting(importer):
-        wanted = stored_tensors(build(found.model, sizes))
-    shapes = {key: tuple(tensor.shape) for key, tensor in wanted.items()}
-    numbers, dtype = sum(tensor.numel() for tensor in wanted.values()), importer.dtype
-    if numbers > importer.weights.bytes + SPARE:
-        raise DamagedError(
-            f"{importer.folder / NAME} describes {numbers:,} weights, more than its files have",
-            "the weights and the configuration of one model",
-        )
+    found, sizes, shapes = planned(importer)
+    dtype = importer.dtype
     tensors = ((key, shaped(importer, key, shape)) for key, shape in shapes.items())
     write_tensors(folder / WEIGHTS, shapes, dtype, tensors, advance)
     left = {n for n in importer.weights.names if not re.search(importer.unused, n)} - importer.used
@@ -271,6 +260,24 @@ def write_bundle(
         (folder / file).write_bytes(content)
     (folder / CARD).write_text(card(importer, name), "utf-8")
     write_digests(folder)
+
+
+def planned(importer: Importer) -> tuple[Imported, VocabularySizes, dict[str, tuple[int, ...]]]:
+    """Return settings, vocabulary sizes and shapes of a model; a ModelError if they cannot be."""
+    with fitting(importer):
+        found = importer.imported
+    check_limits(found.model, where=f"{importer.folder}: model")
+    check_limits(found.search, where=f"{importer.folder}: search")
+    sizes = sizes_of(found.tokenizer, found.model.family)
+    with fitting(importer), torch.device("meta"):
+        wanted = stored_tensors(build(found.model, sizes))
+    numbers = sum(tensor.numel() for tensor in wanted.values())
+    if numbers > importer.weights.bytes + SPARE:
+        raise DamagedError(
+            f"{importer.folder / NAME} describes {numbers:,} weights, more than its files have",
+            "the weights and the configuration of one model",
+        )
+    return found, sizes, {name: tuple(tensor.shape) for name, tensor in wanted.items()}
 
 
 def fitting(importer: Importer) -> Any:

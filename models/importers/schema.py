@@ -97,7 +97,7 @@ def validated(given: Any, schema: Schema, where: object) -> dict[str, Any]:
     """
     if not isinstance(given, dict):
         raise DamagedError(f"{where} is damaged ({short(given)})", "a table of settings")
-    found = {}
+    found: dict[str, Any] = {}
     for name, rule in schema.items():
         value, place = given.get(name), f"{where}: {name}"
         if not isinstance(rule, Rule):
