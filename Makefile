@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 
 install: $(READY)  ## Install attn and its tools into .venv
 
-demo: $(READY) box  ## Use the models in the box, then train one on embedded data for a minute
+demo: $(READY) promise box  ## Use the models in the box, then train one on embedded data for a minute
 	$(RUN)/attn train -o runs/demo
 	printf 'Does the old woman see the red car?\nThe young girl did not open the old door.\n' \
 	  | $(RUN)/attn translate -m runs/demo
@@ -32,6 +32,10 @@ demo: $(READY) box  ## Use the models in the box, then train one on embedded dat
 	@echo '       attn models                          # what else can be trained'
 	@echo '       attn train --help'
 	@echo '       attn serve                           # the models as a page in the browser'
+
+.PHONY: promise
+promise: $(READY)
+	@$(RUN)/attn train -o runs/demo --dry-run 2>/dev/null | sed -n 's/^time  */Training will take /p'
 
 BOX := models/pretrained
 .PHONY: box

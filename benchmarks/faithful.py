@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from attncli.tags.checks import changed_digits
+from attncli.faithful.checks import changed_digits
 from models.inference.search.repeats import repetition
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "recipes"))

@@ -221,9 +221,11 @@ def unused_settings(config: ModelConfig) -> frozenset[str]:
 def without_effect(setting: str, config: ModelConfig) -> str:
     """Return why a setting such as model.position has no effect on a model; "" if it has one."""
     parts = setting.split(".")
-    tables = {".".join(parts[:end]) for end in range(2, len(parts) + 1)}
-    if parts[0] != "model" or not tables & unused_settings(config):
+    tables = {".".join(parts[: end + 1]) for end in range(len(parts))}
+    if not tables & unused_settings(config):
         return ""
+    if parts[0] != "model":
+        return f"{setting} has no effect on family {config.family}"
     read_by = [family for family in names("family") if parts[1] in settings_of(family)]
     if config.family in read_by:  # one of its parts has that option
         return f"{setting} has no effect without the part that reads it (`attn models show NAME`)"

@@ -81,7 +81,11 @@ class PrepareConfig:
         True,
         "numbers, codes and placeholders are taken out of a text and put back; outputs are checked",
     )
-    phrases: bool = option(False, "set phrases of letters, shops and forms come from a table")
+
+    @staticmethod
+    def implied(values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the removed settings, with any value: set phrases are taught to a model now."""
+        return {"phrases": values.get("phrases", False)}
 
 
 VERBATIM = PrepareConfig("", *(False,) * 6)

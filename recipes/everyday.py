@@ -3,10 +3,11 @@
     python recipes/everyday.py prepare --data DIR --work WORK [--start-from MODEL] [--size usual]
     python recipes/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--longer]
 
-`prepare` writes the corpora of everyday_data.py and everyday_templates.py into WORK, and prints
-the `attn train` command that learns from them, from random weights or from MODEL. The vocabulary
-is always new: tokens of MODEL that it contains keep their embeddings, each other token begins with
-the mean embedding of the tokens that spell it in MODEL's vocabulary. If everyday_distil.py and
+`prepare` writes the corpora of everyday_data.py, everyday_templates.py and everyday_frames.py into
+WORK, and prints the `attn train` command that learns from them, from random weights or from MODEL.
+The vocabulary is new, or that of MODEL with the letters and signs that it lacks and words that
+begin with them; a new token begins with the mean embedding of the tokens that spell it in small
+letters. Reserved tokens stand for protected parts. If everyday_distil.py and
 everyday_words.py have written their pairs into WORK, the command is that of the last stage: it
 weights all corpora, and the rate falls to 0. `--size gpu` is that of everyday_gpu.sh; `--size
 small` cuts every corpus to 200 pairs, to try the program.
@@ -27,12 +28,14 @@ import random
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from itertools import permutations, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 import everyday_data
+import everyday_frames
 import everyday_templates
 import torch
 from everyday_data import CODES, LANGUAGES, Pairs, rows, write
@@ -44,14 +47,17 @@ from models.catalogue.installed import find_model
 from models.catalogue.presets import model_config
 from models.families.encoder_decoder import EncoderDecoder
 from models.storage.weights import stored_tensors, weights_of
-from models.text import tokenizer
+from models.text import tokenizer, vocabulary
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 from models.use_config import SearchConfig, TokenizerConfig
 
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
-CORPORA = ("sentences", "longer", "words", "copies", "phrases", "templates")
+LETTERS = "ÄÖÜẞßäöüÀÂÆÇÉÈÊËÎÏÔŒÙÛÜŸàâæçéèêëîïôœùûüÿÁÉÍÓÚÜÑáéíóúüñ@&€£$=~…<>°#%*/+"
+LEAST_LETTERS, LEAST_WORDS, LAST_LETTER = 8, 3, 0x2FFF  # of a new token in these lines
+CORPORA = ("sentences", "longer", "words", "copies", "phrases", "templates", "frames", "masked")
 LAST_WEIGHTS = {  # of corpora in the last stage
     **{"sentences": 1.0, "longer": 0.59, "copies": 0.23, "phrases": 3.2, "templates": 1.0},
+    **{"frames": 1.5, "masked": 0.7},
     **{"chosen": 3.3, "back": 3.1, "unknown": 2.5, "entries": 15.0},
 }
 ADDED = ("chosen", "back", "unknown", "entries")  # by everyday_distil.py and everyday_words.py
@@ -169,7 +175,9 @@ def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
     words = everyday_data.word_lists(data, code)
     copies = everyday_data.copies(sentences + longer, code)
     filled = everyday_templates.templates(data, code)
-    lists = (sentences, longer, words, copies, everyday_data.phrases(data, code), filled)
+    phrases, frames = everyday_data.phrases(data, code), everyday_frames.frames(code)
+    masked = everyday_frames.masked(sentences + longer + filled, code, everyday_data.shared_parts)
+    lists = (sentences, longer, words, copies, phrases, filled, frames, masked)
     return dict(zip(CORPORA, lists, strict=True)), dev
 
 
@@ -182,9 +190,14 @@ def initial_model(work: Path, start: str, size: Size) -> Path:
     config = TokenizerConfig(
         size=size.vocabulary, languages=LANGUAGES, directions=tuple(directions)
     )
-    learned = tokenizer.train(tokenizer_lines(work), [], size.vocabulary, config)
-    torch.manual_seed(1)
     old = bundle.read(find_model(Path(start))) if start else None
+    lines = tokenizer_lines(work)
+    if old is None:
+        learned = tokenizer.train(lines, [], size.vocabulary, config)
+    else:
+        learned, config = with_letters(old.tokenizer, lines, work), old.tokenizer_config
+    learned = with_reserved(learned)
+    torch.manual_seed(1)
     shape = model_config("transformer-small") if old is None else old.model.config
     if old is None:
         settings = [setting.removeprefix("model.") for setting in size.model]
@@ -197,6 +210,30 @@ def initial_model(work: Path, start: str, size: Size) -> Path:
     search = SearchConfig() if old is None else old.search
     bundle.save(bundle.Bundle(model, learned, config, search), folder)
     return folder
+
+
+def with_letters(known: Tokenizer, lines: list[str], work: Path) -> Tokenizer:
+    """Return a vocabulary with the letters and signs that it lacks, and common words with them."""
+    letters, words = Counter(LETTERS), Counter[str]()
+    for line in lines:
+        letters.update(line)
+        words.update(
+            word.strip(".,!?") for word in line.split() if word[0] in LETTERS and word.isalpha()
+        )
+    new = [one for one, count in letters.items() if one in LETTERS or count >= LEAST_LETTERS]
+    new = [one for one in new if ord(one) < LAST_LETTER and not one.isspace()]
+    new = [one for one in new if known.is_unknown(one)]
+    new += [SPACE + one for one, count in words.items() if count >= LEAST_WORDS and one[0] in new]
+    listed = work / "letters.vocab"
+    listed.write_text("".join(f"{token}\n" for token in dict.fromkeys(new)), encoding="utf-8")
+    return tokenizer.with_new_tokens(known, [str(listed)])
+
+
+def with_reserved(learned: Tokenizer) -> Tokenizer:
+    """Return a vocabulary with the reserved tokens, which SentencePiece never divides."""
+    tokens = map(everyday_frames.reserved, range(everyday_frames.TOKENS))
+    rows = [(token, 0.0, vocabulary.USER_DEFINED) for token in tokens]
+    return Tokenizer(vocabulary.added_pieces(learned.models[0], rows))
 
 
 def tokenizer_lines(work: Path) -> list[str]:
@@ -221,8 +258,8 @@ def transfer(old: Bundle, model: EncoderDecoder, learned: Tokenizer) -> None:
         piece = learned.source.id_to_piece(token)
         ids = [old.tokenizer.source.piece_to_id(piece)]
         if ids == [UNKNOWN] and token != UNKNOWN:
-            ids = old.tokenizer.source.encode(piece.replace(SPACE, " ").removeprefix(" "))
-            ids = ids or [UNKNOWN]
+            spelled = piece.replace(SPACE, " ").removeprefix(" ").lower()
+            ids = old.tokenizer.source.encode(spelled) or [UNKNOWN]
         model.output.weight[token] = known[ids].mean(0)
         model.output.bias[token] = bias[ids].mean() - (0 if len(ids) == 1 else 1)
 

@@ -7,7 +7,7 @@ Each corpus is a list of (English, other language). `DIR` is the folder of the d
     DIR/longer/GROUP.en-de.tsv.xz      longer and practical sentences, without the groups NO_LICENCE
     DIR/words/en-de.tsv.xz             word lists; names.tsv.xz: names in four languages
 
-`phrases.tsv`, beside this file, has greetings, practical sentences, a sentence for 1,700 common
+`phrases.tsv.xz`, beside this file, has greetings, practical sentences, a sentence for 1,700 common
 words that the other data hardly contain, and two or three for words that the fifth and the sixth
 version of the model did not know, in four languages. They were written for this model, by authors
 who did not know its evaluation sets. The model in the box has not read the last 7,775 of them.
@@ -152,7 +152,7 @@ def phrases(data: Path, code: str) -> Pairs:
     tables = [data / "tatoeba" / f"eng-{code}.{part}.tsv" for part in ("dev", "test")]
     known = {text for path in (*tables, PRACTICAL) for row in rows(path) for text in row}
     column = LANGUAGES.index(CODES[code])
-    found = [(row[0], row[column]) for row in rows(Path(__file__).with_name("phrases.tsv"))]
+    found = [(row[0], row[column]) for row in rows(Path(__file__).with_name("phrases.tsv.xz"))]
     new = [pair for pair in found if not known & {*pair}]
     return [pair for _ in range(PHRASE_LINES // len(new)) for pair in new]
 
@@ -174,6 +174,11 @@ def copies(pairs: Pairs, code: str) -> Pairs:
 
 
 WORD = re.compile(r"\b[\w.-]*\w\b")
+# addresses, placeholders, tags, paths, options, words with digits
+CODED = re.compile(
+    r"https?://\S*\w|\S+@\S*\w|[$#%@]?\{[^{}\s]*\}|%\(?\w+\)?\w?|</?\w[^<>]*>|`[^`]+`"
+    r"|[\w.~-]*(?:/[\w.-]+)+|--[a-z][\w-]*|(?<![\w-])\w*\d[\w-]*[A-Za-z_]\w*|\w+_\w+|\w+\(\)"
+)
 
 
 def shared_names(pairs: Pairs) -> list[str]:
@@ -185,6 +190,14 @@ def shared_names(pairs: Pairs) -> list[str]:
         if word[:1].isupper() and word.isalpha() and len(word) > 2
     }
     return sorted(found)
+
+
+def shared_parts(source: str, target: str) -> list[str]:
+    """Return names, numbers, codes and addresses that stand equally in both texts."""
+    parts = [found[0] for found in CODED.finditer(source)]
+    words = set(WORD.findall(source)[1:]) & set(WORD.findall(target))
+    parts += [one for one in sorted(words) if one[0].isupper() or one.isdigit()]
+    return [one for one in dict.fromkeys(parts) if source.count(one) == 1 == target.count(one)]
 
 
 def with_copy(

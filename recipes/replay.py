@@ -2,13 +2,14 @@
 
     python recipes/replay.py MODEL [--rows 3000]
 
-It has sentence pairs of phrases.tsv in every direction of the model and, for each source, the
+It has sentence pairs of phrases.tsv.xz in every direction of the model and, for each source, the
 model's own output as a further target. The file goes into the folder of the model, with its digest.
 """
 
 from __future__ import annotations
 
 import argparse
+import lzma
 import random
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from models.storage.digests import write_files
 from models.storage.replay import NAME, ReplayPair, pack_replay
 from models.storage.settings import read_settings
 
-LANGUAGES = ("en", "de", "fr", "es")  # columns of phrases.tsv
+LANGUAGES = ("en", "de", "fr", "es")  # columns of phrases.tsv.xz
 LONGEST = 25  # words of a source
 
 
@@ -25,11 +26,11 @@ def main() -> None:
     """Parse the command line and write the file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path)
-    parser.add_argument("--rows", type=int, default=3000, help="rows of phrases.tsv")
+    parser.add_argument("--rows", type=int, default=3000, help="rows of phrases.tsv.xz")
     options = parser.parse_args()
     directions = read_settings(options.model)["tokenizer"]["directions"]
-    table = Path(__file__).with_name("phrases.tsv").read_text("utf-8").splitlines()
-    rows = [tuple(line.split("\t")) for line in table]
+    with lzma.open(Path(__file__).with_name("phrases.tsv.xz"), "rt", encoding="utf-8") as table:
+        rows = [tuple(line.rstrip("\n").split("\t")) for line in table]
     fitting = [row for row in rows if len(row[0].split()) <= LONGEST]
     chosen = random.Random(1).sample(fitting, options.rows)
     translator = load_translator(options.model)

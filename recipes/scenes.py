@@ -22,7 +22,8 @@ from flickr8k import attn
 
 from attncli.embedded import scenes
 from attncli.embedded.scenes import SIDE, Box, SceneCaption
-from attncli.tasks.caption.training.source import ImageData, ImageTraining
+from attncli.tasks.caption.training.prepared import ImageData
+from attncli.tasks.caption.training.source import ImageTraining
 
 SCENES, SEED = 6000, 1
 TESTED, TEST_SEED = 500, 2024  # the scene of `make demo` is neither trained on nor tested

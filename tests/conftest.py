@@ -129,8 +129,8 @@ def no_gradients() -> Iterator[None]:
 
 @pytest.fixture
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `attn bulk` process its shards itself; tests/attncli/bulk starts worker processes."""
-    monkeypatch.setitem(work.ENGINES, "local", in_process.process)
+    """Let `attn bulk` process its shards itself, without Ray."""
+    monkeypatch.setattr(work, "process", in_process.process)
 
 
 @pytest.fixture

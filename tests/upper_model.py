@@ -19,12 +19,16 @@ from models.use_config import SearchConfig
 
 
 class Upper(TextTranslator):
-    """Takes 20 pieces, a word being one for every 10 characters begun."""
+    """Takes 20 pieces, a word being one for every 10 characters begun.
+
+    reserved: number of its tokens for protected parts.
+    """
 
     max_source_length = 20
     read_mode = ""
 
-    def __init__(self) -> None:
+    def __init__(self, reserved: int = 0) -> None:
+        self.reserved = reserved
         self.search = SearchConfig()
         self.asked: deque[str] = deque(maxlen=100)
 

@@ -1,4 +1,4 @@
-"""Bulk work: large inputs in shards, by processes of this machine or by a Ray cluster.
+"""Bulk work: large inputs in shards, by Ray on this machine or on a cluster.
 
 `BatchMapper` is for other pipelines, such as Ray Data and pandas:
 

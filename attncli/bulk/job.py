@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import typer
 
-from attncli.data.lines import CHUNK_LINES, Line
+from attncli.data.lines import CHUNK_LINES
 from attncli.data.text.tables import read_glossary
+from attncli.faithful.result import Line
 from attncli.options.help_page import HelpPage
 from attncli.tasks.table import BULK, TASKS
 from attncli.version import __version__

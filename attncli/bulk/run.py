@@ -1,4 +1,4 @@
-"""A bulk job: cut the inputs, let an engine process the missing shards, join the parts.
+"""A bulk job: cut the inputs, let workers process the missing shards, join the parts.
 
 The state is in OUT.bulk/ (docs/bulk.md). A part begins with the SHA-256 of its rest; a damaged one
 counts as missing. Its name is a digest of the content of its shard, of models and settings, and of
@@ -17,12 +17,12 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
+from attncli.bulk import work
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import BulkSource, Shard, ShardResult, shards_of
-from attncli.bulk.work import ENGINES
 from attncli.data.streams import as_json, as_json_line
 from attncli.terminal.messages import ShowProgress, counted, duration
-from attncli.training.storage.folder import locked
+from attncli.training.storage.folder import LOCK, locked
 from models.base.errors import DamagedError, InputError
 from models.base.files import remove_leftovers, replacing, write_bytes, write_errors, write_text
 from models.storage.digests import file_digest
@@ -38,8 +38,7 @@ class BulkPlan(NamedTuple):
     sources: Sequence[BulkSource]
     out: Path  # file or folder; the state is kept beside it
     shard_size: int  # records
-    engine: str = "local"
-    processes: int = 0  # 0: the engine decides
+    processes: int = 0  # 0: one for each GPU, or for each processor
 
     @property
     def state(self) -> Path:
@@ -67,6 +66,18 @@ class ListedShard(NamedTuple):
 def state_folder(out: Path) -> Path:
     """Return the folder with the state of the job that writes an output."""
     return out.with_name(out.name + SUFFIX)
+
+
+def check_state(folder: Path) -> None:
+    """Raise InputError for a link, and for a folder that is there but that no job has locked."""
+    links = [path for path in (folder, folder / PARTS) if path.is_symlink()]
+    is_foreign = folder.exists() and not (folder / LOCK).is_file()
+    if links or is_foreign:
+        raise InputError(
+            f"{links[0]}, a link" if links else f"{folder}, which no `attn bulk` made",
+            "no file, or the state of the same job",
+            "move it away, or choose another name for the output",
+        )
 
 
 def part_name(job_digest: str, shard: Shard) -> str:
@@ -102,6 +113,7 @@ def run_bulk(plan: BulkPlan, advance: ShowProgress) -> BulkSummary:
     Raises ModelError if an input cannot be read or changes, or a part or an output cannot be
     written; also if another process works on the same output. Finished parts are kept.
     """
+    check_state(plan.state)
     with locked(plan.state):
         digest = plan.job.digest()
         listed = [
@@ -139,7 +151,7 @@ def _process_missing(
     if not missing:
         return
     shards = _missing_shards(plan, digest, listed, missing)
-    with closing(ENGINES[plan.engine](plan.job, shards, plan.processes)) as found:
+    with closing(work.process(plan.job, shards, plan.processes)) as found:
         for part in found:
             write_part(parts / listed[part.number].part, part)
             ready, new, left = ready + 1, new + part.size, left - part.size

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 from attncli.bulk.job import BulkJob, BulkTask, RecordResult, bulk_task
 from attncli.data.images.named import IMAGES, FileRange, ImageFile, named_images
-from attncli.data.lines import Line, byte_lines, decode
+from attncli.data.lines import byte_lines, decode
 from attncli.data.streams import as_json_line, decompressed, open_input
 from attncli.data.text.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
+from attncli.faithful.result import Line
 from attncli.terminal.messages import one_cell
 from models.base.errors import InputError, NotFoundError
 
@@ -73,8 +74,8 @@ def sources_of(job: BulkJob, inputs: Sequence[Path], out: Path) -> list[BulkSour
 
     Images are one input. One file of text is written to OUT. Folders and several files are mirrored
     in the folder OUT: a file keeps its path below the given folder, without the suffix of its
-    compression. Hidden files are left out. Raises ModelError if an input is missing or a document,
-    or two files have the same output.
+    compression. Hidden files, and those of `irregular`, are left out. Raises ModelError if an input
+    is missing or a document, two files have the same output, or a link leads out of OUT.
     """
     if job.input == "images":
         if out.is_dir():
@@ -90,12 +91,18 @@ def sources_of(job: BulkJob, inputs: Sequence[Path], out: Path) -> list[BulkSour
             BulkSource((path,), out / uncompressed(place))
             for given in inputs
             for path, place in _files(given, several=len(inputs) > 1)
-            if out.resolve() not in path.resolve().parents
+            if path.is_file() and out.resolve() not in path.resolve().parents
         ]
     if not sources:
         raise NotFoundError(f"no files in {', '.join(map(str, inputs))}", "files to process")
-    _check(sources, bulk_task(job.task).documents if job.input == "lines" else "")
+    _check(sources, out, bulk_task(job.task).documents if job.input == "lines" else "")
     return sources
+
+
+def irregular(inputs: Sequence[Path]) -> list[Path]:
+    """Return what is in the folders and no file that can be read to its end: pipes, devices."""
+    folders = filter(Path.is_dir, inputs)
+    return [p for one in folders for p, _ in _files(one, several=False) if not p.is_file()]
 
 
 def _files(given: Path, *, several: bool) -> Iterator[tuple[Path, Path]]:
@@ -111,8 +118,8 @@ def _files(given: Path, *, several: bool) -> Iterator[tuple[Path, Path]]:
             yield path, top / path.relative_to(given)
 
 
-def _check(sources: Sequence[BulkSource], documents: str) -> None:
-    """Refuse two files of one output, and documents if there is a command for these."""
+def _check(sources: Sequence[BulkSource], out: Path, documents: str) -> None:
+    """Refuse two files of one output, links out of OUT, and documents if a command is for these."""
     seen: dict[Path, BulkSource] = {}
     for source in sources:
         other = seen.setdefault(source.out, source)
@@ -121,6 +128,12 @@ def _check(sources: Sequence[BulkSource], documents: str) -> None:
                 f"{other.name} and {source.name} have the same output {source.out}",
                 "files of different names",
                 "process them with two commands",
+            )
+        if source.out != out and not source.out.parent.resolve().is_relative_to(out.resolve()):
+            raise InputError(
+                f"{source.out.parent} leads to {source.out.parent.resolve()}",
+                f"a folder inside {out}",
+                "remove the link",
             )
         if documents and is_document(source.paths[0]):
             raise InputError(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from attncli.bulk.job import BulkJob, bulk_task, read_job
 from attncli.bulk.run import NOTES, BulkPlan, run_bulk, state_folder
-from attncli.bulk.shards import sources_of
-from attncli.bulk.work import ENGINES
+from attncli.bulk.shards import irregular, sources_of
 from attncli.data.images.named import GROUP
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.streams import check_output
@@ -21,11 +20,6 @@ from attncli.tasks.table import BULK
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 from models.base.errors import InputError
-
-if TYPE_CHECKING:
-    EngineName = str
-else:  # for the command line
-    EngineName = Literal[tuple(ENGINES)]
 
 BEFORE_TASK = "--"
 WORDS = "attncli.bulk.words"  # key of click's context: the words after BEFORE_TASK
@@ -40,10 +34,6 @@ Fields = Annotated[
         help="JSON lines: field of the text, inner ones with a dot: meta.title. The result is "
         "added to each object. To align: twice, source and target.",
     ),
-]
-EngineOption = Annotated[
-    EngineName,
-    typer.Option("--engine", help="local: processes on this machine; ray: an existing cluster."),
 ]
 Processes = Annotated[
     int,
@@ -87,7 +77,6 @@ def bulk(
     paths: Paths,
     *,
     field: Fields = None,
-    engine: EngineOption = "local",
     processes: Processes = 0,
     shard: ShardSize = None,
 ) -> None:
@@ -96,6 +85,7 @@ def bulk(
     After `--` follow a task (translate, classify, caption, align) and the options of its command.
     The output of one file is the file OUT; of folders or several files, a folder OUT with a file
     for each; of images, one file. Its content is that of the command, in the order of the input.
+    Ray runs the shards: on this machine, or on the cluster that RAY_ADDRESS names.
 
     The results of each shard are stored as they finish, in OUT.bulk/. The same command continues
     where it stopped, after a kill, a full disk or a power failure. A record that cannot be
@@ -120,7 +110,10 @@ def bulk(
         )
     job = _with_input(read_job(context.meta[WORDS]), field or [])
     size = shard or (GROUP if job.input == "images" else CHUNK_LINES)
-    plan = BulkPlan(job, sources_of(job, inputs, out), out, size, engine, processes)
+    left_out = irregular(inputs) if job.input != "images" else []
+    for path in left_out:
+        console.warn(f"{path} is left out; expected a regular file in a folder")
+    plan = BulkPlan(job, sources_of(job, inputs, out), out, size, processes)
     try:
         with console.progress(bulk_task(job.task).doing, total=1) as advance:
             summary = run_bulk(plan, advance)
@@ -134,6 +127,7 @@ def bulk(
     if summary.errors:
         found = f"{counted(summary.errors, 'record')} without a result"
         console.warn(f"{found}: {plan.state / NOTES['error']}")
+    if summary.errors or left_out:
         raise typer.Exit(1)
 
 

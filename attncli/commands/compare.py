@@ -312,22 +312,17 @@ def compare(
     command continues. The folder gets the results as tables and plots. See docs/compare.md.
 
     \b
-    A variant is one of
-      dot, local_p, sparsemax, hard     a part of the attention
-      dot,local_p                       several parts
-      score=cosine,heads=4              settings of the attention
-      heads=2,train.lr=0.0005           settings of model and training
-      none                              the same sizes without attention
-      mean, learned, learned,dot        a pooling of classifiers
-      small-cnn, encoder=resnet50       an image network of captioners
-      transformer-tiny,lr=0.0005        a preset, with other settings
+    A variant is one or several of these, joined by +
+      dot, hard, mean, small-cnn     the name of a part
+      none, transformer-tiny         no attention; a preset
+      heads=4, train.lr=0.0005       a setting
 
     Example:
-      attn models compare none dot additive score=cosine,window=local_p -s train.steps=400
+      attn models compare none dot additive score=cosine+window=local_p -s train.steps=400
       attn models compare --grid train.lr=0.002,0.001 --grid model.dropout=0.1,0.3 --dry-run
       attn models compare -o runs/table4 --train train.en train.de --dev val.en val.de --best 5
       attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
-      attn models compare mean learned,dot --labels intents.tsv -o runs/poolings
+      attn models compare mean learned+dot --labels intents.tsv -o runs/poolings
     """
     of_pairs, inputs = options.split_dev(
         dev or [],

@@ -151,9 +151,9 @@ def evaluate(
         options=options,
         target=options.data.target,
     )
+    write_stdout(translation_scores(evaluations, len(test_set.references), json=json))
     if plot:
         bleu_by_length(plot, *_curves(evaluations))
-    write_stdout(translation_scores(evaluations, len(test_set.references), json=json))
 
 
 def _curves(systems: list[System]) -> tuple[list[Curve], list[Bar]]:

@@ -321,7 +321,8 @@ def add(
       attn models add --list de
     """
     if list:
-        return write_stdout(columns(public_models(source), left=5))
+        write_stdout(columns(public_models(source), left=6))
+        return console.say("FLORES BLEU: FLORES-101 devtest, as the OPUS-MT leaderboard states it")
     if not source:
         raise ModelError("no SOURCE", "a file, a folder, or owner/name", "or --list")
     folder = packages.add(source, name, revision=revision, sample=sample, messages=console)

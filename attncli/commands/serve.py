@@ -29,6 +29,15 @@ Translators = Annotated[
 ]
 Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-origin",
+        metavar="ORIGIN",
+        help="Let the pages of another site use the service, such as https://a.example "
+        "(repeatable); *: those of any site.",
+    ),
+]
 ApiKeys = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Require one of the API keys, one per line.")
 ]
@@ -51,6 +60,7 @@ def serve(
     model: Translators = None,
     host: Host = DEFAULT.host,
     port: Port = DEFAULT.port,
+    allow_origin: Origins = None,
     api_keys: ApiKeys = None,
     new_key: NewKey = False,
     browser: Browser = DEFAULT.browser,
@@ -83,6 +93,7 @@ def serve(
         models=tuple(model or ()),
         host=host,
         port=port,
+        allow_origins=tuple(allow_origin or ()),
         api_keys=api_keys,
         device=device,
         threads=threads,

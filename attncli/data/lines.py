@@ -17,9 +17,8 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
-from attncli.data.panels import AlignedPair
 from attncli.data.streams import (
     WESTERN,
     decompressed,
@@ -28,58 +27,22 @@ from attncli.data.streams import (
     open_input,
     western,
 )
+from attncli.faithful.result import Line
 from attncli.terminal import console
 from models.base.errors import InputError
 from models.base.limits import LINE_BYTES
-from models.base.types import Classification, Hypothesis, Translation
+from models.base.types import Classification
 from models.text.normalise import nfc
-
-if TYPE_CHECKING:
-    from attncli.tags.checks import Check
-    from attncli.tags.stand_ins import MarkedTranslation
 
 Received = TypeVar("Received", bytes, bytes | None)
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
+BINARY = (b"PK\x03\x04", b"%PDF-", b"\xd0\xcf\x11\xe0", b"{\\rtf")  # Office, PDF
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
 NOT_UTF_8 = "not valid UTF-8"
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
 FIRST_OF_FILE = 125  # lines; each next chunk may have four times as many
-
-
-class Line(NamedTuple):
-    """A line without its ending."""
-
-    number: int  # from 1
-    text: str
-    ending: str = "\n"  # or "\r\n"; a last line without an ending gets "\n"
-    fault: str = ""  # why the text cannot be processed; it is then only shown
-
-
-class TranslatedLine(NamedTuple):
-    """A line with its translation."""
-
-    line: Line
-    translation: Translation | None  # None: the line could not be translated, `note` says why
-    note: str = ""  # what the user should know about the line
-    parts: tuple[Translation, ...] = ()  # what was translated: one for each part of the line
-    alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
-    lost: str = ""  # characters that the model has no token for and that the output lacks
-    checks: tuple[Check, ...] = ()  # that the best output fails
-    marked: tuple[MarkedTranslation, ...] = ()  # `parts` with marks in place of stand-ins
-    foreign: bool = False  # copied, because the model has no token for any of its letters
-    in_target: bool = False  # copied, because it is in the target language
-
-    @property
-    def text(self) -> str:
-        """The best output; "" if the line could not be translated."""
-        return self.translation.text if self.translation else ""
-
-    @property
-    def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """The outputs, best first; none if the line could not be translated."""
-        return self.translation.hypotheses if self.translation else ()
 
 
 class ClassifiedLine(NamedTuple):
@@ -93,12 +56,12 @@ class ClassifiedLine(NamedTuple):
 def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
     """Yield the lines of a stream in order, in chunks of at least one line.
 
-    Raises InputError for UTF-16.
+    Raises InputError for UTF-16 and for binary files.
     """
     number, remarked = 1, False
     for lines in _chunks(stream):
         if number == 1:
-            refuse_utf_16(lines[0], _name(stream))
+            refuse_binary(lines[0], _name(stream))
         chunk = [decode(line, number + i) for i, line in enumerate(lines)]
         bad = [n for n, line in enumerate(chunk) if line.fault.startswith(NOT_UTF_8)]
         if bad and western(b"".join(lines[n] for n in bad)):
@@ -156,8 +119,10 @@ def _name(stream: BinaryIO) -> str:
     return name if isinstance(name, str) and name[:1] not in ("", "<") else "the input"
 
 
-def refuse_utf_16(head: bytes, name: str) -> None:
-    """Raise InputError for text that begins with a mark of UTF-16: its lines would be noise."""
+def refuse_binary(head: bytes, name: str) -> None:
+    """Raise InputError for UTF-16, and for files of other programs: their lines would be noise."""
+    if head.startswith(BINARY):
+        raise InputError(f"{name} is not text", "text, or a document with the end of its name")
     if head.startswith(UTF_16_MARKS):
         hint = "convert it: iconv -f UTF-16 -t UTF-8"
         raise InputError(f"{name} in UTF-16", "UTF-8", hint)

@@ -37,6 +37,7 @@ def as_json_line(record: object) -> str:
 
 WESTERN = "windows-1252"
 MOST_ACCENTED = 0.3  # share of the letters; a text in another code page has more
+FOLDERS = "`attn bulk FOLDER OUT -- translate` reads folders"
 CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
 
 
@@ -283,4 +284,7 @@ def _writer(stream: BinaryIO, path: Path) -> Write:
 
 
 def _unusable(verb: str, path: Path, error: Exception) -> ModelError:
-    return ModelError(f"cannot {verb} {path}: {getattr(error, 'strerror', None) or error}")
+    found = f"cannot {verb} {path}: {getattr(error, 'strerror', None) or error}"
+    return ModelError(
+        found, hint=FOLDERS if isinstance(error, IsADirectoryError) and verb == "read" else ""
+    )

@@ -150,15 +150,16 @@ def write_pairs(
         target.close()
     dropped = Dropped(empty, long)
     if sum(dropped) == done:
-        raise _no_pairs(name, dropped)
+        raise _no_pairs(name, dropped, max_length)
     return dropped
 
 
-def _no_pairs(name: str, dropped: Dropped) -> ModelError:
+def _no_pairs(name: str, dropped: Dropped, longest: int) -> ModelError:
     return ModelError(
         f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
-        f"{dropped.long:,} are longer than data.max_length",
+        f"{dropped.long:,} are longer than {longest:,} tokens",
         "text of that length on both sides",
+        "raise data.max_length and model.max_source" if dropped.long else "",
     )
 
 

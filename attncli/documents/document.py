@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -13,7 +14,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from attncli.tags.parse import branches
+from attncli.faithful.parse import branches
 from models.base.errors import InputError
 from models.base.types import Span
 
@@ -23,12 +24,19 @@ MARKUP = re.compile(r"<[^<>]*>|\{[^{}\s]*\}")
 OPENING = re.compile(r"[\s\"'“”„‟«»‹›‘’‚(\[{¿¡]*")
 SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*\s*$")
 
+REFERENCE = re.compile(r"&#(?:\d{20,}|[xX][0-9a-fA-F]{20,});?")  # of no character of Unicode
+
 Width = Callable[[str], int]
+
+
+def unescaped(text: str) -> str:
+    """Return a text with characters in place of the references of HTML."""
+    return html.unescape(REFERENCE.sub("\ufffd", text))
 
 
 def text_width(word: str) -> int:
     """Return the number of characters of a word without its markup."""
-    return len(html.unescape(MARKUP.sub("", word)))
+    return len(unescaped(MARKUP.sub("", word)))
 
 
 def balanced(line: str, lines: int, *, never_first: str = "(?!)") -> list[str]:
@@ -48,17 +56,17 @@ def filled(line: str, most: int, width: Width, *, never_first: str = "(?!)") -> 
 
     never_first: regular expression of words that must not begin a line.
     """
-    found: list[str] = []
+    found: list[list[str]] = []
     room = -1
     for word in line.split(" "):
         size = width(word)
         if found and (size < room or re.match(never_first, word)):
-            found[-1] += f" {word}"
+            found[-1].append(word)
             room -= size + 1
         else:
-            found.append(word)
+            found.append([word])
             room = most - size
-    return found
+    return [*map(" ".join, found)]
 
 
 def begins_as_text(text: str) -> bool:
@@ -75,6 +83,7 @@ def continues(before: str, text: str) -> bool:
 
 
 Texts = tuple[str, ...]
+AUTO = "auto"  # as source language: recognised for each text
 FLAG = "#, fuzzy\n"  # of gettext, whose programs do not use such a translation
 
 
@@ -83,9 +92,9 @@ class DocumentSegment(NamedTuple):
 
     start: int  # first character
     end: int  # after the last character
-    texts: Texts  # to translate, one line each; markup as tags of `attncli.tags`
+    texts: Texts  # to translate, one line each; markup as tags of `attncli.faithful`
     write: Callable[[Texts], str]  # from the translations to what replaces the span
-    key: str = ""  # of a value, by which the same one is found in another file
+    key: str = ""  # of a value of JSON, with those of its groups and dots between
     flag: int = -1  # where `FLAG` is written if the translation is doubtful; -1: it is not written
 
     def moved(self, by: int) -> DocumentSegment:
@@ -101,6 +110,7 @@ class Kept(NamedTuple):
     is_fault: bool = False  # True if it could not be read
 
 
+TRANSLATED = "texts that have a translation"  # a kind of `Kept`
 DocumentPart = DocumentSegment | Kept | None  # None: a value without letters
 
 
@@ -114,6 +124,7 @@ class Document:
     # of a file that is not text: from the translations to its bytes. `content` then has a line for
     # each segment, so that messages can name it.
     save: Callable[[Sequence[Texts | None]], bytes] | None = None
+    places: tuple[str, ...] = ()  # of a table: the sheet and the cell of each line
     encoding: str = "utf-8"  # of a text file
     strict: bool = False  # a program reads it: a doubtful translation without a flag is left out
 
@@ -127,12 +138,31 @@ class DocumentOptions:
     keep: tuple[str, ...] = ()  # fields that are not translated, where all others are
     delimiter: str = ""  # of a table; empty: found in its first line
     to: str = ""  # the target language, which the document then names; empty: not named
+    source: str = ""  # the source language; AUTO: that of each text; empty: unknown
+
+    def leaves(self, language: str, document: str, *, inline: bool = False) -> bool:
+        """Return True if a text in a language is not translated: not that of source or document.
+
+        With AUTO, only words inside a text are left. document: its own language; empty: unknown.
+        """
+        source, own, named = (re.split("[-_]", one)[0] for one in (self.source, document, language))
+        known = {source, own} - {"", AUTO}
+        is_other = bool(named) and named not in known
+        return is_other and (inline or (bool(known) and source != AUTO))
 
 
 def collected(content: str, parts: Iterable[DocumentPart]) -> Document:
-    """Return the document of a content and the parts that a format finds in it, in any order."""
+    """Return the document of a content and the parts that a format finds in it, in any order.
+
+    The name of a language stays if it is the target language with a region, such as de-AT.
+    """
     found = list(parts)
-    segments = [part for part in found if isinstance(part, DocumentSegment)]
+    segments = [
+        part
+        for part in found
+        if isinstance(part, DocumentSegment)
+        and (part.texts or _base(content[part.start : part.end]) != _base(part.write(())))
+    ]
     segments.sort(key=lambda one: (one.start, one.end))
     return Document(content, tuple(segments), tuple(p for p in found if isinstance(p, Kept)))
 
@@ -166,32 +196,18 @@ def with_flags(
     return replace(document, segments=segments), [texts for _, texts in pairs]
 
 
-def with_existing(document: Document, existing: Document) -> Document:
-    """Return a document with the values that another one has for the same keys.
-
-    Only the segments that it lacks, or in which it has no words, remain to be translated.
-    """
-    known = {key: existing.content[one.start : one.end] for key, one in _keyed(existing)}
-    parts, at, moved = [], 0, 0
-    segments = []
-    for key, segment in _keyed(document):
-        value = known.get(key) if segment.key else None
-        if value is None:
-            segments.append(segment.moved(moved))
-            continue
-        parts += [document.content[at : segment.start], value]
-        at = segment.end
-        moved += len(value) - (segment.end - segment.start)
-    content = "".join([*parts, document.content[at:]])
-    return replace(document, content=content, segments=tuple(segments), kept=())
-
-
-def _keyed(document: Document) -> Iterator[tuple[tuple[str, int], DocumentSegment]]:
-    """Yield the segments with their keys and how often a key occurred before, as in a list."""
-    seen: Counter[str] = Counter()
+def check_language(document: Document, to: str) -> None:
+    """Raise InputError if a document with texts in the language `to` names another one."""
     for segment in document.segments:
-        yield (segment.key, seen[segment.key]), segment
-        seen[segment.key] += 1
+        named = "" if segment.texts else document.content[segment.start : segment.end]
+        given, wanted = _base(named), _base(to)
+        if len(given) == len(wanted) == 2 and given != wanted:
+            raise InputError(f"it has translations in the language {named}", f"a file in {to}")
+
+
+def _base(code: str) -> str:
+    """Return the code of a language without its region."""
+    return re.split("[-_]", code.lower())[0]
 
 
 def language_segment(span: Span, to: str) -> DocumentSegment:
@@ -208,6 +224,12 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 PARTS = re.compile(
     rf"({LINE_END.pattern}|(?<! )[ ]*\t[ ]*|(?<! )[ ]+\|[ ]+(?![^{{}}]{{0,200}}\}}\}}))"
 )  # between the texts of a string
+CHOICE = re.compile(r"\{\s*\w+\s*,\s*choice\s*,")
+# patterns of dates and times, such as MM/DD/YYYY and h:mm a, and units
+NO_WORDS = re.compile(
+    r"(?=.*([yMDdHhms])\1)(?:([yYMLdDEeHhKkmsSaAzZ])\2{,4}(?:[\s.,:/'_-]+|(?<=[Dd])T|$)){2,}"
+    r"|(?:([yMDdHhms])\3+){2,}|[b-df-hj-np-tv-xz]{2,3}"
+)
 WRAPPED = 40  # characters of a line that was probably divided for its width
 
 
@@ -220,7 +242,7 @@ def string_segment(
     in the next line; so are the branches of a message. quote: write a value as the document has it
     in this place.
     """
-    if not has_letters(text):
+    if not has_letters(text) or NO_WORDS.fullmatch(text):
         return None
     first, *rest = branches(text) or PARTS.split(text)
     texts, ends = [[first]], [""]  # lines of each text; what is between its lines, and behind it
@@ -236,8 +258,11 @@ def string_segment(
 
     def write(translated: Texts) -> str:
         found = ""
-        for text, lines, inner, outer in zip(translated, texts, ends[::2], ends[1::2], strict=True):
-            found += inner.join(balanced(text, len(lines))) if len(lines) > 1 else text
+        sign = "'" if CHOICE.search(text) else "'{"  # what quotes in messages of ICU and Java
+        if sign not in text:
+            translated = tuple(one.replace(sign, f"’{sign[1:]}") for one in translated)
+        for one, lines, inner, outer in zip(translated, texts, ends[::2], ends[1::2], strict=True):
+            found += inner.join(balanced(one, len(lines))) if len(lines) > 1 else one
             found += outer
         return quote(found)
 
@@ -245,6 +270,7 @@ def string_segment(
     return DocumentSegment(start, end, joined, write, key)
 
 
+ZIP = b"PK\x03\x04"  # the first bytes of an archive
 COMPRESSED = (".gz", ".xz", ".zst")
 TEXT = "text"  # lines; not a document format
 
@@ -268,22 +294,23 @@ FORMATS = {
     "json": FormatRow("values:read_json", (".json",)),
     "jsonl": FormatRow("values:read_json_lines", (".jsonl", ".ndjson")),
     "arb": FormatRow("values:read_arb", (".arb",)),
-    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^\s*msgid\b"),
+    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^[ \t]*msgid\b"),
     "yaml": FormatRow("values:read_yaml", (".yaml", ".yml")),
     "properties": FormatRow("messages:read_properties", (".properties",)),
     "strings": FormatRow("messages:read_strings", (".strings",), r"=\s*\""),
     "xml": FormatRow("xml_texts:read", (".xml", ".xlf", ".xliff", ".ttml", ".dfxp")),
 }
-PACKED = {  # archives of several files; `read` takes bytes
-    "docx": FormatRow("office:read_word", (".docx",)),
-    "pptx": FormatRow("office:read_slides", (".pptx",)),
-    "xlsx": FormatRow("office:read_sheets", (".xlsx",)),
-    "odt": FormatRow("packed:read_open_document", (".odt", ".odp", ".ods")),
-    "epub": FormatRow("packed:read_book", (".epub",)),
+PACKED = {  # archives of several files; `read` takes bytes. `sign`: of the name of one of them
+    "docx": FormatRow("office:read_word", (".docx", ".docm"), "word/document.xml"),
+    "pptx": FormatRow("office:read_slides", (".pptx", ".pptm"), "ppt/presentation.xml"),
+    "xlsx": FormatRow("office:read_sheets", (".xlsx", ".xlsm"), "xl/workbook.xml"),
+    "odt": FormatRow("packed:read_open_document", (".odt", ".odp", ".ods"), "vnd.oasis"),
+    "epub": FormatRow("packed:read_book", (".epub",), "epub+zip"),
 }
+HEADS = {b"<?xml": "xml", b"<!doctype html": "html", b"<html": "html", b"webvtt": "vtt"}
 PROGRAMS = """
-tmx rst tex ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx json5 css scss
-c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
+tmx rst tex ftl xcstrings ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx
+json5 css scss c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
 """
 MAIL_FIELD = re.compile(r"([!-9;-~]+):\s|[ \t]+\S")  # or the rest of the field before it
 AS_LINES = "-s input.format=text translates its lines"
@@ -307,6 +334,21 @@ def format_of(path: Path | None) -> str:
     """Return the format of a file by its name; "text" for other names."""
     suffix = uncompressed(path).suffix.lower() if path else ""
     return next((key for key, row in (FORMATS | PACKED).items() if suffix in row.suffixes), TEXT)
+
+
+def format_inside(path: Path, content: bytes) -> str:
+    """Return the format of a content whose name does not tell it; "text" if it is none."""
+    head = content[:100].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if path.suffix.lower() == ".txt":
+        return TEXT
+    if content.startswith(ZIP):
+        places = {content.find(row.sign.encode()): name for name, row in PACKED.items()}
+        return min((one for one in places.items() if one[0] > 0), default=(0, TEXT))[1]
+    if head[:1] in (b"{", b"["):
+        with suppress(ValueError, RecursionError):
+            json.loads(content)
+            return "json"
+    return next((name for sign, name in HEADS.items() if head.startswith(sign)), TEXT)
 
 
 def is_document(path: Path) -> bool:

@@ -7,15 +7,17 @@ that people read are: `alt`, `title`, `placeholder`, `aria-label`, descriptions 
 
 from __future__ import annotations
 
-import html
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from html.parser import HTMLParser
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncli.documents.document import (
+    REFERENCE,
     DocumentOptions,
     DocumentPart,
     DocumentSegment,
@@ -23,6 +25,7 @@ from attncli.documents.document import (
     Texts,
     language_segment,
     string_segment,
+    unescaped,
 )
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segments
 from models.base.errors import InputError
@@ -34,6 +37,11 @@ INLINE = re.compile(
     "|[gx][0-9]+|br\x1f.*"  # neutral tags of `attncli.documents.inline`, which clients send
 )
 EMPTY = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
+OMITTED = re.compile(  # elements that have no end tag, and the tags that end them
+    "li li|d[td] d[td]|t[dhr] (?:tr|tbody|tfoot)|t[dh] t[dh]|option opt(?:ion|group)"
+    "|p (?:address|article|aside|blockquote|center|details|dialog|dir|div|[dou]l|fieldset|figure"
+    "|figcaption|footer|form|h[1-6]|header|hgroup|main|menu|nav|p|pre|search|section|table)"
+)
 SKIPPED = {
     "pre": "preformatted blocks",
     "script": "scripts",
@@ -51,12 +59,14 @@ UNENDED = (
     (re.compile(re.escape(CDATA)), "]]>"),
 )
 UNTRANSLATED = "elements marked as not to be translated"
+FOREIGN = "elements in another language"
+ANY = DocumentOptions()
 ATTRIBUTES = re.compile(
     r"\s(?P<name>alt|title|placeholder|aria-label|content|value)\s*=\s*(?P<quote>[\"'])"
     r"(?P<value>.*?)(?P=quote)",
     re.DOTALL | re.IGNORECASE,
 )
-LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*=\s*[\"']?(?P<value>[\w-]+)")
+LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*=\s*[\"']?(?P<value>[\w-]+)", re.IGNORECASE)
 DESCRIPTION = re.compile(r"(?:og:|twitter:)?(?:description|title)|keywords|og:image:alt")
 BUTTON = re.compile("submit|button|reset")
 
@@ -71,6 +81,11 @@ class PageEvent(NamedTuple):
     attributes: Sequence[tuple[str, str | None]] = ()
 
     @property
+    def language(self) -> str:
+        """The language that the element names; empty: none."""
+        return self.values.get("lang") or self.values.get("xml:lang", "")
+
+    @property
     def values(self) -> dict[str, str]:
         """The attributes, in lower case."""
         return {name: (value or "").lower() for name, value in self.attributes}
@@ -78,12 +93,14 @@ class PageEvent(NamedTuple):
 
 def read(content: str, options: DocumentOptions) -> list[DocumentPart]:
     """Return the texts of a page."""
-    return parts_of(content, 0, len(content), options.to)
+    return parts_of(content, 0, len(content), options)
 
 
-def parts_of(content: str, start: int, end: int, to: str = "") -> list[DocumentPart]:
+def parts_of(
+    content: str, start: int, end: int, options: DocumentOptions = ANY
+) -> list[DocumentPart]:
     """Return the segments of a part of the content, and what is left as it is."""
-    return _Reader(content, start, end, to).parts
+    return _Reader(content, start, end, options).parts
 
 
 class _Reader(HTMLParser):
@@ -92,15 +109,17 @@ class _Reader(HTMLParser):
     An event begins where the parser reports it, and ends where the next one begins.
     """
 
-    def __init__(self, content: str, start: int, end: int, to: str) -> None:
+    def __init__(self, content: str, start: int, end: int, options: DocumentOptions) -> None:
         super().__init__(convert_charrefs=False)
-        self.content, self.to = content, to
+        self.content, self.options = content, options
+        self.language = ""  # that the page names
         self.inner: list[DocumentSegment] = []  # attributes of the inline elements of `run`
         self.parts: list[DocumentPart] = []
         self.run: list[Piece] = []
         self.last: PageEvent | None = None  # the event that has begun
-        self.skipped: PageEvent | None = None  # the element that is being skipped
-        self.depth = 0  # elements of its name that are open
+        # the elements that are open, and what each is left as; empty: it is translated
+        self.inside = [(PageEvent("other", start, start), "")]
+        self.names: Counter[str] = Counter()  # of these
         text = content[start:end]
         sizes = (len(line) + 1 for line in text.split("\n"))
         self.lines = [*accumulate(sizes, initial=start)]  # where each begins
@@ -123,18 +142,65 @@ class _Reader(HTMLParser):
         event = self.last and self.last._replace(end=at)
         if event is None:
             return
-        if self.skipped:
-            self._skip(event, self.skipped)
+        if event.name == "html":
+            self.language = event.language or self.language
+        if self._is_end(event):
             return
-        values = event.values
-        kind = SKIPPED.get(event.name, "")
-        if values.get("translate") == "no" or "notranslate" in values.get("class", "").split():
-            kind = kind or UNTRANSLATED
-        if event.kind == "open" and kind:
-            self.skipped, self.depth = event, 1
+        around = self.inside[-1][1]
+        kind = self._kind(event, around) if event.kind == "open" else around
+        if event.kind == "open":
+            self.inside.append((event, kind))
+            self.names[event.name] += 1
+        if kind and not around:
             self.parts.append(Kept(event.start, kind))
-        else:
+        elif around and not kind:
+            self._flush()
+            self._name_language(event, self.parts)
+        elif not kind:
             self._take(event)
+
+    def _is_end(self, event: PageEvent) -> bool:
+        """Close the elements that a tag ends; return True if it ends one whose kind changes.
+
+        Elements without an end tag end before some other tags (HTML 13.1.2.4).
+        """
+        if event.kind == "open":
+            while OMITTED.fullmatch(f"{self.inside[-1][0].name} {event.name}"):
+                self._close(event.start)
+        while event.kind == "close" and self.names[event.name]:
+            if self.inside[-1][0].name == event.name:
+                return self._close(event.end)
+            self._close(event.start)
+        return False
+
+    def _close(self, end: int) -> bool:
+        """Close the innermost element at a position; return True if its kind changes.
+
+        An inline element that was left becomes a placeholder in its text.
+        """
+        (tag, kind), (_, around) = self.inside.pop(), self.inside[-1]
+        self.names[tag.name] -= 1
+        if bool(kind) == bool(around):
+            return False
+        is_whole = bool(kind) and self.parts[-1] == Kept(tag.start, kind)
+        if is_whole and INLINE.fullmatch(tag.name):
+            self.run.append(Piece("placeholder", tag.start, end, self.content[tag.start : end]))
+        else:
+            self._flush()
+        return True
+
+    def _kind(self, event: PageEvent, around: str) -> str:
+        """Return the kind of what is left inside an element; "" if it is translated."""
+        values = event.values
+        translate = values.get("translate")
+        if around in SKIPPED.values() or event.name in SKIPPED:
+            return around or SKIPPED[event.name]
+        if translate == "no" or "notranslate" in values.get("class", "").split():
+            return UNTRANSLATED
+        if not event.language or around == UNTRANSLATED or translate in ("yes", ""):
+            return "" if translate in ("yes", "") else around
+        inline = bool(INLINE.fullmatch(event.name))
+        return FOREIGN if self.options.leaves(event.language, self.language, inline=inline) else ""
 
     def _take(self, event: PageEvent) -> None:
         is_inline = bool(INLINE.fullmatch(event.name))
@@ -142,31 +208,23 @@ class _Reader(HTMLParser):
             self.run.append(_piece(self.content, event))
         else:
             self._flush()
-        (self.inner if is_inline else self.parts).extend(attribute_segments(self.content, event))
-        if event.name == "html" and self.to:
-            codes = LANGUAGE.finditer(self.content, event.start, event.end)
-            self.parts += [language_segment(code.span("value"), self.to) for code in codes]
+        parts = self.inner if is_inline else self.parts
+        parts.extend(attribute_segments(self.content, event))
+        self._name_language(event, parts)
 
-    def _skip(self, event: PageEvent, skipped: PageEvent) -> None:
-        """Skip an event; a skipped inline element becomes a placeholder in its text."""
-        if event.name != skipped.name:
-            return
-        self.depth += (event.kind == "open") - (event.kind == "close")
-        if self.depth:
-            return
-        if INLINE.fullmatch(skipped.name):
-            raw = self.content[skipped.start : event.end]
-            self.run.append(Piece("placeholder", skipped.start, event.end, raw))
-        else:
-            self._flush()
-        self.skipped = None
+    def _name_language(self, event: PageEvent, parts: list[Any]) -> None:
+        """Add the segments of the names of an element's language."""
+        if self.options.to and event.language:
+            codes = LANGUAGE.finditer(self.content, event.start, event.end)
+            parts += [language_segment(code.span("value"), self.options.to) for code in codes]
 
     def _flush(self) -> None:
+        starts, last = [one.start for one in self.inner], 0
         for segment in inline_segments(self.run, encode=escaped):
-            inside = [one for one in self.inner if segment.start <= one.start < segment.end]
+            self.parts += self.inner[last : (first := bisect_left(starts, segment.start))]
+            inside = self.inner[first : (last := bisect_left(starts, segment.end))]
             self.parts.append(_with_inner(self.content, segment, inside) if inside else segment)
-            self.inner = [one for one in self.inner if one not in inside]
-        self.parts += self.inner
+        self.parts += self.inner[last:]
         self.run, self.inner = [], []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -215,7 +273,7 @@ def attribute_segments(content: str, event: PageEvent) -> Iterator[DocumentSegme
     for one in ATTRIBUTES.finditer(content, event.start, event.end) if values else ():
         if read.get(one["name"].lower(), True):
             quote = partial(_quoted, quote=one["quote"])
-            segment = string_segment(*one.span("value"), html.unescape(one["value"]), quote)
+            segment = string_segment(*one.span("value"), unescaped(one["value"]), quote)
             if segment:
                 yield segment
 
@@ -233,7 +291,7 @@ def _with_inner(
         rest = iter(texts[len(segment.texts) :])
         whole = segment.write(texts[: len(segment.texts)])
         for one in inner:
-            begin = max(content.rfind(space, 0, one.start) for space in " \t\r\n")
+            begin = next(n for n in range(one.start, 0, -1) if content[n] in " \t\r\n")
             end = one.end + 1
             new = one.write(tuple(next(rest) for _ in one.texts))
             old = content[begin:end]
@@ -248,7 +306,7 @@ def _piece(content: str, event: PageEvent) -> Piece:
     start, end = event.start, event.end
     raw = content[start:end]
     if event.kind in ("text", "entity"):
-        return Piece("text", start, end, raw, html.unescape(raw) if event.kind == "entity" else raw)
+        return Piece("text", start, end, raw, unescaped(raw) if event.kind == "entity" else raw)
     if event.name.partition("\x1f")[0] == "br":
         return Piece("break", start, end, raw, "", event.name)
     kinds: dict[str, PieceKind] = {"open": "open", "close": "close"}
@@ -258,8 +316,10 @@ def _piece(content: str, event: PageEvent) -> Piece:
 def _check_ends(text: str) -> None:
     """Raise InputError for very many parts without an end: the parser's time is quadratic in them.
 
-    A part has an end if its closing sign follows anywhere.
+    A part has an end if its closing sign follows anywhere. The parser reads no absurd references.
     """
+    if found := REFERENCE.search(text):
+        raise InputError(f"{found[0][:20]}…, which is no character", "at most 20 digits")
     for start, end in UNENDED:
         unended = len(start.findall(text, text.rfind(end) + 1))
         if unended > HTML_UNENDED:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, count, pairwise
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from attncli.documents.document import (
@@ -28,14 +30,17 @@ from attncli.documents.document import (
     collected,
     continues,
     has_letters,
+    unescaped,
 )
 
 PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
 NEUTRAL = {"open": "<g{}>", "close": "</g{}>", "void": "<x{}/>", "break": "<br\x1fid={}/>"}
 LineLayout = Callable[[str, Width], str]
 OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
+MARKED = re.compile(r"<[^<>]*\s(?:translate\s*=\s*[\"']?no\b|class\s*=[^<>=]*\bnotranslate\b)")
+TIMED = re.compile(r"<(?:\d+:)?\d+:[\d.]+>|<[^<>]*\sbegin\s*=|\{\\[kK][fo]?\d")  # VTT, TTML, ASS
 SPACES = re.compile(r"[ \t\r\n]+")
-BULLET = re.compile(r"(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$)")  # before the text
+BULLETS = re.compile(r"(?:(?:[-–—•·*♪♫>]+|\[[ xX]\])(?:\s+|$))*")  # before the text
 NOTE_END = re.compile(r"(?<!\s)\s+[♪♫]+$")  # after the text
 TAGS = re.compile(r"</?[gx]\d+/?>|<br\x1fid=\d+/>")  # neutral ones
 BREAK = re.compile(r"<br\x1fid=\d+/>")
@@ -110,7 +115,7 @@ def inline_segment(
     codes = Codes(inner)
 
     def write(translated: Texts) -> str:
-        line = with_lines(with_words(translated[0], codes.line))
+        line = codes.in_time(translated[0])
         line = layout(line, lambda word: len(codes.restore(word, encode)))
         return codes.restore(line, encode)
 
@@ -121,8 +126,8 @@ class Codes:
     """A line with neutral tags, numbered in order, and the markup for which they stand."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
-        mark = "§"
-        while any("{" + mark in piece.text for piece in pieces):
+        texts, mark = "".join(piece.text for piece in pieces), "§"
+        while "{" + mark in texts:
             mark += "§"
         self.pattern = rf"(</?[gx]\d+/?>|<br\x1fid=\d+/>|\{{{mark}\d+\}})"
         self.raws: dict[str, str] = {}
@@ -140,10 +145,23 @@ class Codes:
             line += tag
         self.line = SPACES.sub(" ", line)
 
+    def in_time(self, line: str) -> str:
+        """Return a line without empty elements, in which those with a time keep their order."""
+        timed = [tag for tag in self.raws if TIMED.match(self.raws[tag]) and tag in line]
+        if not timed:
+            return with_lines(with_words(line, self.line))
+        if EMPTY.search(line) and len(TAGS.findall(line)) == 2 * len(timed):
+            parts = zip(timed, _shares(TAGS.sub("", line).split(), len(timed)), strict=True)
+            return " ".join(f"{tag}{' '.join(part)}</{tag[1:]}" for tag, part in parts)
+        found = sorted(timed, key=lambda tag: (tag[1], line.index(tag)))  # elements, then others
+        new = dict(zip(found, sorted(timed, key=itemgetter(1)), strict=True))
+        new |= {f"</{old[1:]}": f"</{tag[1:]}" for old, tag in new.items() if tag[1] == "g"}
+        return re.sub(self.pattern, lambda tag: new.get(tag[0], tag[0]), line)
+
     def restore(self, line: str, encode: Callable[[str], str]) -> str:
         """Return a line with the markup of the document, and its text encoded."""
         parts = re.split(self.pattern, line)
-        parts[::2] = [encode(html.unescape(text)) for text in parts[::2]]
+        parts[::2] = [encode(unescaped(text)) for text in parts[::2]]
         parts[1::2] = [self.raws[tag] for tag in parts[1::2]]
         return "".join(parts)
 
@@ -153,8 +171,10 @@ def with_words(line: str, source: str) -> str:
 
     It gets the word beside it; without one, its words of the source.
     """
-    for found in [*EMPTY.finditer(line)]:
-        number = found["number"]
+    empty = {found["number"] for found in EMPTY.finditer(source)}
+    for found in EMPTY.finditer(line):
+        if (number := found["number"]) in empty:
+            continue
         was = re.search(f"<g{number}>(.*?)</g{number}>", source)
         words = TAGS.sub("", was[1]) if was else ""
         if not has_letters(words):
@@ -176,17 +196,22 @@ def with_lines(line: str) -> str:
         return line
     words = " ".join(filter(None, map(str.strip, texts))).split(" ")
     count = min(len(breaks) + 1, len(words))
-    cuts = [round(number * len(words) / count) for number in range(count + 1)]
-    lines = [" ".join(words[start:end]) for start, end in pairwise(cuts)]
+    lines = map(" ".join, _shares(words, count))
     return "".join(map("".join, zip(lines, [*breaks[: count - 1], ""], strict=True)))
+
+
+def _shares(words: list[str], count: int) -> list[list[str]]:
+    """Return the words as so many lists of about the same length, in their order."""
+    cuts = [round(number * len(words) / count) for number in range(count + 1)]
+    return [words[start:end] for start, end in pairwise(cuts)]
 
 
 def fold(pieces: Sequence[Piece]) -> list[Piece]:
     """Return the pieces with each element that is not translated as one placeholder."""
     found: list[Piece] = []
-    at = 0
+    ends, at = _opaque_ends(pieces), 0
     while at < len(pieces):
-        piece, end = pieces[at], _opaque_end(pieces, at)
+        piece, end = pieces[at], ends.get(at)
         if end:
             raw = "".join(one.raw for one in pieces[at:end])
             piece = Piece("placeholder", piece.start, pieces[end - 1].end, raw)
@@ -201,18 +226,20 @@ def nest(pieces: Sequence[Piece]) -> tuple[list[Piece], dict[int, int]]:
     A tag without a partner becomes void.
     """
     found, partners = list(pieces), dict[int, int]()
-    inside: list[int] = []
+    inside, opened = list[int](), Counter[str]()  # the open elements, and how many of each name
     for number, piece in enumerate(pieces):
         if piece.kind == "open":
             inside.append(number)
+            opened[piece.name] += 1
         elif piece.kind == "close":
-            opening = next((n for n in reversed(inside) if found[n].name == piece.name), None)
-            if opening is None:
+            if not opened[piece.name]:
                 found[number] = piece._replace(kind="void")
                 continue
-            partners |= {opening: number, number: opening}
-            while (last := inside.pop()) != opening:
+            while found[last := inside.pop()].name != piece.name:
+                opened[found[last].name] -= 1
                 found[last] = found[last]._replace(kind="void")
+            opened[piece.name] -= 1
+            partners[last], partners[number] = number, last
     for number in inside:
         found[number] = found[number]._replace(kind="void")
     return found, partners
@@ -261,29 +288,28 @@ def _without_edge(piece: Piece, *, at_end: bool) -> Piece:
     if at_end:
         text = NOTE_END.sub("", piece.text.rstrip())
         return piece._replace(end=piece.start + len(text), raw=text, text=text)
-    text = piece.text.lstrip()
-    while found := BULLET.match(text):
-        text = text[found.end() :]
+    text = BULLETS.sub("", piece.text.lstrip(), count=1)
     return piece._replace(start=piece.end - len(text), raw=text, text=text)
 
 
-def _opaque_end(pieces: Sequence[Piece], at: int) -> int:
-    """Return the index after the end of an element that is not translated; 0 if there is none.
+def _opaque_ends(pieces: Sequence[Piece]) -> dict[int, int]:
+    """Return the start of each element that is not translated, and the index after its end.
 
     Neither is an element without letters inside a word, such as the 2 of H2O.
     """
-    if pieces[at].kind != "open":
-        return 0
-    depth = 0
-    for number in range(at, len(pieces)):
-        if pieces[number].name == pieces[at].name:
-            depth += (pieces[number].kind == "open") - (pieces[number].kind == "close")
-            if not depth:
-                text = "".join(piece.text for piece in pieces[at:number])
-                in_word = at and pieces[at - 1].text[-1:].isalpha() and text.strip() == text
-                is_mark = in_word and text and not has_letters(text)
-                return number + 1 if is_mark or OPAQUE.fullmatch(pieces[at].name) else 0
-    return 0
+    lettered = [0, *accumulate(has_letters(piece.text) for piece in pieces)]
+    opened, ends = defaultdict[str, list[int]](list), dict[int, int]()
+    for number, piece in enumerate(pieces):
+        if piece.kind == "open":
+            opened[piece.name].append(number)
+        elif piece.kind == "close" and opened[piece.name]:
+            at = opened[piece.name].pop()
+            is_mark = at and pieces[at - 1].text[-1:].isalpha() and lettered[at] == lettered[number]
+            text = "".join(one.text for one in pieces[at:number]) if is_mark else ""
+            named = OPAQUE.fullmatch(piece.name) or MARKED.match(pieces[at].raw)
+            if named or (text and text.strip() == text):
+                ends[at] = number + 1
+    return ends
 
 
 def inline_segments(
@@ -334,15 +360,18 @@ def _at_breaks(pieces: list[Piece]) -> list[list[Piece]]:
     """Return the pieces, divided at each break that ends a text."""
     breaks = [number for number, piece in enumerate(pieces) if piece.kind == "break"]
     found = [pieces[: breaks[0] if breaks else None]]
+    before = _text(found[0])  # the end of the last text
     for start, end in pairwise([*breaks, len(pieces)]):
         mark, part = pieces[start], pieces[start + 1 : end]
         nested, partners = nest([one for one in part if one.kind != "text" or one.text.strip()])
         is_element = bool(nested) and partners.get(0) == len(nested) - 1
-        ends_text = is_element or not continues(_text(found[-1]), _text(part))
-        if mark.name in (TAB, BAR) or ends_text:
+        text = _text(part)
+        if mark.name in (TAB, BAR) or is_element or not continues(before, text):
             found.append(part)
+            before = ""
         else:
-            found[-1] = [*found[-1], mark, *part]
+            found[-1] += [mark, *part]
+        before = (before + text).rstrip()[-LONGEST:]
     return found
 
 
@@ -365,7 +394,7 @@ def _at_elements(pieces: list[Piece]) -> list[list[Piece]]:
     glued = [
         n
         for n, gap in zip(starts[1:], gaps[1:], strict=False)
-        if not gap and not (nested[n].name in LINKS or begins_as_text(_text(nested[n:][:2])))
+        if not gap and not (nested[n].name in LINKS or begins_as_text(_text(nested[n : n + 2])))
     ]
     if len(starts) < 2 or glued or any(has_letters(gap) or PLACEHOLDER in gap for gap in gaps):
         return [pieces]

@@ -22,6 +22,7 @@ from attncli.documents.document import (
     has_letters,
 )
 from attncli.documents.inline import (
+    SPACES,
     LineLayout,
     Piece,
     PieceKind,
@@ -38,18 +39,24 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
+# [[target]], ![[image]], [[target|text]]: of Obsidian, Foam and wikis; not [[text]](target)
+WIKI = r"!?\[\[[^\[\]\n]{1,500}\]\](?![(\[])"
+# the end of a link whose target has spaces; CommonMark reads it as text
+SPACED = r"\]\((?=[^\s()<>\"']+[ ]+[^\s()<>\"'])[^()<>\"'\n]{1,500}(?:\"[^\"\n]{0,500}\")?\)"
+LABEL = r"(?:[^\[\]\n]|!\[[^\[\]\n]{0,500}\]\([^()\n]{1,500}\)){1,1000}"
 KEPT_INLINE = (
     re.compile(  # formulas, attributes, keys, highlights, footnotes, notes of GitHub, emoji
         r"\$\$.{1,2000}?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.{1,2000}?\\\)"
         r"|\\\[.{1,2000}?\\\]"
         r"|\\begin\{(?P<name>\w+\*?)\}.{0,2000}?\\end\{(?P=name)\}"
         r"|\{\{[^{}]{1,500}\}\}|\{(?::|[ \t]*[#.])[^{}\n]*\}|\+\+[\w+-]+\+\+|==(?!=)(?<!===)"
-        r"|\[\^[^\[\]\s]{1,200}\]:?|\[!\w{1,20}\][+-]?|:[a-z0-9_+-]*[a-z][a-z0-9_+-]*:",
+        r"|\[\^[^\[\]\s]{1,200}\]:?|\[!\w{1,20}\][+-]?|:(?![0-9_+-]*:)[a-z0-9_+-]+:"
+        rf"|{WIKI}|!?\[(?={LABEL}{SPACED})|{SPACED}",
         re.DOTALL,
     )
 )
 # > [!NOTE] title, whose text is on further lines
-CALLOUT = re.compile(r"\[!\w{1,20}\][^\n]*?(?=[ \t]*\n)")
+CALLOUT = re.compile(r"\[!\w{1,20}\](?:[^\n]*[^ \t\n])?(?=[ \t]*\n)")
 TITLE = "title"  # name of the break behind it
 ELEMENT = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)[^<>]*?(?P<empty>/)?>")
 EMPTY = re.compile("br|img|hr|wbr|input", re.IGNORECASE)
@@ -149,6 +156,13 @@ class _Matching:
         if content == "==":  # around a text that is highlighted
             self.in_mark = not self.in_mark
             self._add("open" if self.in_mark else "close", content, name=content)
+        elif content.startswith("[[") and "|" in content:
+            target = content.index("|") + 1
+            self._add("open", content[:target], name="link")
+            self._add("text", content[target:-2], text=content[target:-2])
+            self._add("close", "]]", name="link")
+        elif content in ("[", "![") or content.startswith("]("):
+            self._add("close" if content[0] == "]" else "open", content, name="link")
         else:
             is_void = content[:2] in ("[^", "[!") or content[0] == "{" != content[1]
             self._add("void" if is_void else "placeholder", content)
@@ -208,7 +222,8 @@ def _target_end(text: str, at: int) -> int:
     from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 
     def after_spaces(at: int) -> int:
-        return len(text) - len(text[at:].lstrip(" \t\n"))
+        found = SPACES.match(text, at)
+        return found.end() if found else at
 
     at = after_spaces(at)
     target = parseLinkDestination(text, at, len(text))
@@ -241,7 +256,7 @@ def read(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
         else:
             yield Kept(0, KEPT["front"])
     body, titles = as_common_mark(content[start:])
-    reader = _Reader(content)
+    reader = _Reader(content, options)
     for token in _parser().parse(re.sub(r"[^\r\n]", " ", content[:start]) + body):
         yield from reader.parts(token)
     for first, last in titles:
@@ -260,8 +275,8 @@ def _parser() -> MarkdownIt:
 class _Reader:
     """Reader of the blocks of a page, from the first to the last."""
 
-    def __init__(self, content: str) -> None:
-        self.content = content
+    def __init__(self, content: str, options: DocumentOptions) -> None:
+        self.content, self.options = content, options
         self.lines = lines_of(content)
         self.cell = 0  # where the search of the next cell of a table begins
 
@@ -274,7 +289,7 @@ class _Reader:
             yield Kept(start, KEPT[token.type])
         elif token.type == "html_block":
             end = self.lines[max(token.map[1] - 1, token.map[0])].end
-            yield from html_page.parts_of(self.content, start, end)
+            yield from html_page.parts_of(self.content, start, end, self.options)
         elif token.type == "tr_open":
             self.cell = start
         elif token.type == "inline" and has_letters(token.content):

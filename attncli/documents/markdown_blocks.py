@@ -15,8 +15,9 @@ from models.base.types import Span
 CODE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d+[.)])[ \t]*)*(?P<fence>`{3,}|~{3,})(?P<rest>.*)")
 ATTRIBUTES = r"\{[^{}]*\}"
 CONTAINER = re.compile(  # ::: tip Title, :::note[Title], ::: {.class}
-    rf"[ \t]*:{{3,}}[ \t]*(?:{ATTRIBUTES}|[\w:-]+)?[ \t]*(?:{ATTRIBUTES})?[ \t]*"
-    rf"(?:\[(?P<label>[^\]]*)\]|(?P<title>[^{{}}\[\]]*?))[ \t]*(?:{ATTRIBUTES})?[ \t]*"
+    rf"[ \t]*:{{3,}}(?!:)[ \t]*(?:(?:{ATTRIBUTES}|[\w:-]+(?![\w:-]))[ \t]*)?(?:{ATTRIBUTES}[ \t]*)?"
+    r"(?:\[(?P<label>[^\]]*)\]|(?P<title>[^{}\[\] \t](?:[^{}\[\]]*[^{}\[\] \t])?)?)"
+    rf"[ \t]*(?:{ATTRIBUTES}[ \t]*)?"
 )
 INDENTED = re.compile(  # !!! note "Title", ??? tip, === "Tab"
     r"(?P<indent>[ \t]*)(?:(?:!!!|\?\?\?\+?)[ \t]+[\w \t-]+|===[!+]?[ \t]+(?=\"))"
@@ -25,7 +26,7 @@ INDENTED = re.compile(  # !!! note "Title", ??? tip, === "Tab"
 DEFINITION = re.compile(r"(?P<indent>[ \t]{0,3}):(?=[ \t]+\S)")
 ABBREVIATION = re.compile(r"[ \t]*\*\[[^\]]+\]:[ \t]*(?P<title>.*?)[ \t]*")
 KEPT = re.compile(
-    r"[ \t]*(?:<<<[ \t].*|-{1,2}8<-{1,2}.*|@\[.*\]\(.*\)|@include\b.*|\[\[?_?(?:toc|TOC)_?\]?\]"
+    r"[ \t]*(?:<<<[ \t].*|-{1,2}8<-{1,2}.*|@\[(?=.*\]\().*\)|@include\b.*|\[\[?_?(?:toc|TOC)_?\]?\]"
     r"|\\[A-Za-z]+(?:\{[^{}]*\}|\[[^\[\]]*\])*|\{(?:[:#.%]|/\*).*\}|\{\{.*\}\}"
     r"|</?[A-Z][\w.]*(?:[ \t][^<>]*)?/?>)[ \t]*"
 )

@@ -13,12 +13,17 @@ from functools import partial
 from typing import NamedTuple
 
 from attncli.documents.document import (
+    TRANSLATED,
     DocumentOptions,
     DocumentPart,
+    DocumentSegment,
     Kept,
     language_segment,
     string_segment,
 )
+from models.base.errors import InputError
+from models.base.limits import DIGITS
+from models.text.normalise import with_pairs
 
 CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}
 
@@ -37,7 +42,7 @@ class Escapes:
 
     def read(self, text: str) -> str:
         """Return a text without its escapes."""
-        return self.pattern.sub(self._character, text)
+        return with_pairs(self.pattern.sub(self._character, text))
 
     def _character(self, found: re.Match[str]) -> str:
         groups = found.groupdict()
@@ -58,7 +63,10 @@ FIELD = re.compile(
     re.MULTILINE,
 )
 ONE_FORM = re.compile(r"nplurals\s*=\s*1\s*;")  # a language without a singular
-LANGUAGE = re.compile(r"\bLanguage:[ \t]*(?P<code>[^\\\"\s]*)")
+HEADER = re.compile(  # parts that are written: the language, and the blanks of a template
+    r"\bLanguage:[ \t]*(?P<language>[^\\\"\s]*)|\bcharset=(?!(?i:utf-8))(?P<charset>[\w.-]+)"
+    r"|\bnplurals=(?P<forms>INTEGER)|\bplural=(?P<plural>EXPRESSION)"
+)
 PO = Escapes(
     r"\\(?:x(?P<code>[0-9A-Fa-f]{1,2})|(?P<octal>[0-7]{1,3})|(?P<sign>.))", "ntrabfv", '\\"'
 )
@@ -92,24 +100,34 @@ def read_po(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
             plural = text
         elif name == "msgstr" and not singular:
             header = header or text
-            if options.to and (code := LANGUAGE.search(content[start:end])):
-                first, last = code.span("code")
-                span = (start + first, start + last)
-                yield language_segment(span, options.to.replace("-", "_"))
+            yield from _header(content, start, end, options.to)
         elif name == "msgstr" and text:
-            yield Kept(start, "entries that are translated")
+            yield Kept(start, TRANSLATED)
         elif name == "msgstr":
             source = plural if form or ONE_FORM.search(header) else singular
             segment = string_segment(start, end, source, quote)
             yield segment and segment._replace(flag=entry)
 
 
+def _header(content: str, start: int, end: int, to: str) -> Iterator[DocumentSegment]:
+    """Yield what is written in the header. A template has two plural forms of each entry."""
+    plural = "(n > 1)" if to.startswith("fr") else "(n != 1)"
+    new = {"language": to.replace("-", "_"), "charset": "UTF-8", "forms": "2", "plural": plural}
+    for found in HEADER.finditer(content, start, end):
+        name = str(found.lastgroup)
+        if to or name != "language":
+            yield language_segment(found.span(name), new[name])
+
+
 def fields_of(content: str) -> Iterator[Field]:
     """Yield the strings of a PO file that are not in comments."""
     for found in FIELD.finditer(content):
+        form = found["form"] or "0"
+        if len(form) > DIGITS:
+            raise InputError(f"a plural form of {len(form):,} digits", "a number", "mend it")
         start, value = found.start("value"), found["value"].rstrip(" \t")
         text = "".join(map(PO.read, re.findall(STRING, value)))
-        yield Field(found["name"], int(found["form"] or 0), start, start + len(value), text)
+        yield Field(found["name"], int(form), start, start + len(value), text)
 
 
 def _quoted_lines(text: str, *, line_end: str) -> str:
@@ -138,13 +156,12 @@ def read_properties(content: str, options: DocumentOptions) -> Iterator[Document
 
     In a message with `{0}`, an apostrophe is doubled (java.text.MessageFormat).
     """
-    shown = COMMENT.sub(lambda found: " " * len(found[0]), content)
-    for found in ENTRY.finditer(shown):
+    for found in entries(content, "properties"):
         value = PROPERTIES.read(found["value"])
         doubled = bool(FORMAT.search(value)) and not re.search("(?<!')'(?!')", value)
         value = value.replace("''", "'") if doubled else value
         quote = partial(_property, doubled=doubled, ascii_only=content.isascii())
-        yield string_segment(*found.span("value"), value, quote, found["key"])
+        yield string_segment(*found.span("value"), value, quote)
 
 
 def _property(text: str, *, doubled: bool, ascii_only: bool) -> str:
@@ -162,16 +179,28 @@ def _property(text: str, *, doubled: bool, ascii_only: bool) -> str:
 
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'
+TEXT = r'"(?P<text>(?:[^"\\]|\\.)*)"'
 PART = re.compile(  # "key" = "value"; between comments
-    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|[\w.-]+)\s*=\s*(?P<value>{QUOTED})\s*;", re.DOTALL
+    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|(?<![\w.-])[\w.-]+)\s*=\s*(?P<value>{TEXT})\s*;"
+    r'|"(?:[^"\\]|\\.)*\Z',
+    re.DOTALL,
 )
 STRINGS = Escapes(r"\\(?:U(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))", "tnr", '\\"')
 
 
 def read_strings(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
     """Yield the values of all keys of `.strings`."""
-    for found in PART.finditer(content):
-        if found["value"]:
-            value = STRINGS.read(found["value"][1:-1])
-            span = found.span("value")
-            yield string_segment(*span, value, lambda t: f'"{STRINGS.write(t)}"', found["key"])
+    for found in entries(content, "strings"):
+        value = STRINGS.read(content[found.start("value") + 1 : found.end("value") - 1])
+        span = found.span("value")
+        yield string_segment(*span, value, lambda t: f'"{STRINGS.write(t)}"')
+
+
+def entries(content: str, format: str) -> Iterator[re.Match[str]]:
+    """Yield the entries of `.properties` and `.strings`, with the groups `key` and `value`."""
+    if format == "properties":
+        yield from ENTRY.finditer(COMMENT.sub(lambda found: " " * len(found[0]), content))
+    else:
+        ended = content.rfind("*/") + 2  # behind it, a comment has no end
+        shown = content[:ended] + content[ended:].replace("/*", "  ")
+        yield from (found for found in PART.finditer(shown) if found["value"])

@@ -1,7 +1,7 @@
 """Word, PowerPoint and Excel (Office Open XML). Source: ECMA-376, part 1.
 
 A run is text with one formatting. Runs with the most frequent formatting of their paragraph have
-no tag; a field, a picture or a reference to a note is one placeholder.
+no tag; a picture, a reference to a note, or a field that is no link is one placeholder.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 from lxml import etree
@@ -20,6 +21,8 @@ from attncli.documents.packed import CLOSE, InlinePart, OfficeFormat, read_offic
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+R = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
 
@@ -56,6 +59,7 @@ DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
 RUN, FORMATTING, TEXT, HYPHEN = (f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen"))
 BREAKS = (f"{W}br", f"{W}cr", f"{W}tab", f"{W}ptab")
 PARAGRAPH_FORMATTING = f"{W}pPr"
+LINK = re.compile(r"\s*HYPERLINK\b")  # the code of a field whose result is text of the author
 
 
 def read_word(content: bytes, options: DocumentOptions) -> Document:
@@ -73,17 +77,17 @@ def read_word(content: bytes, options: DocumentOptions) -> Document:
 
 def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
     """Yield the parts of a paragraph or a link; a field is one part."""
-    field: list[Any] = []
+    field: list[tuple[Any, list[str]]] = []  # its runs with the marks in each
     depth = 0
     for child in parent:
         kinds = [one.get(f"{W}fldCharType") for one in child.iter(f"{W}fldChar")]
         depth += kinds.count("begin") - kinds.count("end")
         if depth > 0 or kinds:
-            field.append(child)
+            field.append((child, kinds))
             if depth <= 0:
-                yield InlinePart("placeholder", element=tuple(field))
+                yield from _field_parts(field, usual)
                 field = []
-        elif child.tag in NESTED:
+        elif child.tag in NESTED or LINK.match(child.get(f"{W}instr", "")):
             yield InlinePart("open", element=child)
             yield from _word_parts(child, usual)
             yield CLOSE
@@ -92,7 +96,21 @@ def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
         elif child.tag not in (PARAGRAPH_FORMATTING, *DROPPED):
             yield InlinePart("void", element=(child,))
     if field:
-        yield InlinePart("placeholder", element=tuple(field))
+        yield InlinePart("placeholder", element=tuple(one for one, _ in field))
+
+
+def _field_parts(field: list[tuple[Any, list[str]]], usual: str) -> Iterator[InlinePart]:
+    """Yield the parts of a link's text between the runs of its field; another field is one part."""
+    runs = [one for one, _ in field]
+    cut = 1 + next((n for n, (_, kinds) in enumerate(field) if "separate" in kinds), -1)
+    code = "".join(part.text or "" for one in runs[:cut] for part in one.iter(f"{W}instrText"))
+    has_text = any(one.find(f".//{TEXT}") is not None for one in (*runs[:cut], runs[-1]))
+    if not LINK.match(code) or has_text or field[-1][1] != ["end"]:
+        yield InlinePart("placeholder", element=tuple(runs))
+        return
+    yield InlinePart("open", element=(runs[:cut], runs[-1:]))
+    yield from _word_parts(runs[cut:-1], usual)
+    yield CLOSE
 
 
 def _run_parts(run: Any, usual: str) -> Iterator[InlinePart]:
@@ -117,12 +135,17 @@ def _rebuild_word(paragraph: Any, parts: Iterable[InlinePart]) -> None:
     _, usual = usual_formatting(paragraph, W)
     clear(paragraph, but=PARAGRAPH_FORMATTING)
     inside = [paragraph]  # the elements that are open
+    ends: list[list[Any]] = []  # what follows each of them: the end of a field
     for kind, text, element, _ in parts:
         parent = inside[-1]
         if kind == "close":
             inside.pop()
+            inside[-1].extend(ends.pop())
         elif kind == "open":
-            inside.append(_append_like(element, parent))
+            start, end = element if isinstance(element, tuple) else ([], [])
+            parent.extend(start)
+            inside.append(parent if start else _append_like(element, parent))
+            ends.append(end)
         elif kind in ("text", "break"):
             run = parent if parent.tag == RUN else _append_like(usual, parent)
             if kind == "text":
@@ -219,12 +242,38 @@ def read_sheets(content: bytes, options: DocumentOptions) -> Document:
     """Return the texts of the cells of a workbook: shared, in a cell, of a comment."""
     format = OfficeFormat(
         "an Excel workbook",
-        re.compile(r"xl/(sharedStrings|worksheets/[^/]*|comments\d*)\.xml"),
+        re.compile(
+            r"xl/(workbook|sharedStrings|worksheets/[^/]*|comments\d*|comments/[^/]*)\.xml"
+            r"|xl/(worksheets/)?_rels/[^/]*\.rels"
+        ),
         lambda root: root.iter(f"{S}si", f"{S}is", f"{S}text"),
         _cell_parts,
         _rebuild_cell,
+        cells=_cells,
     )
     return read_office(content, format)
+
+
+def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
+    """Return the sheet and the cell of each text, also of a comment; of a shared one, the first."""
+
+    def every(*tags: str) -> list[tuple[str, Any]]:
+        return [(path, one) for path, root in roots.items() for one in root.iter(*tags)]
+
+    titles = {one.get(f"{RELATED}id"): one.get("name") for _, one in every(f"{S}sheet")}
+    sheets: dict[str, str] = {}  # from the name of a file to that of its sheet
+    for path, one in sorted(every(f"{R}Relationship"), key=itemgetter(0)):  # the workbook's first
+        owner = path.split("/")[-1].removesuffix(".rels")
+        title = titles.get(one.get("Id")) if owner == "workbook.xml" else sheets.get(owner)
+        sheets.setdefault(one.get("Target").split("/")[-1], title or "")
+    shared = [one for _, one in every(f"{S}si")]
+    found: dict[Any, str] = {}
+    for path, cell in every(f"{S}c", f"{S}comment"):
+        number = cell.findtext(f"{S}v", "") if cell.get("t") == "s" else ""
+        texts = shared[int(number) :][:1] if number.isdecimal() else cell.iter(f"{S}is", f"{S}text")
+        place = f"sheet {sheets.get(path.split('/')[-1])}, cell {cell.get('r') or cell.get('ref')}"
+        found.update((one, place) for one in texts if one not in found)
+    return found
 
 
 def _cell_parts(holder: Any) -> Iterator[InlinePart]:

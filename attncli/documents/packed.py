@@ -27,6 +27,8 @@ from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
 from models.base.errors import DamagedError, InputError
 from models.base.limits import UNPACKED_BYTES
 
+# zipfile expands files of other methods beyond the sizes that they declare
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError)
 
 
@@ -46,6 +48,8 @@ def read_archive(content: bytes, kind: str) -> Archive:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             infos = tuple(info for info in archive.infolist() if not info.is_dir())
+            if any(info.compress_type not in METHODS for info in infos):
+                raise InputError(f"{kind} with a file of another compression", "deflate, as usual")
             size = sum(info.file_size for info in infos)  # zipfile reads no more than this
             if size > UNPACKED_BYTES:
                 raise InputError(
@@ -106,6 +110,8 @@ class OfficeFormat(NamedTuple):
     rebuild: Callable[[Any, Iterable[InlinePart]], None]  # a paragraph from the parts of its line
     language: tuple[str, str] = ("", "")  # element ("*": any) and attribute of a language
     country: str = ""  # attribute of its country, where that is apart
+    # of a table: from the roots of the files to the names of the paragraphs
+    cells: Callable[[Mapping[str, Any]], dict[Any, str]] | None = None
 
 
 def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
@@ -128,18 +134,21 @@ def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
         lines.append("".join(piece.raw for piece in pieces))
         segments += inline_segments(pieces)
         at += len(lines[-1]) + 1
-    document = Document("".join(f"{line}\n" for line in lines), tuple(segments))
+    cells = format.cells(roots) if format.cells else {}
+    places = tuple(cells.get(one, f"text {n}") for n, one in enumerate(elements, 1) if cells)
+    document = Document("".join(f"{line}\n" for line in lines), tuple(segments), places=places)
 
     def save(translations: Sequence[Texts | None]) -> bytes:
         changed = reassemble(document, translations).split("\n")
+        touched = {*(roots.values() if to and format.language[0] else ())}
         for element, old, new, each in zip(elements, lines, changed, parts, strict=False):
             if new != old:
                 format.rebuild(element, _changed_parts(new, each))
-        for root in roots.values() if to and format.language[0] else ():
+                touched.add(element.getroottree().getroot())
+        for root in touched if to and format.language[0] else ():
             _name_language(root, format, to)
-        files = {
-            name: etree.tostring(root.getroottree(), **XML_HEAD) for name, root in roots.items()
-        }
+        trees = {name: root.getroottree() for name, root in roots.items() if root in touched}
+        files = {name: etree.tostring(tree, **XML_HEAD) for name, tree in trees.items()}
         return write_archive(archive, files)
 
     return replace(document, save=save)
@@ -267,7 +276,7 @@ def _rebuild(paragraph: Any, parts: Iterable[InlinePart]) -> None:
 PAGES = (".xhtml", ".html", ".htm")
 CONTENTS = ".ncx"  # the table of contents of EPUB 2
 PACKAGE = ".opf"
-LANGUAGE = re.compile(r"<dc:language\b[^>]*>\s*(?P<code>[^<\s]*)")
+LANGUAGE = re.compile(r"<dc:language\b[^<>]*>\s*(?P<code>[^<\s]*)")
 LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")
 BOOK = "an e-book"
 

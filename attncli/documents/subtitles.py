@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from operator import or_
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from attncli.documents.document import (
     Kept,
     balanced,
     begins_as_text,
+    unescaped,
 )
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, pieces_between
 
@@ -65,16 +65,19 @@ def read_srt(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
 
 
 def read_vtt(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
-    """Yield the text of WebVTT subtitles; notes are not translated."""
+    """Yield the text of WebVTT subtitles; notes are not translated.
+
+    A line with `-->` begins a cue, also without a blank line before it (WebVTT, 6.1).
+    """
     lines = lines_of(content)
     for run in _text_runs(content, lines, [True] * len(lines)):
-        texts = [content[line.start : line.end] for line in run]
-        times = next((n for n, text in enumerate(texts) if "-->" in text), None)
-        word = texts[0].split()[0]
-        if times is not None and run[times + 1 :]:
-            yield from cue_segments(content, run[times + 1 :], VTT_TAG, escaped)
-        elif times is None and word in VTT_KEPT:
+        times = [n for n, line in enumerate(run) if "-->" in content[line.start : line.end]]
+        word = content[run[0].start : run[0].end].split()[0]
+        if not times and word in VTT_KEPT:
             yield Kept(run[0].start, VTT_KEPT[word])
+        for first, behind in pairwise([*times, len(run)]):
+            if run[first + 1 : behind]:
+                yield from cue_segments(content, run[first + 1 : behind], VTT_TAG, escaped)
 
 
 def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
@@ -84,9 +87,8 @@ def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
         if found["kind"] == "Format":
             commas = found["value"].count(",")
             continue
-        at = found.start("value")
-        for _ in range(commas):
-            at = content.find(",", at, found.end()) + 1 or found.end()
+        texts = found["value"].split(",", commas)[commas:]  # none if there are fewer commas
+        at = found.end() - len("".join(texts))
         if not DRAWING.search(content, at, found.end()):
             line = TextLine(at, found.end())
             yield from cue_segments(content, [line], ASS_TAG, _without_braces)
@@ -178,7 +180,7 @@ def _segment(
     pieces: list[Piece] = []
     for number, line in enumerate(lines):
         if number:
-            pieces.append(Piece("text", pieces[-1].end, line.start, "\n", " "))
+            pieces.append(Piece("text", lines[number - 1].end, line.start, "\n", " "))
         pieces += pieces_between(content, *line, tag, _tag_piece)
     joint = content[lines[0].end : lines[1].start] if len(lines) > 1 else "\n"
 
@@ -197,5 +199,5 @@ def _tag_piece(found: re.Match[str]) -> Piece:
         kind: PieceKind = "close" if found["close"] else "open"
         return Piece(kind, *found.span(), found[0], "", found["name"].lower())
     if found[0][0] == "&":
-        return Piece("text", *found.span(), found[0], html.unescape(found[0]))
+        return Piece("text", *found.span(), found[0], unescaped(found[0]))
     return Piece("void", *found.span(), found[0])

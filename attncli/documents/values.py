@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 import yaml
@@ -24,6 +24,7 @@ from attncli.documents.document import (
     string_segment,
 )
 from models.base.errors import ConfigurationError, InputError, unknown_name
+from models.text.normalise import with_pairs
 
 DELIMITERS = ",;\t|"
 
@@ -114,18 +115,21 @@ TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>[ \t\r]*:)?|[{}\[\]]
 LOCALE = re.compile(r'"@@locale"\s*:\s*"(?P<code>[^"\\]*)"')  # of an ARB file
 
 
-def read_json(content: str, options: DocumentOptions) -> Iterator[DocumentSegment | None]:
+def read_json(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
     """Yield the values of all fields of a JSON file, or of the chosen ones."""
     text = content.removeprefix("\ufeff")
     if not _is_json(text):
         raise InputError("a document that is not JSON", "a JSON file", "mend it")
-    yield from _json_values(content, [(len(content) - len(text), text)], options)
+    if re.match(r'\s*\{\s*"sourceLanguage"\s*:', text):
+        raise InputError("a string catalogue of Xcode", "an export of it as .xliff")
+    values = _json_values(content, [(len(content) - len(text), text)], options)
+    yield from _without_abbreviations(values)
 
 
 def read_arb(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
     """Yield the messages of an Application Resource Bundle, without their descriptions."""
     for segment in read_json(content, options):
-        if segment and not segment.key.startswith("@"):
+        if not (isinstance(segment, DocumentSegment) and segment.key.startswith("@")):
             yield segment
     if options.to and (code := LOCALE.search(content)):
         yield language_segment(code.span("code"), options.to)
@@ -145,6 +149,18 @@ def read_json_lines(content: str, options: DocumentOptions) -> Iterator[Document
         elif found[0].strip(" \t\r"):
             yield Kept(found.start(), "not JSON", is_fault=True)
     yield from _json_values(content, lines, options)
+
+
+def _without_abbreviations(parts: Iterable[DocumentPart]) -> Iterator[DocumentPart]:
+    """Yield parts; of a list of abbreviations, as of months, that it is left as it is."""
+    for key, group in groupby(parts, lambda part: getattr(part, "key", "")):
+        found = [*group]
+        words = [" ".join(getattr(part, "texts", ())).rstrip(".") for part in found]
+        short = re.compile(r"[^\W\d_]{1,4}" if len(words) >= 7 else r"[^\W\d_]{3}")
+        if key and len(words) > 1 and all(map(short.fullmatch, words)):
+            yield Kept(found[0].start, "abbreviations")  # type: ignore[union-attr]
+        else:
+            yield from found
 
 
 def _is_json(text: str) -> bool:
@@ -206,10 +222,12 @@ def read_yaml(content: str, options: DocumentOptions, *, start: int = 0) -> Iter
         if options.to and (key := _language_key(root)):
             span = (start + key.start_mark.index, start + key.end_mark.index)
             yield language_segment(span, options.to)
-        for path, node in _scalars(root, "", set()):
-            names.add(path)
-            if _is_chosen(path, options):
-                yield _scalar_segment(text, node, start, path)
+        scalars = [*_scalars(root, "", set())]
+        names.update(path for path, _ in scalars)
+        chosen = ((path, node) for path, node in scalars if _is_chosen(path, options))
+        yield from _without_abbreviations(
+            _scalar_segment(text, node, start, path) for path, node in chosen
+        )
     _check_fields(options, names)
 
 
@@ -248,7 +266,7 @@ def _scalar_segment(text: str, node: Any, start: int, path: str) -> DocumentSegm
         quote = partial(_block, header=header, indent=indent, folded=node.style == ">")
         value = node.value.rstrip("\n")
     else:
-        quote, value = partial(_quoted_scalar, style=node.style or ""), node.value
+        quote, value = partial(_quoted_scalar, style=node.style or ""), with_pairs(node.value)
     return string_segment(start + first, start + first + len(raw), value, quote, path)
 
 
@@ -262,7 +280,8 @@ def _quoted_scalar(text: str, *, style: str) -> str:
     if style == "'" and "\n" not in text:
         return "'" + text.replace("'", "''") + "'"
     try:
-        is_plain = not style and yaml.load(f"[{text}]", yaml.SafeLoader) == [text]
-    except yaml.YAMLError:
-        is_plain = False
+        read = [] if style else yaml.compose(f"[{text}]", yaml.SafeLoader).value
+    except (yaml.YAMLError, RecursionError, ValueError):
+        read = []
+    is_plain = [(one.tag, one.value) for one in read] == [(TEXT, text)]
     return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import html
+import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from lxml import etree
 
 from attncli.documents import html_page
 from attncli.documents.document import (
+    LINE_END,
+    TRANSLATED,
     Document,
     DocumentOptions,
     DocumentPart,
@@ -19,6 +22,7 @@ from attncli.documents.document import (
     Texts,
     language_segment,
     reassemble,
+    unescaped,
 )
 from attncli.documents.inline import (
     Piece,
@@ -28,14 +32,15 @@ from attncli.documents.inline import (
     pieces_between,
     text_piece,
 )
-from attncli.documents.subtitles import VTT_TAG, TextLine, cue_segments, divided
+from attncli.documents.subtitles import TextLine, cue_segments, divided
 from models.base.errors import InputError
 from models.base.types import Span
 
 # XML with places: elements and the pieces of their texts, so that all else stays as it is.
 
 TOKEN = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>"
+    r"<!--.*?-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\"'\[]|\"[^\"]*\"|'[^']*')*"
+    r"(?:\[(?:<!--.*?-->|<\?.*?\?>|(?!<!--|<\?)[^\]\"']|\"[^\"]*\"|'[^']*')*\]\s*)?>"
     r"|<(?P<close>/)?(?P<name>[\w:.-]+)(?P<attributes>[^<>\"'/]*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"'/]*)*)"
     r"(?P<empty>/)?>|(?P<entity>&(?:\#\d+|\#x[0-9a-fA-F]+|\w+);)",
     re.DOTALL,
@@ -68,7 +73,8 @@ class Element(NamedTuple):
 
 def elements_of(content: str) -> list[Element]:
     """Return the elements of a file in the order of their ends. Raises InputError if damaged."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    options = {"resolve_entities": False, "no_network": True, "load_dtd": False}
+    parser = etree.XMLParser(encoding="utf-8", **options)  # also if the file names another one
     try:
         etree.fromstring(content.removeprefix("\ufeff").encode(), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -77,11 +83,13 @@ def elements_of(content: str) -> list[Element]:
     inside: list[Element] = []
     for token in TOKEN.finditer(content):
         if token["name"] and token["close"]:
+            if not inside:
+                raise InputError("XML with a DTD that cannot be read", "elements in pairs")
             found.append(inside.pop()._replace(close=token.start(), end=token.end()))
         elif token["name"]:
             end = token.end()
             pairs = ATTRIBUTE.finditer(token["attributes"])
-            attributes = {one["name"]: html.unescape(one["value"]) for one in pairs}
+            attributes = {one["name"]: unescaped(one["value"]) for one in pairs}
             name = token["name"].rpartition(":")[2]
             one = Element(name, attributes, token.start(), end, end, end, tuple(inside))
             (found if token["empty"] else inside).append(one)
@@ -99,29 +107,44 @@ def pieces_of(
     opaque: elements that are one placeholder. texts: divides a span without tags into pieces.
     """
     found: list[Piece] = []
-    at, skipped, depth = element.inner, 0, 0
+    at, depth = element.inner, 0
+    first: re.Match[str] | None = None  # the start of a placeholder
     for token in [*TOKEN.finditer(content, element.inner, element.close), None]:
-        first = token.start() if token else element.close
-        if at < first and not depth:
-            found += texts(content, at, first)
+        end = token.start() if token else element.close
+        if at < end and not depth:
+            found += texts(content, at, end)
         if token is None:
             break
         at = token.end()
         name = (token["name"] or "").rpartition(":")[2]
-        if name in opaque and not token["empty"]:
-            skipped = skipped if depth else token.start()
+        is_element = name and not token["empty"]
+        if is_element and (depth or name in opaque or FIXED.search(token[0])):
+            first = first if depth else token
             depth += -1 if token["close"] else 1
-            if not depth:
-                found.append(Piece("placeholder", skipped, at, content[skipped:at]))
+            if first and not depth:
+                raw = content[first.start() : at]
+                found.append(_paired(first, Piece("placeholder", first.start(), at, raw)))
         elif not depth:
-            found.append(_piece(token, name))
+            found.append(_paired(token, _piece(token, name)))
     return found
+
+
+def _paired(token: re.Match[str], piece: Piece) -> Piece:
+    """Return the piece of an element; one that begins or ends a pair of XLIFF is a tag of it."""
+    name = (token["name"] or "").rpartition(":")[2]
+    given = {one["name"]: one["value"] for one in ATTRIBUTE.finditer(token["attributes"] or "")}
+    own = given.get("rid") or given.get("startRef") or given.get("id", "")
+    if name == "x" and (found := ANGULAR.fullmatch(own)):
+        name, own = found[1], found[2]
+    kind = PAIRS.get(name)
+    return piece._replace(kind=kind, name=own) if kind else piece
 
 
 def _piece(token: re.Match[str], name: str) -> Piece:
     span, raw = token.span(), token[0]
     if token["entity"]:
-        return Piece("text", *span, raw, html.unescape(raw))
+        text = unescaped(raw)
+        return Piece("break" if text == "\n" else "text", *span, raw, text.strip("\n"), "br")
     kind: PieceKind = "void"
     if name == "br":
         kind = "break"
@@ -130,10 +153,22 @@ def _piece(token: re.Match[str], name: str) -> Piece:
     return Piece(kind, *span, raw, "", name)
 
 
+PAIRS: dict[str, PieceKind] = {"bpt": "open", "bx": "open", "sc": "open", "START": "open"}
+PAIRS |= {"ept": "close", "ex": "close", "ec": "close", "CLOSE": "close"}
+ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
+FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
+LANGUAGE, TIMED_BLOCKS = "xml:lang", ("tt", "body", "div", "p")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
-BREAK = re.compile(r"\s*<(?:\w+:)?br\b[^<>]*>\s*")
-NEW = re.compile(r"state=.(?:new|needs-translation).")
-ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))|(?P<quote>\")", re.DOTALL)
+TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.*?</\1>|<[^<>\[\]]*>", re.DOTALL)
+BREAK = re.compile(r"(?:(?<!\s)\s+)?<(?:\w+:)?br\b[^<>]*>\s*")
+# the groups as those of `subtitles.SRT_TAG`; a prefix is no part of the name
+TIMED_TAG = re.compile(
+    r"<(?P<close>/)?(?:[\w.-]+:)?(?P<name>(?!metadata\b)[\w.-]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*(?<!/)>"
+    r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.*?</(?P=meta)>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
+    re.DOTALL,
+)
+NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
+ESCAPE = re.compile(r"(?P<codes>(?:\\u[0-9A-Fa-f]{4})+)|\\(?P<sign>.)|\"", re.DOTALL)
 CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
 
@@ -156,7 +191,13 @@ def _xliff(
     """Yield the sources of the units whose target is missing or empty."""
     is_second = elements[-1].attributes.get("version", "").startswith("2")
     owner, name = ("xliff", "trgLang") if is_second else ("file", "target-language")
-    targets = {one.parents[-1].start: one for one in elements if one.name == "target"}
+    children = defaultdict[int, dict[str, Element]](dict)  # of the units, by their starts
+    marks = defaultdict[int, list[Element]](list)  # of the segments in a source
+    for one in elements:
+        if one.name in ("source", "seg-source", "target"):
+            children[one.parents[-1].start][one.name] = one
+        elif one.attributes.get("mtype") == "seg":
+            marks[next((p.start for p in one.parents if p.name == "seg-source"), 0)].append(one)
     for one in elements:
         if options.to and one.name == owner:
             span = one.value_span(content, name)
@@ -164,13 +205,45 @@ def _xliff(
             yield language_segment(span or (one.inner - 1, one.inner - 1), attribute)
         if one.name != "source" or one.parents[-1].name not in ("trans-unit", "segment"):
             continue
-        target = targets.get(one.parents[-1].start)
-        if one.parents[-1].has("translate", "no"):
+        unit = one.parents[-1]
+        target = children[unit.start].get("target")
+        source = children[unit.start].get("seg-source", one)
+        if unit.has("translate", "no"):
             yield Kept(one.start, html_page.UNTRANSLATED)
-        elif target and content[target.inner : target.close].strip():
-            yield Kept(one.start, "units that are translated")
-        elif inner := inline_segments(pieces_of(content, one, CODES), encode=escaped):
-            yield _as_target(content, one, target, inner)
+        elif target and _is_translated(content, unit, one, target):
+            yield Kept(one.start, TRANSLATED)
+        elif inner := [*_sources(content, marks[source.start] or [source])]:
+            yield _as_target(content, source, target, inner)
+
+
+def _is_translated(content: str, unit: Element, source: Element, target: Element) -> bool:
+    """Return True for a target with a text that is not that of its source with the state "new"."""
+    text, own = (TAG.sub("", content[one.inner : one.close]).strip() for one in (target, source))
+    return bool(text) and not (text == own and NEW.search(content, unit.start, target.inner))
+
+
+def _sources(content: str, elements: Iterable[Element]) -> Iterator[DocumentSegment]:
+    for one in elements:
+        if data := CDATA.fullmatch(content, one.inner, one.close):
+            parts = _in_data(content, *data.span(1))
+            yield from (part for part in parts if isinstance(part, DocumentSegment))
+        else:
+            texts = [_lines] if one.has("xml:space", "preserve") else []
+            yield from inline_segments(pieces_of(content, one, CODES, *texts), encode=escaped)
+
+
+def _in_data(content: str, start: int, end: int) -> Iterable[DocumentPart]:
+    """Return the texts of a CDATA section, which is HTML or plain text."""
+    if re.compile(r"<[A-Za-z/]|&\w+;").search(content, start, end):
+        return html_page.parts_of(content, start, end)
+    return inline_segments([*_lines(content, start, end)])
+
+
+def _lines(content: str, start: int, end: int) -> Iterator[Piece]:
+    def line_break(found: re.Match[str]) -> Piece:
+        return Piece("break", *found.span(), found[0], "", "br")
+
+    return pieces_between(content, start, end, LINE_END, line_break)
 
 
 def _as_target(
@@ -206,15 +279,11 @@ def _android(
         if one.has("translatable", "false"):
             yield Kept(one.start, html_page.UNTRANSLATED)
             continue
-        found: Iterable[DocumentPart]
         if data := CDATA.fullmatch(content, one.inner, one.close):
-            found = html_page.parts_of(content, *data.span(1))
+            yield from _in_data(content, *data.span(1))
         else:
             pieces = pieces_of(content, one, frozenset("g"), _android_texts)
-            found = inline_segments(pieces, encode=_android_encoded)
-        key = "".join(owner.attributes.get("name", "") for owner in (one.parents[-1], one))
-        for part in found:
-            yield part._replace(key=key) if isinstance(part, DocumentSegment) else part
+            yield from inline_segments(pieces, encode=_android_encoded)
 
 
 def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:
@@ -222,7 +291,7 @@ def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:
         span, raw = found.span(), found[0]
         if raw in ('"', "\\n"):
             return Piece("break" if raw == "\\n" else "void", *span, raw, "", "br")
-        sign = chr(int(found["code"], 16)) if found["code"] else found["sign"]
+        sign = json.loads(f'"{raw}"') if found["codes"] else found["sign"]  # joins pairs
         return Piece("text", *span, raw, sign)
 
     return pieces_between(content, start, end, ESCAPE, escape)
@@ -235,12 +304,18 @@ def _android_encoded(text: str) -> str:
 def _timed_text(
     content: str, elements: list[Element], options: DocumentOptions
 ) -> Iterator[DocumentPart]:
-    if options.to and (span := elements[-1].value_span(content, "xml:lang")):
-        yield language_segment(span, options.to)
-    for one in elements:
+    root = elements[-1].attributes.get(LANGUAGE, "")
+    for one in filter(lambda one: one.name in TIMED_BLOCKS, elements):
+        named = (each.attributes.get(LANGUAGE, "") for each in (one, *one.parents[::-1]))
+        if options.leaves(next(filter(None, named), ""), root):
+            if one.name == "p":
+                yield Kept(one.start, html_page.FOREIGN)
+            continue
+        if options.to and (span := one.value_span(content, LANGUAGE)):
+            yield language_segment(span, options.to)
         if one.name == "p" and one.inner < one.close:
             lines = [*divided(content, TextLine(one.inner, one.close), BREAK)]
-            yield from cue_segments(content, lines, VTT_TAG, escaped)
+            yield from cue_segments(content, lines, TIMED_TAG, escaped)
 
 
 KINDS: dict[str, Callable[[str, list[Element], DocumentOptions], Iterator[DocumentPart]]] = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, overload
 
-from attncli.data.lines import ClassifiedLine, Line
+from attncli.data.lines import ClassifiedLine
 from attncli.data.panels import WeightedText
+from attncli.faithful.result import Line
 from attncli.interface.results import as_list, framed
 from attncli.render.alignment.weighted_text import html, weighted_text, words_in_colour
 from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner

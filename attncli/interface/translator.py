@@ -8,14 +8,13 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, overload
 
-from attncli.data.lines import Line, TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
+from attncli.faithful.checks import Check
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment.data import html
 from attncli.render.alignment.writers import heat_maps
-from attncli.tags.checks import Check
-from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.align.pairs import Aligner, drawn, every_head
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.alignment import joined, with_parts
@@ -62,14 +61,14 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
     model: Translator
     parts: tuple[Translation, ...]  # what was translated: one for each part of the text
     checks: tuple[Check, ...] = ()  # that the best output fails: name and what was found
-    marked: tuple[MarkedTranslation, ...] = ()  # the same with their protected parts
+    stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()  # see `TranslatedLine`
 
     @cached_property
     def alignment(self) -> Alignment:
         """Words of both sides, links, and weights (J, I) of each word on each source word."""
         found = align_translations(self.model, self.parts, config=self.model.word_alignment)
-        if self.marked:
-            found = [with_parts(*pair) for pair in zip(found, self.marked, strict=True)]
+        if self.stand_ins:
+            found = [with_parts(*pair) for pair in zip(found, self.stand_ins, strict=True)]
         return joined(found)
 
     @cached_property
@@ -217,7 +216,7 @@ class Translator(TextModel):
         assert outcome.translation  # long texts are split, not refused
         result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
-        result.marked, result.checks = outcome.marked, outcome.checks
+        result.stand_ins, result.checks = outcome.stand_ins, outcome.checks
         result.parts = outcome.parts or (Translation(result.source, (EMPTY,), self.to),)
         return result
 

@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import json
 import math
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -133,7 +134,7 @@ def compare(
     `train`; the same call continues from there. Raises ModelError for data without a dev set.
     """
     check_runs(runs)
-    claimed([run for run in runs if run.first or not best])
+    new = claimed([run for run in runs if run.first or not best])
     total = planned_count(runs, best)
     rows: list[RunScores] = []
     for number, run in enumerate(in_turn(runs, rows, best), 1):
@@ -144,11 +145,13 @@ def compare(
             how: dict[str, Any] = {"progress": progress, "stop_requested": stop_requested}
             try:
                 for event in train(run.config, run.folder, device=device, **how):
-                    if isinstance(event, Started) and not event.dev:
-                        raise NoDevError.of(event, run.config.data.dev_share)
+                    if isinstance(event, Started):
+                        check_dev(event, run.config)
                     yield event
                 row = measure(run, tests, device=device, progress=shown)
             except NoDevError:
+                for claim in new:  # so that the advice can be followed
+                    shutil.rmtree(claim, ignore_errors=True)
                 raise
             except ModelError as error:
                 yield Failed(run, error)
@@ -160,11 +163,12 @@ def compare(
 class NoDevError(ModelError):
     """There is no dev set, by which the weights are chosen."""
 
-    @classmethod
-    def of(cls, begun: Started, share: float) -> NoDevError:
-        """Return the error of a run that held out none of its examples."""
-        return cls(
-            f"no dev set: data.dev_share = {share} of {begun.pairs:,} {begun.unit}",
+
+def check_dev(sizes: Started | Estimate, config: RunConfig) -> None:
+    """Raise NoDevError for a run that held out none of its examples."""
+    if not sizes.dev:
+        raise NoDevError(
+            f"no dev set: data.dev_share = {config.data.dev_share} of {sizes.pairs:,} {sizes.unit}",
             f"{LEAST} or more, which select the weights",
             "give --dev FILE, or raise data.dev_share",
         )
@@ -213,6 +217,7 @@ def times_needed(
         shape = replace(config, train=train, model=model)
         if shape not in timed:
             timed[shape] = dry_run(config, device=device, progress=progress)
+            check_dev(timed[shape], config)
         known = timed[shape]
         needed = known.time_needed(config.train)
         scoring = (known.dev + len(test)) * known.scoring
@@ -263,11 +268,17 @@ def has_updates_left(run: Planned) -> bool:
     return can_continue(folder, run.config.train) and not diverged
 
 
-def claimed(runs: Sequence[Planned]) -> None:
-    """Start every run in its folder; raise a ModelError if a folder contains another run."""
+def claimed(runs: Sequence[Planned]) -> list[Path]:
+    """Start every run in its folder; return the new folders.
+
+    Raise a ModelError if a folder contains another run.
+    """
+    new = []
     for run in runs:
         with locked(run.folder):
-            claim(RunFolder(run.folder), *as_stored(run))
+            if claim(RunFolder(run.folder), *as_stored(run)):
+                new.append(run.folder)
+    return new
 
 
 def as_stored(run: Planned) -> tuple[RunConfig, dict[str, str]]:

@@ -26,7 +26,7 @@ from attncli.training.processes import ALONE, Processes, ProcessLost
 from attncli.training.run import estimate
 from attncli.training.run.configuration import check_buildable, weights_hash
 from attncli.training.run.fit import Evaluate, can_continue, fit
-from attncli.training.run.retention import compared
+from attncli.training.run.retention import compared, is_compared
 from attncli.training.run.run import Run, completed, open_run, started, stored_state
 from attncli.training.run.saving import (
     draw_curves,
@@ -116,7 +116,15 @@ def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None
     bundle = Bundle(state.model, *tables, prepare=data.prepare)
     score = evaluator(bundle, data.dev, config.train, group)
     dtype = DTYPES[config.train.precision]
-    for _ in fit(state, data.examples, score, config.train, dtype, data.reward_loss, group):
+    for _ in fit(
+        state,
+        data.examples,
+        score,
+        config.train,
+        dtype,
+        reward_loss=data.reward_loss,
+        processes=group,
+    ):
         if group.first(False):
             return
 
@@ -137,7 +145,7 @@ def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished
     inputs = fingerprints(config.data, config.model, config.start_from)
     check_claim(folder, config, inputs)
     finished = finished_run(folder)
-    if finished and can_continue(folder, config.train):
+    if finished and (can_continue(folder, config.train) or not is_compared(folder, config)):
         finished = None
     if finished:
         check_schedule(folder, config.train)
@@ -170,7 +178,7 @@ def events(
 
     try:
         yield from updates(run, report, stop_requested, processes)
-        yield finish(run, report)
+        yield run.state.counters.kept or finish(run, report)
         if comparison := compared(run, report):
             yield comparison
     except (Interrupted, ProcessLost):
@@ -189,7 +197,13 @@ def updates(
     bundle, dev = run.bundle(run.state.model), run.data.dev
     score = evaluator(bundle, dev, config, processes, report)
     for event in fit(
-        run.state, data.examples, score, config, run.dtype, data.reward_loss, processes
+        run.state,
+        data.examples,
+        score,
+        config,
+        run.dtype,
+        reward_loss=data.reward_loss,
+        processes=processes,
     ):
         match event:
             case Stepped():

@@ -1,17 +1,11 @@
-"""Names of variants, and the settings of a run for each name.
+"""Variants of a model: the settings of a run for each name.
 
-dot                      a part by its name: score, window, normalise or read
-mean                     a pooling of a classifier
-small-cnn                an image network of a captioner
-dot,local_p              parts joined by commas
-score=cosine,heads=4     settings of model.attention
-pointer                  a way to copy source tokens
-encoder=resnet50         settings of model.image
-train.attention.coverage=see,coverage=true    a name with dots is any setting
-model.heads=4,lr=0.001   settings of other tables; without a section of model, then of train
-none                     the same sizes without attention
-transformer-tiny         a preset, with its own recipe under the same budget
-none,lr=0.001            one of these two with settings
+A variant is one or several of these, joined by `+`: dot, score=dot+window=local_p, none+lr=0.001
+
+NAME        a part (score, window, normaliser, read, pooling, image network, ...); alone or first
+            also a preset, with its own recipe under the same budget, and `none`: no attention
+KEY=VALUE   a setting. Without a section it belongs to model if the family states it, else to
+            model.attention, else to model, else to train
 """
 
 from __future__ import annotations
@@ -30,12 +24,11 @@ from models.base import registry
 from models.base.errors import ConfigurationError, unknown_name
 from models.base.settings import fields_of, merged, overridden
 from models.catalogue import presets as zoo
-from models.config import AttentionConfig, ImageConfig, ModelConfig
+from models.config import AttentionConfig, ModelConfig
 from models.sources import source_of
 
 NONE = "none"
 ATTENTION = "model.attention"
-FAMILY = re.compile(r"(model\.)?family=")
 PARTS = ("score", "window", "normalise", "read")
 PLACES = {  # kind of the names that are variants alone: the setting that they are values of
     "pooling": "model.pooling",
@@ -43,10 +36,6 @@ PLACES = {  # kind of the names that are variants alone: the setting that they a
     "copy": "model.copy",
     "combination": "model.combination",
     **{part: f"{ATTENTION}.{part}" for part in PARTS},
-}
-TABLES = {  # settings without a section: tables of model, by the setting that a family must read
-    "attention": AttentionConfig,
-    "image": ImageConfig,
 }
 BUDGET = (  # settings of [train] that a preset takes from the base
     *("steps", "epochs", "minutes", "batch_tokens", "evaluate_every", "patience"),
@@ -70,38 +59,37 @@ def variants(names: Iterable[str], base: RunConfig, assignments: Sequence[str]) 
 
     base: the run that a name changes. assignments: settings that override those of a preset.
     """
-    found: dict[str, Variant] = {}
+    found: list[Variant] = []
     for name in names:
         variant = find(name, base, assignments)
-        other = found.setdefault(variant.folder, variant)
-        if other.name != variant.name:
+        same = [one for one in found if one.folder == variant.folder]
+        if same and same[0].config != variant.config:
             raise ConfigurationError(
-                f"variants {other.name} and {name}", "names that differ in letters"
+                f"variants {same[0].name} and {name}", "names that differ in letters"
             )
-    return list(found.values())
+        if variant.config not in [one.config for one in found]:
+            found.append(variant)
+    return found
 
 
 def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant:
     """Return the variant of one name."""
-    first, *parts = [part.strip() for part in name.split(",")]
+    first, *parts = words = [part.strip() for part in name.split("+")]
     if first in zoo.PRESETS:
-        start, called = of_preset(first, base, assignments), [first]
+        start = of_preset(first, base, assignments)
     elif first == NONE and (family := comparison_of(base.model.family).without_attention):
-        model = replace(base.model, family=family, attention=AttentionConfig())
-        start, called = replace(base, model=model), [first]
+        start = replace(base, model=replace(base.model, family=family, attention=AttentionConfig()))
     else:
-        start, called, parts = base, [], [first, *parts]
-    families = [part.partition("=")[2] for part in parts if FAMILY.match(part)]
-    family = [start.model.family, *families][-1]
-    settings = [setting(part, family) for part in parts]
-    config = with_network(start, [f"{place}={value}" for place, value in settings])
-    variant = Variant(",".join([*called, *canonical(settings)]), config)
+        start, parts = base, words
+    settings = dict(part.removeprefix("model.").partition("=")[::2] for part in parts)
+    family = settings.get("family", start.model.family)
+    variant = Variant("+".join(words), with_network(start, [setting(one, family) for one in parts]))
     wanted = comparison_of(base.model.family)
-    if comparison_of(config.model.family) is not wanted:
-        ability = source_of(config.model.family).ability
+    if comparison_of(variant.config.model.family) is not wanted:
+        ability = source_of(variant.config.model.family).ability
         found = f"variant {name}, which {ability}, in a comparison of {wanted.outputs}"
         raise ConfigurationError(found, wanted.presets)
-    check(config)
+    check(variant.config)
     return variant
 
 
@@ -125,10 +113,10 @@ def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:
                 f"--grid {axis}", "KEY=VALUE,VALUE", "as in --grid train.lr=0.001,0.0005"
             )
         axes.append([f"{key.strip()}={value}" for value in chosen])
-    combinations = [",".join(chosen) for chosen in itertools.product(*axes)]
+    combinations = ["+".join(chosen) for chosen in itertools.product(*axes)]
     if not names or not grid:
         return list(names) or combinations
-    return [f"{name},{combination}" for name in names for combination in combinations]
+    return [f"{name}+{combination}" for name in names for combination in combinations]
 
 
 def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConfig:
@@ -141,35 +129,26 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
     return replace(config, train=replace(config.train, **budget))
 
 
-def setting(part: str, family: str) -> tuple[str, str]:
-    """Return the setting and the value for one part of a variant's name.
-
-    A setting without a section belongs to model if the family states it, else to model.attention or
-    model.image if the family reads them, else to model, else to train.
-    """
+def setting(part: str, family: str) -> str:
+    """Return the assignment, KEY=VALUE, of a name or of a setting without its section."""
     key, equals, value = (word.strip() for word in part.partition("="))
-    if equals and key not in ("attention", ATTENTION):
-        return _place(key, family), value
-    return _named(value or key, family)
-
-
-def _named(name: str, family: str) -> tuple[str, str]:
-    """Return the setting and the value for the name of a part of a model."""
+    if equals:
+        return f"{_place(key, family)}={value}"
     read = registry.settings_of(family)
-    own = {kind: names_of(kind) for kind, place in PLACES.items() if place.split(".")[1] in read}
-    for kind, names in own.items():
-        if name in names:
-            return PLACES[kind], name
-    for kind, place in PLACES.items():
-        if name in names_of(kind):
-            raise ConfigurationError(
-                f"variant {name} ({place}) for family {family}",
-                "a family that has this setting",
-                "name the data with --labels or --images, or a preset with -p",
-            )
+    places = [PLACES[kind] for kind in PLACES if key in names_of(kind)]
+    for place in places:
+        if place.split(".")[1] in read:
+            return f"{place}={key}"
+    if places:
+        raise ConfigurationError(
+            f"variant {key} ({places[0]}) for family {family}",
+            "a family that has this setting",
+            "name the data with --labels or --images, or a preset with -p",
+        )
     none = [NONE] if comparison_of(family).without_attention else []
-    known = itertools.chain(*own.values())
-    raise unknown_name("variant", name, [*none, *known, *zoo.PRESETS])
+    own = [one for kind in PLACES if PLACES[kind].split(".")[1] in read for one in names_of(kind)]
+    hint = "parts are joined by +: dot+local_p" if "," in key else ""
+    raise unknown_name("variant", key, [*none, *own, *zoo.PRESETS], hint=hint)
 
 
 def names_of(kind: str) -> list[str]:
@@ -183,30 +162,15 @@ def _place(key: str, family: str) -> str:
         raise ConfigurationError(
             f"setting {key} of a variant", "the same data for all", "change it with -s"
         )
+    read = registry.settings_of(family)
     if "." in key:
         return key
-    read = registry.settings_of(family)
-    if key in read and key not in TABLES:  # a Transformer's heads are not those of model.attention
+    if key in read and key != "attention":  # heads of a Transformer are not of model.attention
         return f"model.{key}"
-    tables = {f"model.{name}": table for name, table in TABLES.items() if name in read}
+    tables: dict[str, type] = {ATTENTION: AttentionConfig} if "attention" in read else {}
     tables |= {"model": ModelConfig, "train": TrainConfig}
-    for section, config_class in tables.items():
-        if key in fields_of(config_class):
-            return f"{section}.{key}"
-    known = [name for config_class in tables.values() for name in fields_of(config_class)]
+    for table, settings in tables.items():
+        if key in fields_of(settings):
+            return f"{table}.{key}"
+    known = [name for settings in tables.values() for name in fields_of(settings)]
     raise unknown_name("setting", key, known)
-
-
-def canonical(settings: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the canonical names of settings, which do not depend on their order."""
-    places = [*PLACES.values(), *(f"{ATTENTION}.{key}" for key in fields_of(AttentionConfig))]
-    order = {place: n for n, place in enumerate(dict.fromkeys(places))}
-    last = sorted(dict(settings).items(), key=lambda item: order.get(item[0], len(order)))
-    return [_canonical_name(place, value) for place, value in last]
-
-
-def _canonical_name(place: str, value: str) -> str:
-    for kind, of_kind in PLACES.items():
-        if place == of_kind and (kind in PARTS or value in names_of(kind)):
-            return value
-    return f"{place.removeprefix(f'{ATTENTION}.')}={value}"

@@ -30,7 +30,8 @@ from models.base.errors import ConfigurationError
 from models.base.files import write_errors
 
 if TYPE_CHECKING:
-    from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
+    from attncli.data.lines import ClassifiedLine
+    from attncli.faithful.result import Line, TranslatedLine
 
 
 # Pictures of alignments or coloured words that a command writes in addition to its results.

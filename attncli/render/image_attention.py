@@ -261,7 +261,7 @@ def _word(attention: AttentionMaps, word: int) -> str:
 def _shade(attention: AttentionMaps, word: int) -> str:
     """Return a black PNG as a data URL, opaque where the word has no attention."""
     away = (1 - smooth(attention.drawn(word), MAP_SIDE)) * (1 - DARK)
-    opacity = (255 * away).round().astype(np.uint8)
+    opacity = (255 * (1 - attention.faded(word)) * away).round().astype(np.uint8)
     shade = Image.merge("LA", [Image.new("L", opacity.shape[::-1]), Image.fromarray(opacity)])
     return data_url(shade, "PNG", optimize=True)
 
@@ -326,6 +326,7 @@ def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[
             drawn = _blocks(np.asarray(highlighted(attention, word, columns)), screen)
         else:  # a character is twice as high as it is wide
             levels = smooth(attention.drawn(word), columns)[: columns // 2 * 2 : 2]
+            levels *= 1 - attention.faded(word)
             rows = (levels * (len(SHADES) - 1)).round().astype(int)
             drawn = ["".join(SHADES[level] for level in row) for row in rows]
         texts = (text, attention.figures(word))

@@ -2,7 +2,8 @@
 
 A map is enlarged to the size of the image by bicubic interpolation and divided by its largest
 value. Where the map is 1 the image keeps its colours; where it is 0 the image is dark and grey.
-The scale starts at 0, not at the smallest weight, so that a uniform map is drawn uniform.
+The scale starts at 0, not at the smallest weight, so that a uniform map is drawn uniform. The map
+of a word that names nothing, such as "of", is drawn pale.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from PIL import Image
 
+from attncli.scoring.caption_metrics import is_content_word
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 0.5  # share of a word's probability from labels from which on it is named
 DARK = 0.22  # share of the brightness where the map is 0
+FADED = 0.6  # share of white in the map of a word that names nothing
 
 
 class AttentionMaps(NamedTuple):
@@ -48,6 +52,10 @@ class AttentionMaps(NamedTuple):
         one = np.zeros_like(weights)
         one.flat[weights.argmax()] = 1
         return one
+
+    def faded(self, word: int) -> float:
+        """Return the share of white in the map of a word; 0 for a content word."""
+        return 0.0 if is_content_word(self.words[word]) else FADED
 
     @property
     def caption(self) -> str:
@@ -97,6 +105,7 @@ def highlighted(attention: AttentionMaps, word: int, side: int) -> Image.Image:
     grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (side, side)
     share = smooth(attention.drawn(word), side)[..., None]  # (side, side, 1)
     mixed = share * colours + (1 - share) * grey[..., None]
+    mixed += attention.faded(word) * (255 - mixed)
     return Image.fromarray(mixed.round().astype(np.uint8))
 
 
@@ -149,8 +158,9 @@ def explained(attention: AttentionMaps) -> str:
     gate = "" if attention.gates is None else "β gate: how much of it the model used;  "
     cells = math.log(max(1, attention.maps[0].size)) if len(attention.maps) else 0.0
     shown = ", ".join(filter(None, (attention.model, described(attention))))
-    ends = f"0 one cell, {cells:.2f} everywhere alike"
-    return f"{gate}{entropy_name(attention)}: {ends};  {shown}" if cells else shown
+    ends = f"0 one place, {cells:.2f} everywhere alike"
+    said = "bright: where the model looks for a word, pale: the word names nothing;  "
+    return f"{said}{gate}{entropy_name(attention)}: {ends};  {shown}" if cells else shown
 
 
 def entropy_name(attention: AttentionMaps) -> str:

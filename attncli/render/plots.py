@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = "osD^vPX"
+NAMED = 60  # labels of a confusion matrix
 DEV_SCORES = {"bleu": "BLEU", "accuracy": "accuracy"}  # record in the log: name in the plot
 
 
@@ -102,9 +103,12 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
 
 
 def confusion_matrices(path: Path, evaluations: Sequence[tuple[str, LabelScores]]) -> None:
-    """Draw the confusion matrix of each system: the share of each gold label, and the counts."""
+    """Draw the confusion matrix of each system: the share of each gold label, and the counts.
+
+    Of more labels than NAMED some are named, and no counts are written.
+    """
     most = max(len(scores.labels) for _, scores in evaluations)
-    side = 2.0 + 0.45 * most
+    side, step = 2.0 + 0.45 * min(most, NAMED), math.ceil(most / NAMED)
     figure = _figure(width=side * len(evaluations), height=side)
     panels = figure.subplots(1, len(evaluations), squeeze=False)[0]
     for axes, (name, scores) in zip(panels, evaluations, strict=True):
@@ -113,11 +117,12 @@ def confusion_matrices(path: Path, evaluations: Sequence[tuple[str, LabelScores]
         axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
         for y, row in enumerate(scores.confusion):
             for x, count in enumerate(row):
-                if count:
+                if count and step == 1:
                     colour = "white" if shares[y][x] > 0.5 else "black"
                     axes.text(x, y, str(count), ha="center", va="center", color=colour, fontsize=8)
-        axes.set_xticks(range(len(labels)), labels, rotation=55, ha="right", rotation_mode="anchor")
-        axes.set_yticks(range(len(labels)), labels)
+        places, names = range(0, len(labels), step), labels[::step]
+        axes.set_xticks(places, names, rotation=55, ha="right", rotation_mode="anchor")
+        axes.set_yticks(places, names)
         axes.set_xlabel("predicted")
         axes.set_ylabel("gold")
         axes.set_title(f"{name}: accuracy {scores.accuracy:.1f} %", fontsize=9)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from attncli.data.lines import ClassifiedLine, TranslatedLine
+from attncli.data.lines import ClassifiedLine
 from attncli.data.streams import as_json, as_json_line
+from attncli.faithful.result import TranslatedLine
 from attncli.scoring.score import MetricScore, System
 from attncli.terminal.messages import one_cell, one_line, padded, width
 

@@ -67,11 +67,11 @@ def sound_maps(transcript: Transcript) -> list[SoundMap]:
             segment.start,
             segment.end,
             tuple(without_controls(token.replace(SPACE, "")) or SPACE for token in found.tokens),
-            found.weights.float().cpu().numpy(),
-            found.slot_seconds,
-            found.spectrogram.float().cpu().numpy(),
-            found.frame_seconds,
-            tuple((word.text, word.start, word.end) for word in segment.words),
+            weights=found.weights.float().cpu().numpy(),
+            slot_seconds=found.slot_seconds,
+            spectrogram=found.spectrogram.float().cpu().numpy(),
+            frame_seconds=found.frame_seconds,
+            words=tuple((word.text, word.start, word.end) for word in segment.words),
         )
         for segment in transcript.segments
         if (found := segment.attention)

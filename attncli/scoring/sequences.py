@@ -127,6 +127,7 @@ class LabelScores(NamedTuple):
 
     labels: tuple[LabelCounts, ...]  # sorted by name
     confusion: tuple[tuple[int, ...], ...]  # [gold][predicted], in the order of `labels`
+    ranks: tuple[int, ...] = ()  # of the gold label of each text, from 1; 0: it has none
 
     @property
     def texts(self) -> int:
@@ -143,11 +144,22 @@ class LabelScores(NamedTuple):
         """Mean F1 over the labels, in percent."""
         return sum(label.f1 for label in self.labels) / max(1, len(self.labels))
 
+    def hits(self, first: int) -> float:
+        """Share of texts with the right label among the first ones (hit@k), in percent."""
+        return 100 * sum(0 < rank <= first for rank in self.ranks) / max(1, self.texts)
 
-def score_labels(predicted: Sequence[str], gold: Sequence[str]) -> LabelScores:
+    @property
+    def mrr(self) -> float:
+        """Mean reciprocal rank of the right label, in percent. Source: Voorhees 1999."""
+        return 100 * sum(1 / rank for rank in self.ranks if rank) / max(1, self.texts)
+
+
+def score_labels(
+    predicted: Sequence[str], gold: Sequence[str], ranks: Sequence[int] = ()
+) -> LabelScores:
     """Return the scores of predicted labels, one for each gold label.
 
-    Decomposed accents do not matter.
+    Decomposed accents do not matter. ranks: of the gold labels.
     """
     predicted, gold = [*map(nfc, predicted)], [*map(nfc, gold)]
     pairs = Counter(zip(gold, predicted, strict=True))
@@ -155,7 +167,7 @@ def score_labels(predicted: Sequence[str], gold: Sequence[str]) -> LabelScores:
     found, wanted = Counter(predicted), Counter(gold)
     counts = (LabelCounts(name, pairs[name, name], found[name], wanted[name]) for name in names)
     table = tuple(tuple(pairs[one, other] for other in names) for one in names)
-    return LabelScores(tuple(counts), table)
+    return LabelScores(tuple(counts), table, tuple(ranks))
 
 
 # Alignment error rate, precision, recall and F of links against gold links.

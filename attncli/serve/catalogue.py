@@ -9,7 +9,7 @@ import re
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +43,8 @@ ru=Russian si=Sinhala sk=Slovak sl=Slovenian sq=Albanian sr=Serbian sv=Swedish s
 ta=Tamil te=Telugu th=Thai tl=Tagalog tr=Turkish uk=Ukrainian ur=Urdu uz=Uzbek vi=Vietnamese
 yi=Yiddish zh=Chinese
 """
+HOST = re.compile(r"(?:\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s:@/\[\]]+))(?::\d{1,5})?")
+OWN = ("same-origin", "none")  # Sec-Fetch-Site of the service's page, and of what a person types
 NAMES: dict[str, str] = {pair[:2]: pair[3:] for pair in ENGLISH_NAMES.split()}
 
 
@@ -228,6 +230,7 @@ class ServeOptions(ServiceSettings):
     models: tuple[Path, ...] = ()  # translators, first choice first; none: the shipped one
     host: str = "127.0.0.1"
     port: int = PORT
+    allow_origins: tuple[str, ...] = ()  # other sites whose pages may use the service; *: any
     api_keys: Path | None = None  # file with one key per line; None: no key is needed
     device: str = "auto"
     threads: int = 0  # processor threads; 0: torch decides
@@ -259,11 +262,8 @@ class Hosts:
 
     def allows(self, header: str) -> bool:
         """Return True for the `Host` header of a request to this service."""
-        name = header.strip().lower()
-        if name.startswith("["):
-            name = name[1:].partition("]")[0]
-        elif name.count(":") == 1:
-            name = name.partition(":")[0]
+        found = HOST.fullmatch(header.strip().lower())
+        name = (found["number"] or found["name"]) if found else ""
         if self._any or name in self._names or name.endswith(".localhost"):
             return True
         try:
@@ -271,6 +271,29 @@ class Hosts:
         except ValueError:
             return False
         return self._numbers or address.is_loopback
+
+
+class Origins:
+    """The sites whose pages may use the service: its own, those it is told, and extensions.
+
+    A browser names the site of a page in `Origin`, or, for an image, a script and a link, how it is
+    related to the service in `Sec-Fetch-Site`. Pages cannot change these. Other clients send none.
+    """
+
+    def __init__(self, options: ServeOptions) -> None:
+        self._allowed = {one.rstrip("/").lower() for one in options.allow_origins}
+
+    def granted(self, headers: Mapping[str, str]) -> str | None:
+        """Return `Access-Control-Allow-Origin` for a request; "": none; None: it is refused."""
+        origin, site = headers.get("origin", "").lower(), headers.get("sec-fetch-site", "none")
+        scheme, _, host = origin.partition("://")
+        if "*" in self._allowed:
+            return "*"
+        if not origin:  # a link to the page is followed
+            return "" if site in OWN or headers.get("sec-fetch-mode") == "navigate" else None
+        is_own = site == "same-origin" or host == headers.get("host", "").lower()
+        known = is_own or scheme.endswith("-extension") or origin in self._allowed
+        return origin if known else None
 
 
 class Keys:

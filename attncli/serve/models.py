@@ -15,9 +15,10 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attncli.data.images.named import ImageFile
-from attncli.data.lines import ClassifiedLine, Line, TranslatedLine
+from attncli.data.lines import ClassifiedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.options.settings import HardAttention, Options
 from attncli.serve.requests import SECONDS, RequestError
@@ -51,6 +52,7 @@ class ServedModel:
 
     def __init__(self, folder: Path, device: str = "auto", threads: int = 0) -> None:
         self.folder, self.device, self.threads = folder, device, threads
+        self.between: Callable[[], None] = lambda: None  # called after each batch of a long job
 
     @cached_property
     def model(self) -> Any:
@@ -99,7 +101,9 @@ class TranslateJob:
         words = ("align.units",)  # whose default this is, also for a model that saves another
         options = TranslateOptions(document=self.document, heads=self.heads, given=words)
         lines = [one if isinstance(one, Line) else Line(n, one) for n, one in enumerate(inputs, 1)]
-        [found] = TranslateRunner(translator, options).run([lines], weights=self.weights)
+        runner = TranslateRunner(translator, options)
+        report = lambda done, total: served.between()  # noqa: E731
+        [found] = runner.run([lines], weights=self.weights, on_batch=report)
         return found
 
 
@@ -194,8 +198,9 @@ def _directed(translator: Any, languages: tuple[str, str]) -> Any:
 # A model in its own thread, with a queue of work.
 #
 # Requests that arrive while a batch runs form the next batch; the thread never waits for more.
-# Urgent work comes before bulk work. Bulk work becomes urgent after PATIENCE seconds. Work is
-# dropped if its future is cancelled, because its client has gone or its time limit has passed.
+# Urgent work comes before bulk work, and between the batches of a long line. Bulk work becomes
+# urgent after PATIENCE seconds. Work is dropped if its future is cancelled, because its client has
+# gone or its time limit has passed.
 
 
 BATCH = 64  # inputs of one batch
@@ -227,7 +232,7 @@ class ModelThread:
         self._bulk: deque[Work] = deque()
         self._changed = threading.Condition()
         self._model: ServedModel | None = None
-        self._closed = False
+        self._closed = self._in_between = False
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
         self._thread.start()
 
@@ -267,17 +272,32 @@ class ModelThread:
 
     def _work(self) -> None:
         while batch := self._next():
-            started = time.monotonic()
-            self._run(batch)
-            inputs = sum(len(work.inputs) for work in batch)
-            self._on_batch(inputs, time.monotonic() - started)
+            self._timed(batch)
             del batch  # so that an idle engine holds no results
+
+    def _timed(self, batch: list[Work]) -> None:
+        started = time.monotonic()
+        self._run(batch)
+        inputs = sum(len(work.inputs) for work in batch)
+        self._on_batch(inputs, time.monotonic() - started)
+
+    def _between(self) -> None:
+        """Compute urgent work that arrived while a batch of long lines is computed."""
+        with self._changed:
+            batch = [] if self._in_between else self._taken([self._urgent])
+        if batch:
+            self._in_between = True
+            self._timed(batch)
+            self._in_between = False
 
     def _next(self) -> list[Work]:
         """Return the next batch, waiting for work; none at the end."""
         with self._changed:
             while True:
-                if batch := self._taken():
+                queues = [self._urgent, self._bulk]
+                if self._bulk and time.monotonic() - self._bulk[0].since > PATIENCE:
+                    queues.reverse()
+                if batch := self._taken(queues):
                     return batch
                 if self._closed:
                     return []
@@ -285,11 +305,8 @@ class ModelThread:
                     self._model = None
                     gc.collect()
 
-    def _taken(self) -> list[Work]:
-        """Take the first work and all work of the same job that fits into its batch."""
-        queues = [self._urgent, self._bulk]
-        if self._bulk and time.monotonic() - self._bulk[0].since > PATIENCE:
-            queues.reverse()
+    def _taken(self, queues: Sequence[deque[Work]]) -> list[Work]:
+        """Take the first work of some queues and all of the same job that fits into its batch."""
         batch: list[Work] = []
         size = 0
         for queue in queues:
@@ -308,13 +325,14 @@ class ModelThread:
         try:
             if self._model is None:
                 self._model = self._open()
+                self._model.between = self._between
             results = batch[0].job.run(self._model, inputs)
         except BaseException as error:
-            is_known = isinstance(error, ModelError) or is_exhausted(error)
-            if is_known and len(batch) > 1:
+            if isinstance(error, Exception) and len(batch) > 1:
                 for work in batch:
                     self._run([work])
                 return
+            is_known = isinstance(error, ModelError) or is_exhausted(error)
             for work in batch:
                 work.results.set_exception(_as_request_error(error) if is_known else error)
         else:

@@ -128,6 +128,8 @@ async def read_parameters(request: Request) -> Parameters:
     A body that is called a form may be JSON or a file: `curl` calls any body so unless it is told.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "text/plain":  # any page may send it
+        raise RequestError(415, "The body is text/plain; expected JSON or a form")
     values = _listed(request.query_params.multi_items())
     if kind == "multipart/form-data":
         return await _multipart(request, values)

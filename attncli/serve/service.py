@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import islice
@@ -17,7 +18,7 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from attncli.serve.catalogue import Catalogue, Hosts, Keys, RateLimit, ServeOptions
+from attncli.serve.catalogue import Catalogue, Hosts, Keys, Origins, RateLimit, ServeOptions
 from attncli.serve.models import ModelJob, ModelThread, ServedModel
 from attncli.serve.requests import (
     SECONDS,
@@ -28,10 +29,11 @@ from attncli.serve.requests import (
     read_parameters,
     while_connected,
 )
+from models.text.languages import Term
 
 SLICE = 16  # inputs of one piece of a long request, between which others are served
+SLICE_LENGTH = 4000  # characters of one piece with several inputs
 AHEAD = 8  # pieces of one request that wait at a time
-URGENT = 16  # a request with at most so many inputs is urgent
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 INPUTS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -44,6 +46,8 @@ class Service:
         self.options = options
         self.catalogue = Catalogue(options.models)
         self.hosts, self.keys = Hosts(options), Keys(options.api_keys)
+        self.origins = Origins(options)
+        self.body_bytes = 0  # of all requests that are not answered
         self.rate = RateLimit(options.rate_limit)
         self._engines: dict[str, ModelThread] = {}
         self.metrics = Metrics()
@@ -66,8 +70,8 @@ class Service:
         engine, limit = self._engine(model), self.options.time_limit * times
         until = time.monotonic() + limit
         late = RequestError(503, f"Not done within {limit:g} seconds", SECONDS)
-        urgent = len(inputs) <= URGENT
-        parts = iter([inputs[at : at + SLICE] for at in range(0, len(inputs), SLICE)])
+        parts = iter(slices := [*_slices(inputs)])
+        urgent = len(slices) == 1 and sum(map(_length, inputs)) <= SLICE_LENGTH
         ahead: deque[Future[Sequence[Any]]] = deque()
         try:
             while True:
@@ -152,6 +156,12 @@ class Call(NamedTuple):
         self.service.check_length(texts)
         return texts
 
+    def terms(self) -> tuple[Term, ...]:
+        """Return the glossary. Raises RequestError if it is longer than a text may be."""
+        given = self.given.values.get("glossary")
+        self.service.check_length([json.dumps(given, ensure_ascii=False)] if given else [])
+        return self.given.terms("glossary")
+
     @property
     def is_list(self) -> bool:
         """True if `q` is a list, which a list answers."""
@@ -172,6 +182,24 @@ class Call(NamedTuple):
             return [result async for piece in pieces for result in piece]
 
         return await while_connected(self.request, gathered())
+
+
+def _length(one: Any) -> int:
+    """Return the number of characters of an input: a text, a line or a pair; 0 of a file."""
+    texts = (one,) if isinstance(one, (str, bytes)) else one
+    return sum(len(text) for text in texts if isinstance(text, str))
+
+
+def _slices(inputs: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Yield the pieces of a request. A long input is a piece of its own."""
+    first = length = 0
+    for number, one in enumerate(inputs):
+        length += _length(one)
+        if number > first and (number - first == SLICE or length > SLICE_LENGTH):
+            yield inputs[first:number]
+            first, length = number, _length(one)
+    if first < len(inputs):
+        yield inputs[first:]
 
 
 def service_of(request: Request) -> Service:

@@ -260,6 +260,10 @@ def misused(error: Any) -> typer.Exit:
     """Report wrong usage in one line; return the exit: 1 for a number out of range, otherwise 2."""
     said = " ".join(error.format_message().split()).rstrip(".")
     where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
+    if getattr(error, "option_name", "") in ("-r", "--recursive"):
+        from attncli.data.streams import FOLDERS
+
+        where = f"; {FOLDERS}"
     console.warn(said[:1].lower() + said[1:] + where)
     return typer.Exit(1 if re.search(r"should be (greater|less) than", said) else 2)
 

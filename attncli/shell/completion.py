@@ -21,7 +21,7 @@ from models.base.settings import fields_of, limits_of
 from models.catalogue import presets as zoo
 from models.catalogue.installed import installed
 
-Found = list[tuple[str, str]]
+Completions = list[tuple[str, str]]
 TORCHVISION = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
 
 
@@ -35,32 +35,32 @@ def add_completion(parameters: Iterable[inspect.Parameter]) -> None:
                 information.autocompletion = _completer(information.tables)
 
 
-def models(incomplete: str) -> Found:
+def models(incomplete: str) -> Completions:
     """Return names of models, and folders if a path was begun."""
     named = {model.name: f"in {model.place.name}" for model in installed()}
     return _matching([*named.items(), *_folders(incomplete)], incomplete)
 
 
-def presets(incomplete: str) -> Found:
+def presets(incomplete: str) -> Completions:
     """Return names of presets."""
     return _matching(((name, zoo.preset(name).doc) for name in zoo.PRESETS), incomplete)
 
 
-def settings(incomplete: str) -> Found:
+def settings(incomplete: str) -> Completions:
     """Return names of settings of a run; see `settings_of`."""
     from attncli.training.settings.config import RunConfig
 
     return settings_of(RunConfig, incomplete)
 
 
-def _completer(tables: type) -> Callable[[str], Found]:
-    def complete(incomplete: str) -> Found:  # Typer reads its annotations
+def _completer(tables: type) -> Callable[[str], Completions]:
+    def complete(incomplete: str) -> Completions:  # Typer reads its annotations
         return settings_of(tables, incomplete)
 
     return complete
 
 
-def settings_of(tables: type, incomplete: str) -> Found:
+def settings_of(tables: type, incomplete: str) -> Completions:
     """Return names of settings, with `=`; the values if only one name is left."""
     names = [name for name in names_of(tables) if "." in name]
     left = [n for n in names if f"{n}=".startswith(incomplete) or incomplete.startswith(f"{n}=")]
@@ -100,13 +100,13 @@ def _values(settings: object, name: str) -> tuple[str, ...]:
     return allowed or ((str(default),) if isinstance(default, (int, float)) else ())
 
 
-def names(incomplete: str) -> Found:
+def names(incomplete: str) -> Completions:
     """Return all names that `attn models show` describes."""
     parts = [(name, kind) for kind in registry.TABLES for name in registry.names(kind)]
     return models(incomplete) + presets(incomplete) + _matching(parts, incomplete)
 
 
-def variants(incomplete: str) -> Found:
+def variants(incomplete: str) -> Completions:
     """Return names that `attn models compare` compares."""
     from attncli.jobs.variants import NONE, PLACES, names_of
 
@@ -123,11 +123,11 @@ def _folders(incomplete: str) -> Iterator[tuple[str, str]]:
             yield from ((str(path), "folder") for path in sorted(start.iterdir()) if path.is_dir())
 
 
-def _matching(found: Iterable[tuple[str, str]], incomplete: str) -> Found:
+def _matching(found: Iterable[tuple[str, str]], incomplete: str) -> Completions:
     return [(name, doc) for name, doc in found if name.startswith(incomplete)]
 
 
-BY_PARAMETER: dict[str, Callable[[str], Found]] = {  # name of a command's parameter
+BY_PARAMETER: dict[str, Callable[[str], Completions]] = {  # name of a command's parameter
     "model": models,
     "reverse_model": models,
     "start_from": models,

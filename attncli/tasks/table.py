@@ -56,7 +56,7 @@ TASKS: dict[str, Task] = {
             "evaluate transcripts": "attncli.tasks.transcribe.evaluate_command:transcripts",
         },
         training={"audio": "attncli.tasks.transcribe.training:AudioTraining"},
-        bulk="attncli.tasks.transcribe.runner:TranscribeTask",
+        bulk="attncli.tasks.transcribe.command:TranscribeTask",
     ),
     "align": Task(
         {

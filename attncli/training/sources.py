@@ -13,18 +13,16 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.data.text import corpus
-from attncli.tags.checks import are_faithful
+from attncli.faithful.checks import are_faithful
 from attncli.tasks.table import TRAINING
 from attncli.training.settings.config import RunConfig
 from models.base.errors import ConfigurationError, ModelError
 from models.base.files import write_bytes, write_folder, write_text
-from models.base.limits import interruptible
 from models.base.registry import source_name
 from models.base.settings import from_dict, parse_json, to_dict
 from models.storage.digests import check_digests, read_digests, write_digests
 from models.storage.settings import read_settings
 from models.text.normalise import check_untokenised, preparation_for
-from models.text.tokenizer import Tokenizer, read_tokenizer, train, with_new_tokens
 from models.use_config import VERBATIM, PrepareConfig, SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
@@ -94,6 +92,10 @@ class TrainingSource:
     def count(self, data: Any, most: int) -> int:
         """Return the number of training examples; counting may stop at `most`."""
         return most
+
+    def texts(self, data: Any) -> Iterable[tuple[str, str]]:
+        """Yield source and target of examples, by which the settings are fitted to little data."""
+        return ()
 
     def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Raise ModelError for settings of other kinds of input. named: preset and family."""
@@ -267,7 +269,6 @@ def fit_output_length(
 
 
 FORMS = "prepare.json"
-LARGEST, SMALLEST = 32_000, 400  # tokens
 MOST_LINES = 300_000  # pairs or texts that a vocabulary is learned from; more are sampled
 
 
@@ -285,44 +286,6 @@ def preparation(config: RunConfig) -> Preparation:
     """Return the settings by which the texts of a run are prepared."""
     longest = min(config.data.max_length, config.model.max_source)
     return Preparation(config.data, config.tokenizer, config.start_from, config.train.seed, longest)
-
-
-def size_for(words: int) -> int:
-    """Return a vocabulary size: 10 times the square root of the running words, in hundreds.
-
-    Examples: 8,600 for the 30,000 pairs of Multi30k; 32,000 from about ten million words on.
-    """
-    size = round(10 * math.sqrt(words) / 100) * 100
-    return max(SMALLEST, min(LARGEST, size))
-
-
-def count_words(lines: Iterable[str]) -> int:
-    """Return the number of running words."""
-    return sum(len(line.split()) for line in lines)
-
-
-def learn_side(texts: list[str], config: TokenizerConfig) -> Tokenizer:
-    """Return a tokenizer learned from the texts of one side, with a size that fits them."""
-    size = config.size or size_for(count_words(texts))
-    return train(texts, [], size, replace(config, joint=True))
-
-
-def write_vocabulary(
-    folder: Path, settings: Preparation, learn: Callable[[], Tokenizer], progress: Progress
-) -> Tokenizer:
-    """Write the tokenizer of the initial model, or a newly learned one, to a folder; return it.
-
-    Ctrl-C can interrupt the learning.
-    """
-    if settings.start_from:
-        own = read_tokenizer(Path(settings.start_from))
-        tokenizer = with_new_tokens(own, settings.tokenizer.model)
-    else:
-        progress("learning the vocabulary", 0, 0)
-        tokenizer = interruptible(learn)
-    for name, content in tokenizer.files().items():
-        write_bytes(folder / name, content)
-    return tokenizer
 
 
 def prepare_folder(folder: Path, make: Callable[[Path], None]) -> None:

@@ -286,7 +286,9 @@ def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Ali
     source, target = both_units(translator.tokenizer, pair, config)
     weights = torch.zeros(len(target.texts), len(source.texts))
     null, note = torch.zeros(len(target.texts)), why_unaligned(translator, pair)
-    return Alignment(source.texts, target.texts, weights, NO_LINKS, 0.0, null, note)
+    return Alignment(
+        source.texts, target.texts, weights, links=NO_LINKS, score=0.0, null=null, note=note
+    )
 
 
 THRESHOLD = 0.45  # of transport, for the chosen head

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -48,14 +49,18 @@ def retain_freed_memory() -> None:
     """
     if not sys.platform.startswith("linux"):
         return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
-        return
     trim_threshold, top_pad, mmap_max = -1, -2, -4  # malloc.h
-    mallopt(mmap_max, 0)
-    mallopt(trim_threshold, 2**31 - 1)
-    mallopt(top_pad, 2**26)
+    with suppress(OSError, AttributeError, TypeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(mmap_max, 0)
+        mallopt(trim_threshold, 2**31 - 1)
+        mallopt(top_pad, 2**26)
+
+
+def return_freed_memory() -> None:
+    """Return freed blocks to the system, which `retain_freed_memory` keeps."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def interruptible(work: Callable[[], T]) -> T:

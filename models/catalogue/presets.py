@@ -15,6 +15,7 @@ class Preset(NamedTuple):
     doc: str
     model: dict[str, Any]  # changes to ModelConfig's defaults
     train: dict[str, Any]  # changes to the training defaults
+    usual: bool = False  # True: for data of ordinary size; else the first preset of the family is
 
 
 def _sizes(embedding: int, hidden: int, dropout: float) -> dict[str, Any]:
@@ -35,7 +36,7 @@ _RNNENCDEC = {**_sizes(620, 1000, 0.2), "readout": 500, "tied": False}  # sizes 
 _MULTI_SOURCE = {**_GRU, "family": "multi-source", "inputs": ("source", "draft")}
 _SEVERAL = {**_TRANSFORMER, "family": "multi-source-transformer", "inputs": ("source", "draft")}
 _WARM = {"schedule": "inverse_sqrt", "label_smoothing": 0.1}
-_MUON = {"optimiser": "muon", "lr": 0.005}  # found with benchmarks/time_to_quality.py
+_MUON = {"optimiser": "muon", "lr": 0.005}
 _PLATEAU = {"schedule": "plateau", "label_smoothing": 0.1, "lr": 0.001, "warmup": 200}
 _UNSMOOTHED = {"label_smoothing": 0.0}
 
@@ -100,6 +101,7 @@ PRESETS: dict[str, Preset] = {
         "4+4 layers of 128, ff 256, 4 heads: tens of thousands of pairs (Wu et al. 2021)",
         {**_TRANSFORMER, **_sizes(128, 256, 0.3), **_layers(4, 4, heads=4)},
         {**_WARM, **_MUON, "warmup": 500},
+        usual=True,
     ),
     "transformer-small": Preset(
         "6+6 layers of 256, ff 1024, 4 heads: hundreds of thousands of pairs",
@@ -125,6 +127,7 @@ PRESETS: dict[str, Preset] = {
         "GRU of 256, embeddings of 256, tied: tens of thousands of pairs",
         {**_RNNSEARCH, **_sizes(256, 256, 0.4)},
         {**_PLATEAU, **_RELEASED, **_MUON},
+        usual=True,
     ),
     "rnnsearch-nano": Preset(
         "GRU of 64: for demonstrations and tests",
@@ -167,6 +170,7 @@ PRESETS: dict[str, Preset] = {
         "LSTM of 256, both directions, general score, input feeding",
         {**_LUONG, **_sizes(256, 256, 0.4)},
         {**_PLATEAU, **_RELEASED, **_MUON},
+        usual=True,
     ),
     "luong-nano": Preset(
         "LSTM of 64: for demonstrations and tests",
@@ -182,6 +186,7 @@ PRESETS: dict[str, Preset] = {
         "GRU of 256, no attention: the baseline for rnnsearch-small",
         {**_SEQ2SEQ, **_sizes(256, 256, 0.4)},
         {**_PLATEAU, **_MUON},
+        usual=True,
     ),
     "seq2seq-nano": Preset(
         "GRU of 64, no attention: for demonstrations and tests",
@@ -202,6 +207,7 @@ PRESETS: dict[str, Preset] = {
         "captions, LSTM of 512 over 7 x 7 cells, soft attention: thousands of images",
         _SHOW_ATTEND_TELL_SMALL,
         {**_PLATEAU, **_DOUBLY_SMALL},
+        usual=True,
     ),
     "show-attend-tell-hard-small": Preset(
         "captions, LSTM of 512 over 7 x 7 cells, hard attention: thousands of images",
@@ -257,6 +263,7 @@ PRESETS: dict[str, Preset] = {
             "image": {"grid": "head", "layer_norm": True},
         },
         {**_WARM, "lr": 0.002, "warmup": 1000},
+        usual=True,
     ),
     "captioner-transformer-nano": Preset(
         "captions, 2 layers of 64 and an image network of its own: for demonstrations and tests",
@@ -331,23 +338,6 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
-USUAL = {  # by family: the preset for data of ordinary size
-    "transformer": "transformer-tiny",
-    "rnnsearch": "rnnsearch-small",
-    "multi-source": "multi-source-small",
-    "multi-source-transformer": "multi-source-transformer-small",
-    "seq2seq": "seq2seq-small",
-    "luong": "luong-small",
-    "captioner": "show-attend-tell-soft-small",
-    "captioner-adaptive": "adaptive-small",
-    "captioner-top-down": "top-down-small",
-    "captioner-transformer": "captioner-transformer-small",
-    "listen_attend_spell": "listen-attend-spell-small",
-    "speech_transformer": "speech-transformer-small",
-    "classifier": "bilstm-attention-small",
-    "classifier-transformer": "classifier-transformer-small",
-}
-
 
 def preset(name: str) -> Preset:
     """Return a preset by name; raise UnknownNameError otherwise."""
@@ -356,15 +346,21 @@ def preset(name: str) -> Preset:
     return PRESETS[name]
 
 
-def usual_preset(family: str) -> str:
-    """Return the preset whose training recipe suits a model of a family if no preset is named."""
-    if family not in USUAL:
+def usual_preset(family: str, read: str = "") -> str:
+    """Return the preset whose training recipe suits a model of a family if no preset is named.
+
+    read: read mode of its attention.
+    """
+    named = [name for name, one in PRESETS.items() if one.model.get("family", "") == family]
+    if not named:
         raise ConfigurationError(
-            f"family '{family}', for which no preset is usual",
-            f"one of {', '.join(USUAL)}",
+            f"family '{family}', which has no preset",
+            f"one of {', '.join(dict.fromkeys(one.model['family'] for one in PRESETS.values()))}",
             'name the preset whose training settings apply in a TOML file: preset = "NAME"',
         )
-    return USUAL[family]
+    usual = next((name for name in named if PRESETS[name].usual), named[0])
+    same_read = usual.replace("soft", read) if read else usual
+    return same_read if same_read in PRESETS else usual
 
 
 def model_config(name: str) -> ModelConfig:

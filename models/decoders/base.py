@@ -200,10 +200,10 @@ class PoolingDecoder(Decoder[AttentionOutput, Tensor]):
             self.dropout(context).expand(-1, steps, -1),
             state,
             weights.expand(-1, steps, -1) if wanted.weights else None,
-            None if log_prob is None else log_prob.expand(-1, steps),
-            None if entropy is None else entropy.expand(-1, steps),
-            None,
-            each.transpose(1, 2).unsqueeze(1).expand(-1, -1, -1, steps, -1)
+            log_prob=None if log_prob is None else log_prob.expand(-1, steps),
+            entropy=None if entropy is None else entropy.expand(-1, steps),
+            gates=None,
+            heads=each.transpose(1, 2).unsqueeze(1).expand(-1, -1, -1, steps, -1)
             if wanted.heads
             else None,
         )

@@ -46,8 +46,11 @@ FORMATS = {  # name to class, imported when a folder is looked at
     "blip": "models.importers.captioners:Blip",
     "vit-gpt2": "models.importers.captioners:VitGpt2",
     "whisper": "models.importers.whisper:Whisper",
+    "faster-whisper": "models.importers.whisper_files:FasterWhisper",
+    "openai-whisper": "models.importers.whisper_files:OpenAIWhisper",
     "ctranslate2": "models.importers.ctranslate2:CTranslate2Folder",
 }
+PICKLED = ".pt"  # a file of PyTorch
 GENERATION = "generation_config.json"
 README = "README.md"
 MOST_README = 1 << 20
@@ -334,8 +337,8 @@ def is_published(path: Path) -> bool:
     if path.is_dir():
         kinds = map(resolve_name, FORMATS.values())
         return bool(model_type(path)) or any(kind.reads(path) for kind in kinds)
-    if not zipfile.is_zipfile(path):
-        return False
+    if path.suffix == PICKLED or not zipfile.is_zipfile(path):
+        return path.suffix == PICKLED
     with opened(path) as archive:
         return not {NAME, WEIGHTS} & {*archive.namelist()}
 
@@ -345,7 +348,8 @@ def import_model(path: Path, folder: Path, **options: Any) -> None:
 
     Raises ModelError if its format is not known, or it is damaged.
     """
-    with nullcontext(path) if path.is_dir() else extracted(path) as inside:
+    is_read = path.is_dir() or path.suffix == PICKLED
+    with nullcontext(path) if is_read else extracted(path) as inside:
         write_bundle(importer_of(inside), folder, **options)
 
 

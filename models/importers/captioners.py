@@ -96,10 +96,10 @@ class VitCaptioner(Importer):
             config,
             tokenizer,
             TokenizerConfig(kind="bpe"),
-            self.search(),
-            None,
-            vocabulary,
-            facts(self.folder, f"{self.model_type}, imported", ("en",)),
+            search=self.search(),
+            source=None,
+            target=vocabulary,
+            about=facts(self.folder, f"{self.model_type}, imported", ("en",)),
         )
 
     def search(self) -> SearchConfig:

@@ -252,10 +252,10 @@ class CTranslate2Folder(Importer):
             config,
             Tokenizer(*files),
             TokenizerConfig(kind="unigram" if models else "word", joint=joint),
-            SearchConfig(beam=4, length_penalty_form="power"),
-            None if joint else found[0],
-            found[1],
-            self._about(),
+            search=SearchConfig(beam=4, length_penalty_form="power"),
+            source=None if joint else found[0],
+            target=found[1],
+            about=self._about(),
         )
 
     def _models(self) -> list[bytes]:

@@ -26,8 +26,8 @@ from models.storage.digests import file_digest
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 WANTED = re.compile(
     r"(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens"
-    r"|preprocessor_config|vocab|target_vocab|(shared|source|target)_vocabulary)\.json"
-    r"|(shared|source|target)_vocabulary\.txt|vocab\.txt|merges\.txt|.*\.spm|sentencepiece.*\.model"
+    r"|preprocessor_config|vocab|target_vocab|((shared|source|target)_)?vocabulary)\.json"
+    r"|((shared|source|target)_)?vocabulary\.txt|vocab\.txt|merges\.txt|.*\.spm|sentencepiece.*\.model"
     r"|README\.md|model\.bin"
 )
 SHARDS = re.compile(r"model(-\d+-of-\d+)?\.safetensors(\.index\.json)?")

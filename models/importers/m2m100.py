@@ -87,10 +87,10 @@ class M2m100(Bart):
                 languages=tuple(languages.values()),
                 language_tokens="target" if small else "both",
             ),
-            search_settings(self),
-            None,
-            vocabulary,
-            facts(self.folder, "M2M-100, imported", tuple(languages.values())),
+            search=search_settings(self),
+            source=None,
+            target=vocabulary,
+            about=facts(self.folder, "M2M-100, imported", tuple(languages.values())),
         )
 
     def _tokens(self, model: bytes, named: dict[str, Any], count: int) -> list[str]:

@@ -184,10 +184,10 @@ def text_model(
         config,
         Tokenizer(*files),
         TokenizerConfig(joint=not separate, languages=listed),
-        search_settings(importer),
-        wider[0] if separate else None,
-        wider[1],
-        facts(folder, "Marian, imported", listed or both),
+        search=search_settings(importer),
+        source=wider[0] if separate else None,
+        target=wider[1],
+        about=facts(folder, "Marian, imported", listed or both),
     )
 
 

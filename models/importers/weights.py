@@ -58,7 +58,7 @@ class FileWeights:
             paths = [folder / PICKLED]
             if not paths[0].exists():
                 raise NotFoundError(f"no weights in {folder}", f"{SAFE} or {PICKLED}")
-            stored = read_pickled(paths[0])
+            stored = whole_tensors(load_pickled(paths[0]), paths[0])
             self._readers = dict.fromkeys(stored, stored.__getitem__)
         for path in paths if paths != [folder / PICKLED] else ():
             self._add_safe(path)
@@ -86,16 +86,16 @@ def mapped(path: Path, name: str) -> Tensor:
         return found
 
 
-def read_pickled(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a file of PyTorch; code in it is refused, not run."""
+def load_pickled(path: Path) -> Any:
+    """Return the content of a file of PyTorch; code in it is refused, not run."""
     if zipfile.is_zipfile(path):
         with opened(path) as archive:
             members_of(archive)
     try:
         try:
-            stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         except RuntimeError:  # a file from before version 1.6 cannot be mapped
-            stored = torch.load(path, map_location="cpu", weights_only=True)
+            return torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
         if is_exhausted(error):
             raise
@@ -104,6 +104,10 @@ def read_pickled(path: Path) -> dict[str, Tensor]:
             f"{path} is damaged, or has code in it, which was not run ({reason} ..)",
             "tensors alone",
         ) from None
+
+
+def whole_tensors(stored: Any, path: Path) -> dict[str, Tensor]:
+    """Return tensors by name from a file of PyTorch; a DamagedError if there is anything else."""
     if not isinstance(stored, dict) or not all(map(_is_whole, stored.values())):
         raise DamagedError(f"{path} has other things than whole tensors", "tensors alone")
     return {str(name): tensor for name, tensor in stored.items()}

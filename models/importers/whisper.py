@@ -28,11 +28,9 @@ from models.use_config import SearchConfig, TokenizerConfig
 
 CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
 LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
-SOUND = {  # the settings of preprocessor_config.json
-    **{"sampling_rate": Rule((16_000,), 16_000), "hop_length": Rule((160,), 160)},
-    **{"n_fft": Rule((400,), 400), "feature_size": Rule(int, least=1, most=1024)},
-    "chunk_length": Rule(float, most=600),
-}
+SOUND = {"sampling_rate": Rule((16_000,), 16_000), "n_fft": Rule((400,), 400)}
+SOUND["hop_length"] = Rule((160,), 160)
+PER_SECOND = 50  # slots of the encoder
 NO_SPEECH = ("<|nospeech|>", "<|nocaptions|>")  # older models have the second name
 
 
@@ -41,7 +39,7 @@ class Whisper(Bart):
 
     model_type = "whisper"
     table = {re.sub("^encoder", "encoder.encoder", ours): each for ours, each in BART.items()}
-    unused = r"^proj_out\.weight$"
+    unused = r"^proj_out\."
     schema = rules(
         *SIZES,
         "slots: max_target_positions",
@@ -69,26 +67,37 @@ class Whisper(Bart):
         end, start = given["eos_token_id"], given["decoder_start_token_id"]
         special = Special(end, -1, start, end)
         count = self.rows(self.place("model.decoder.embed_tokens.weight"), given["vocab_size"])
-        content = read_tokenizer(self.folder)
-        languages = self._name_languages(content)
-        vocabulary, tokenizer = json_vocabulary(content, special, count)
+        languages = self._name_languages(self.content)
+        vocabulary, tokenizer = json_vocabulary(self.content, special, count)
         return Imported(
             config,
             tokenizer,
             TokenizerConfig(kind="bpe", languages=languages),
-            SearchConfig(length_penalty_form="power"),
-            None,
-            vocabulary,
-            facts(self.folder, "Whisper, imported", languages or ("en",)),
+            search=SearchConfig(length_penalty_form="power"),
+            source=None,
+            target=vocabulary,
+            about=facts(self.folder, "Whisper, imported", languages or ("en",)),
         )
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The content of its tokenizer.json."""
+        return read_tokenizer(self.folder)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of published weights; raise DamagedError if there are none."""
+        return tuple(super().theirs(name).shape)
 
     def audio(self) -> AudioConfig:
         """Return the settings of the features, and the heads that give the times of words."""
-        sound = read_json(self.folder / "preprocessor_config.json", SOUND)
+        read_json(self.folder / "preprocessor_config.json", SOUND, optional=True)
+        bands, slots = (
+            self.shape(f"model.encoder.{n}.weight") for n in ("conv1", "embed_positions")
+        )
         return AudioConfig(
             rate=16_000,
-            bands=sound["feature_size"],
-            padded=float(sound["chunk_length"]),
+            bands=bands[1],
+            padded=slots[0] / PER_SECOND,
             alignment_heads=tuple(
                 f"{layer + 1}.{head + 1}" for layer, head in self.generation["alignment_heads"]
             ),
@@ -116,7 +125,7 @@ class Whisper(Bart):
 
     def theirs(self, name: str) -> Tensor:
         """Return published weights by their own name; a bias of keys is zero."""
-        if name.endswith("k_proj.bias"):
+        if name.endswith("k_proj.bias") and not self.has(name):
             return torch.zeros(self.settings["d_model"])
         return super().theirs(name)
 

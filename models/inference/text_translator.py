@@ -8,8 +8,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from itertools import count, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.base.errors import ConfigurationError, InputError
 from models.base.types import EMPTY, Translation
@@ -25,13 +26,12 @@ from models.text.languages import (
     pivot,
     with_source,
 )
-from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
+from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from models.inference.translator import Translator
 
 WINDOW = 2000  # texts that are read ahead and batched by length
 
@@ -74,8 +74,8 @@ class TextTranslator(TrainedModel):
         """Return the best `config.nbest` outputs of each source, best first."""
         raise NotImplementedError
 
-    def in_torch(self) -> tuple[Translator, ...]:
-        """Return this model, or the members of this ensemble, in torch: they compute attention."""
+    def in_torch(self) -> tuple[Any, ...]:
+        """Return this model, or the members of this ensemble, as a Translator: with attention."""
         raise NotImplementedError
 
     @property
@@ -176,6 +176,12 @@ class TextTranslator(TrainedModel):
         if self.tokenizer_config.kind == "word":
             return ""
         return "".join(filter(self.tokenizer.is_unknown, dict.fromkeys(text)))
+
+    @cached_property
+    def reserved(self) -> int:
+        """Number of reserved tokens, from the character RESERVED on, for protected parts."""
+        known = self.tokenizer.source.piece_to_id
+        return next(n for n in count() if known(chr(RESERVED + n)) == UNKNOWN)
 
     def is_small(self, word: str) -> bool:
         """Return True for a word of the target that has a small letter inside a sentence.

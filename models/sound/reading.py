@@ -307,6 +307,21 @@ def quietest(samples: Tensor, rate: int) -> int:
     return half + (len(means) - 1 - place) * step + BLUR * step // 2
 
 
+def is_audible(samples: Tensor) -> bool:
+    """Return True unless samples (N,) are silence."""
+    return bool(len(samples)) and float(samples.max() - samples.min()) >= SILENT
+
+
+def silence(samples: Tensor, rate: int) -> int:
+    """Return how many samples (N,) are silence before the first sound; 0 for less than a second.
+
+    Half a second before the sound is not counted.
+    """
+    heard = ((samples - samples[:1]).abs() >= SILENT).nonzero()
+    quiet = int(heard[0]) - rate // 2 if len(heard) else len(samples)
+    return quiet if quiet == len(samples) or quiet > rate // 2 else 0
+
+
 def _audible(samples: Tensor, start: int, rate: int) -> Iterator[SoundPiece]:
-    if len(samples) and float(samples.max() - samples.min()) >= SILENT:
+    if is_audible(samples):
         yield SoundPiece(start / rate, samples)

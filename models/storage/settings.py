@@ -116,7 +116,15 @@ def read_stored(folder: Path, settings: dict[str, Any] | None = None) -> StoredB
         raise DamagedError(
             f"the tokenizer in {folder} does not fit its config.json", "both of one model"
         )
-    return StoredBundle(model, tokenizer, tokenizer_config, search, alignment, prepare, sizes)
+    return StoredBundle(
+        model,
+        tokenizer,
+        tokenizer_config,
+        search=search,
+        alignment=alignment,
+        prepare=prepare,
+        sizes=sizes,
+    )
 
 
 def to_text(settings: dict[str, Any]) -> str:

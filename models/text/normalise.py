@@ -16,9 +16,12 @@ from models.use_config import PrepareConfig
 SPACES = re.compile("[\t-\r\x1c-\x20\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 APOSTROPHE_SIGNS = "\u2019\u02bc\uff07"
 APOSTROPHES = str.maketrans(dict.fromkeys(APOSTROPHE_SIGNS, "'"))
+HALF = re.compile("[\ud800-\udfff]")  # of a character in UTF-16
 STOPS = tuple(".!?…:;。！？")
-TAIL = re.compile(r"\W*$")
-ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@[^\s@]+\.[^\s@]+", re.IGNORECASE)
+TAIL = re.compile(r"(?<!\W)\W*$")
+ADDRESS = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@(?=[^\s@]+\.[^\s@])[^\s@]+", re.IGNORECASE
+)
 # joiners and skin tones
 EMOJI_PARTS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
@@ -72,7 +75,12 @@ def nfc(text: str) -> str:
 
 def is_unicode(text: str) -> bool:
     """Return False for a text with half a character of UTF-16, which JSON and Python can hold."""
-    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+    return not HALF.search(text)
+
+
+def with_pairs(text: str) -> str:
+    """Return a text with one character for each pair of halves of UTF-16."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def outer_symbols(text: str) -> tuple[str, str]:

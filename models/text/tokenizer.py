@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
@@ -11,21 +9,24 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from models.base.errors import ConfigurationError, InputError, intact, is_exhausted, unknown_name
+from models.base.errors import ConfigurationError, intact, unknown_name
 from models.base.files import read_regular
 from models.base.limits import MODEL_FILE_BYTES
 from models.sources import TAB
 from models.text.json_tokenizer import processor_of
 from models.text.languages import TO, control_tokens, target_token
+from models.text.learning import END as END
+from models.text.learning import PAD as PAD  # other modules import them from here
+from models.text.learning import START as START
+from models.text.learning import UNKNOWN as UNKNOWN
+from models.text.learning import learn
 from models.text.normalise import composed, nfc, normalise
 from models.text.vocabulary import extended, own_model, own_tokens, without_prefix
-from models.use_config import TOKEN_KINDS as KINDS
 from models.use_config import TokenizerConfig, check_joint
 
-PAD, UNKNOWN, START, END = 0, 1, 2, 3
 JSON = "tokenizer.json"  # of a tokenizer that is no SentencePiece model
 SPACE = "\u2581"  # SentencePiece's space mark
-COVERAGE = 0.9999  # of the characters, by the vocabulary; the rest are encoded as bytes
+RESERVED = 0xE000  # the first of the characters that are tokens for protected parts
 FIRST_OUTPUT = END  # lowest id that an output may contain
 NEVER_OUTPUT = tuple(range(FIRST_OUTPUT))  # PAD, UNKNOWN and START
 
@@ -34,6 +35,7 @@ class Tokenizer:
     """Vocabularies of the source and the target language, or one joint vocabulary."""
 
     empty = 1  # ids of an empty text: its end mark
+    rare: frozenset[str] = frozenset()  # characters of the training text that are bytes
 
     def __init__(self, source: bytes, target: bytes | None = None) -> None:
         self.models = (source, target)  # SentencePiece models; one if the sides share it
@@ -186,15 +188,13 @@ def train(
     """
     if config.model:
         return own_tokenizer(config)
-    if config.joint:
-        check_joint(config)
-        return Tokenizer(_train(chain(source, target), size, config.kind, config))
+    check_joint(config)
     kinds = (config.kind, config.target_kind or config.kind)
-    models = [
-        _train(lines, size, kind, config)
-        for lines, kind in zip((source, target), kinds, strict=True)
-    ]
-    return Tokenizer(*models)
+    sides = (chain(source, target),) if config.joint else (source, target)
+    found = [learn(side, size, kind, config) for side, kind in zip(sides, kinds, strict=False)]
+    tokenizer = Tokenizer(*(model for model, _ in found))
+    tokenizer.rare = frozenset().union(*(rare for _, rare in found))
+    return tokenizer
 
 
 def own_tokenizer(config: TokenizerConfig) -> Tokenizer:
@@ -260,47 +260,6 @@ def decode_text(processor: Any, ids: Iterable[int]) -> str:
     """
     text = processor.decode([i for i in ids if i > END])
     return text.removeprefix(SPACE).replace(SPACE, " ")
-
-
-def _train(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) -> bytes:
-    import sentencepiece
-
-    if kind not in KINDS:
-        raise ConfigurationError(f"tokenizer kind '{kind}'", ", ".join(KINDS))
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(lines),
-            model_writer=model,
-            model_type=kind,
-            vocab_size=size,
-            hard_vocab_limit=False,
-            character_coverage=COVERAGE,
-            byte_fallback=True,
-            normalization_rule_name="identity",
-            remove_extra_whitespaces=False,
-            max_sentence_length=2**20,
-            pad_id=PAD,
-            unk_id=UNKNOWN,
-            bos_id=START,
-            eos_id=END,
-            control_symbols=control_tokens(config),
-            num_threads=2,  # the library aborts the program if it cannot start one
-            minloglevel=2,
-        )
-    except RuntimeError as error:
-        if is_exhausted(error):
-            raise
-        if "sentences_.empty()" in str(error):
-            raise InputError("training text without words", "text on both sides") from None
-        reason = str(error).splitlines()[-1].rpartition("] ")[2].strip()  # without its place in C++
-        hint = "set tokenizer.size, or 0 to have it chosen from the data"
-        if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
-            found = f"{size} tokens for a text with more characters"
-            raise InputError(found, f"at least {least[1]} tokens", hint) from None
-        found = f"SentencePiece could not train {size} tokens ({reason})"
-        raise InputError(found, "more text, or another size", hint) from None
-    return model.getvalue()
 
 
 LABELS = "labels.txt"  # file of a bundle: one label a line

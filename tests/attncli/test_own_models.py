@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from attncli.commands.train.run import PROGRAM
+
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
@@ -33,3 +35,13 @@ def test_another_package_imported_before_is_named_in_one_line(elsewhere: Path) -
     done = python("import models; import attncli", elsewhere)
     [line] = [line for line in done.stderr.splitlines() if line.startswith("ImportError:")]
     assert done.returncode == 1 and str(elsewhere / "models" / "__init__.py") in line
+
+
+@pytest.mark.parametrize("words", [["models", "show", "dot"], ["translate", "--help"]])
+def test_a_child_runs_no_module_of_the_current_folder(words: list[str], tmp_path: Path) -> None:
+    """Neither of Python nor of attn; see attncli.commands.train.run.launch."""
+    for name in (*sorted(sys.stdlib_module_names), "attncli", "models", "torch", "numpy"):
+        (tmp_path / f"{name}.py").write_text("open('EXECUTED', 'w').close()")
+    command = [sys.executable, "-I", "-c", PROGRAM.format([*map(str, sys.path)]), *words]
+    assert subprocess.run(command, cwd=tmp_path, stdout=subprocess.DEVNULL).returncode == 0
+    assert not (tmp_path / "EXECUTED").exists()

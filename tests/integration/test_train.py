@@ -143,7 +143,7 @@ def test_a_run_in_plain_lines_and_again(texts: Texts, tmp_path: Path, attn: Attn
         (
             ["-s", "tokenizer.size=10"],
             1,
-            "10 tokens for a text with more characters; expected at least 3",
+            "10 tokens for a text with more characters; expected at least 262 tokens",
         ),
         (["-p", "transformer-tony"], 1, "transformer-tiny"),
         (["-s", "model.heads=3"], 1, "heads"),
@@ -169,7 +169,14 @@ def test_mistakes_are_one_line(
 def test_a_dry_run_prints_and_writes_nothing(texts: Texts, tmp_path: Path, attn: Attn) -> None:
     command = arguments(texts, tmp_path / "run", "--dry-run")
     shown = dict(line.split("  ", 1) for line in attn(*command).out.splitlines())
-    assert list(shown) == ["parameters", "vocabulary", "sentence pairs", "an epoch", "time"]
+    assert list(shown) == [
+        "parameters",
+        "vocabulary",
+        "sentence pairs",
+        "an epoch",
+        "recipe",
+        "time",
+    ]
     assert re.fullmatch(
         r"up to about \d+ seconds? on this machine: \d+ updates, \d+ evaluations",
         shown["time"].strip(),

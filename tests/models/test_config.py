@@ -231,10 +231,14 @@ def test_limits_also_hold_for_settings_built_in_python() -> None:
 @pytest.mark.parametrize("family", names("family"))
 def test_every_family_has_a_usual_preset(family: str) -> None:
     assert model_config(usual_preset(family)).family == family
+    marked = [name for name in PRESETS if PRESETS[name].usual]
+    assert [model_config(name).family for name in marked].count(family) <= 1
+    hard = model_config(usual_preset("captioner", "hard"))
+    assert hard.attention.read == "hard" and hard.family == "captioner"
 
 
 def test_a_family_without_a_usual_preset_is_refused() -> None:
-    assert "no preset is usual" in refused(lambda: usual_preset("a family of a package"))
+    assert "has no preset" in refused(lambda: usual_preset("a family of a package"))
 
 
 WHISPER_1_0 = {

@@ -1,1 +1,3 @@
-"""A pretended GPU, on which every family trains and is used."""
+"""A device that is none, and what runs on it."""
+
+KINDS = ("text", "rows", "image", "labelled_text", "audio")  # of input; `config_of` has their data

@@ -24,11 +24,11 @@ from attncli.terminal import console
 from attncli.training.interfaces import AlreadyFinished
 from attncli.training.processes import own_rank
 from attncli.training.run.command_line import settings
+from attncli.training.run.configuration import check_effect
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
 from attncli.training.storage.folder import RunFolder
-from models.sources import without_effect
 
 ENGLISH = "A dog runs."  # an example for models that name their languages
 
@@ -111,8 +111,7 @@ def train(
     check_files(config.data.inputs)
     options.check_run_folder(output)
     for assignment in set or []:
-        if reason := without_effect(assignment.partition("=")[0].strip(), config.model):
-            console.warn(reason)
+        check_effect(assignment.partition("=")[0].strip(), config)
     if processes > 1 and rank.size == 1 and not dry_run:
         raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))
     where = open_device(rank, Options(device, threads))
@@ -139,7 +138,12 @@ def _dry_run(config: RunConfig, device: str) -> None:
     print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
     unit = "batch" if found.batches == 1 else "batches"
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
-    print(f"time              {found.time_needed(config.train)}")
+    train, every = config.train, config.train.evaluate_every or found.batches
+    print(
+        f"recipe            {train.batch_tokens:,} tokens a batch, {train.warmup:,} updates of "
+        f"warm-up, an evaluation every {every:,}"
+    )
+    print(f"time              {found.time_needed(train)}")
     for warning in found.warnings:
         console.warn(warning)
 

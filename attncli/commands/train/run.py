@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -116,17 +117,21 @@ class Display:
 
     def stepped(self, event: Stepped) -> None:
         """Show epoch, loss, speed and the last dev score, at most five times per second."""
-        minutes, steps, epochs = self.config.minutes, self.config.steps, self.config.epochs
-        self.begin("training", minutes or steps or epochs or None)
+        limits, epoch = self.config, event.epoch + event.progress
+        shares = (
+            (event.step, limits.steps),
+            (epoch, limits.epochs),
+            (event.elapsed / 60, limits.minutes),
+        )
+        ends = [done / limit for done, limit in shares if limit]
+        self.begin("training", 1.0 if ends else None)
         self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
         if time.monotonic() - self.shown < EVERY:
             return
         speed = self.tokens / max(self.seconds, 1e-9)
         self.tokens, self.seconds = self.tokens * RECENT, self.seconds * RECENT
         self.shown = time.monotonic()
-        self.done = event.step if steps else event.epoch + event.progress
-        if minutes:
-            self.done = min(event.elapsed / 60, minutes)
+        self.done = min(1.0, max(ends, default=0.0))  # of the limit that ends the run first
         self.note = f"epoch {event.epoch + 1}  loss {event.loss:.3f}  {speed:,.0f} tok/s{self.dev}"
         self.advance(self.done, self.note)
 
@@ -317,6 +322,9 @@ def stopping() -> Iterator[Stop]:
 
 
 SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended
+# of a child, which searches modules where this process does: with `-m`, a `json.py` of the current
+# folder would be run
+PROGRAM = "import sys; sys.path[:] = {!r}; from attncli.shell.app import main; main()"
 
 
 def launch(processes: int, arguments: Sequence[str]) -> int:
@@ -332,8 +340,9 @@ def launch(processes: int, arguments: Sequence[str]) -> int:
     from torch.distributed.run import parse_args, run
 
     options = ["--standalone", "--local-addr=127.0.0.1", f"--nproc-per-node={processes}"]
+    child = [sys.executable, "-I", "-c", PROGRAM.format(sys.path)]
     try:
-        run(parse_args([*options, "-m", "attncli", *arguments]))
+        run(parse_args([*options, "--no-python", *child, *arguments]))
     except ChildFailedError as error:
         first = error.failures.get(0)  # a process that a signal ended has a negative status
         return first.exitcode if first and first.exitcode > 0 else 1

@@ -106,7 +106,8 @@ def _folder_index(path: Path) -> Iterator[tuple[str, FileRange]]:
         folders.sort()
         for name in sorted(files):
             file = Path(folder, name)
-            yield file.relative_to(path).as_posix(), FileRange(file)
+            if file.is_file():  # no pipe, which would be waited for
+                yield file.relative_to(path).as_posix(), FileRange(file)
 
 
 def _archive_index(path: Path) -> Iterator[tuple[str, FileRange]]:
@@ -312,7 +313,10 @@ def _folder(folder: str, kind: FileKind) -> Iterator[ImageFile]:
         for name in sorted(files):
             if name.lower().endswith(kind.suffixes) and not name.startswith("."):
                 count += 1
-                yield _file(os.path.join(place, name))
+                path = os.path.join(place, name)
+                is_pipe = os.path.exists(path) and not os.path.isfile(path)
+                fault = f"{path} is not a regular file"
+                yield ImageFile(path, fault=fault) if is_pipe else _file(path)
     if not count:
         yield ImageFile(folder, fault=f"{folder} has no file named like {kind.noun}")
 

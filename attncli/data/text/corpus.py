@@ -11,9 +11,10 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from attncli.data.lines import CHUNK_LINES, Line, open_text
+from attncli.data.lines import CHUNK_LINES, open_text
 from attncli.data.streams import decompressed, matching, open_input
 from attncli.data.text.tables import without_header
+from attncli.faithful.result import Line
 from attncli.terminal.messages import counted
 from models.base.errors import ModelError
 
@@ -198,7 +199,7 @@ def pair_of(line: Line) -> PairLine:
 MOST = 500  # sources, because they are decoded at every evaluation
 LEAST = 10  # scores of fewer sources say little
 SEED = 1  # of the choice
-FEW = 5  # sources of a run that starts from a trained model, which has little data
+FEW = 5  # sources of a run from a trained model, which has little data, or of many corpora
 
 
 def held_out(
@@ -209,7 +210,7 @@ def held_out(
     few: bool = False,
     most: int = MOST,
 ) -> dict[str, str]:
-    """Return a share of the distinct sources, each with its first target that is not empty.
+    """Return a share of the distinct sources of pairs without an empty side, each with a target.
 
     They are at most `most`, and none if that is fewer than LEAST. few: FEW of at least 20 sources
     are enough, even if that is a larger share.
@@ -223,12 +224,11 @@ def held_out(
     for source, target in pairs:
         key = f"{seed} {source}".encode("utf-8", "surrogatepass")
         number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
-        if number > largest or not source.strip():
+        if number > largest or not (source.strip() and target.strip()):
             continue
         if len(distinct) < enough:
             distinct.add(number)
-        if not smallest.get(number, ("", ""))[1].strip():
-            smallest[number] = source, target
+        smallest.setdefault(number, (source, target))
         if len(smallest) > most:
             del smallest[max(smallest)]
             largest = max(smallest) if len(distinct) >= enough else largest

@@ -111,8 +111,8 @@ class Mixture(Examples):
     def of(
         cls, directions: Sequence[Direction], tokenizer: Tokenizer, variation: Variation
     ) -> Mixture:
-        """Return every pair of some directions once, unchanged; as many as an epoch has."""
-        count = variation.examples or sum(direction.pairs for direction in directions)
+        """Return every pair of some directions once, unchanged; `at` returns those of an epoch."""
+        count = sum(direction.pairs for direction in directions)
         return cls(tuple(directions), tokenizer, variation, np.arange(count)[:, None])
 
     @property
@@ -165,9 +165,9 @@ class Mixture(Examples):
         counts, temperature = np.diff(self.starts), self.variation.temperature
         equal = temperature == 1 and len({one.weight for one in self.directions}) == 1
         total = self.variation.examples or int(counts.sum())
-        if equal or len(counts) == 1:
+        if total == counts.sum() and (equal or len(counts) == 1):
             return np.arange(self.starts[-1])
-        quotas = divided(total, shares_of(self.directions, temperature))
+        quotas = divided(total, shares_of(self.directions, temperature), rng)
         return np.concatenate(
             [
                 start + repeated(int(quota), int(count), rng)
@@ -258,13 +258,14 @@ def shares_of(directions: Sequence[Direction], temperature: float) -> np.ndarray
     return factors / factors.sum()
 
 
-def divided(total: int, parts: np.ndarray) -> np.ndarray:
-    """Divide a total into whole numbers in given shares; the largest remainders are rounded up."""
-    exact = total * parts
-    found: np.ndarray = np.floor(exact).astype(np.int64)
-    rest = np.argsort(found - exact, kind="stable")[: total - int(found.sum())]
-    found[rest] += 1
-    return found
+def divided(total: int, parts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Divide a total into whole numbers in given shares, which are exact in the mean of epochs.
+
+    A part is rounded up with the probability of its remainder (systematic sampling), so that a
+    share below one example gets its examples in some of the epochs.
+    """
+    ends = np.floor(np.cumsum(parts)[:-1] * total + rng.random()).astype(np.int64)
+    return np.diff(ends, prepend=0, append=total)
 
 
 def repeated(quota: int, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -9,8 +9,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from attncli.data.lines import Line, open_text
+from attncli.data.lines import open_text
 from attncli.data.streams import decompressed, open_input, read_whole
+from attncli.faithful.result import Line
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 from models.base.errors import InputError, ModelError
@@ -124,9 +125,10 @@ def read_labelled(path: Path | str) -> list[LabelledText]:
 
 
 def check_order(rows: Sequence[LabelledText], path: str) -> None:
-    """Raise InputError for a table whose columns are exchanged: many labels for a few texts."""
+    """Raise InputError for a table whose columns are exchanged: many long labels of a few texts."""
     labels, texts = ({row[column] for row in rows} for column in range(2))
-    if len(labels) > MORE_LABELS * len(texts):
+    words = [sum(len(cell.split()) for cell in cells) / len(cells) for cells in (labels, texts)]
+    if len(labels) > MORE_LABELS * len(texts) and words[0] > words[1]:
         raise InputError(
             f"{path} has {len(labels):,} labels for {counted(len(texts), 'different text')}",
             "label, tab, text in each line",

@@ -30,10 +30,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from attncli.serve.catalogue import ServeOptions
 from attncli.serve.http import chat, documents, information, media, translate
 from attncli.serve.http.information import error_answer
-from attncli.serve.requests import RequestError
+from attncli.serve.requests import SECONDS, RequestError
 from attncli.serve.service import Service
 from attncli.terminal import console
 from models.base.errors import ModelError
+from models.base.limits import return_freed_memory
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 PAGE = files("attncli.serve").joinpath("page")
 POLICY = (  # a browser loads nothing from elsewhere, even if a text of the page were wrong
@@ -42,22 +48,23 @@ POLICY = (  # a browser loads nothing from elsewhere, even if a text of the page
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 CORS = {
-    "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
     "Access-Control-Allow-Headers": "Authorization, Content-Type",
     "Access-Control-Expose-Headers": "Retry-After",
+    "Vary": "Origin",
 }
 SAFE = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "cross-origin",
 }
 REFUSED_SECONDS = 10.0  # for which the rest of a refused body is read, so that the answer is read
 LONGEST_REFUSED = 1 << 28  # bytes of it
-GET, POST, BOTH = ["GET"], ["POST"], ["GET", "POST"]
+SMALL_BODY = 1 << 16  # bytes, of which there may be any number
+BODIES = 8  # whole bodies, of `max_body`, that may be in memory at once
+GET, POST = ["GET"], ["POST"]
 ENDPOINTS = (
     ("/translate", translate.translate, POST),
-    ("/languages", information.languages, BOTH),  # translateLocally's clients post
+    ("/languages", information.languages, GET),
     ("/detect", media.detect, POST),
     ("/translate_file", documents.translate_file, POST),
     ("/download_file/{token}/{name}", documents.download_file, GET),
@@ -80,7 +87,8 @@ def application(service: Service) -> Guard:
     """Return the ASGI application of a service."""
     routes: list[Any] = [Route(path, to, methods=methods) for path, to, methods in ENDPOINTS]
     routes += [Route(path, _page(name), methods=GET) for path, name in PAGES.items()]
-    routes.append(Route("/openapi.json", _page("openapi.json"), methods=GET))
+    for path in ("/openapi.json", "/spec"):  # LibreTranslate's name
+        routes.append(Route(path, _page("openapi.json"), methods=GET))
     routes.append(Mount("/page", StaticFiles(directory=str(PAGE))))
     app = Starlette(routes=routes, exception_handlers={Exception: _raise, 404: _raise, 405: _raise})
     app.state.service = service
@@ -115,20 +123,24 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close"})
             return
-        answer = _Answer(send, close=self._service.draining)
+        origin = self._service.origins.granted(Headers(scope=scope))
+        answer = _Answer(send, origin, close=self._service.draining)
+        body = _LimitedBody(receive, self._service)
         started = time.monotonic()
-        response = await self._answered(scope, receive, answer)
-        if response is not None and not answer.started:
-            await response(scope, receive, answer)
+        try:
+            response = await self._answered(scope, body, answer)
+            if response is not None and not answer.started:
+                await response(scope, receive, answer)
+        finally:
+            body.release()
         endpoint = getattr(scope.get("route"), "path", "") or "other"
         self._service.metrics.requests.labels(endpoint, str(answer.status)).inc()
         self._service.metrics.seconds.labels(endpoint).observe(time.monotonic() - started)
 
-    async def _answered(self, scope: Scope, receive: Receive, answer: _Answer) -> Response | None:
+    async def _answered(self, scope: Scope, body: _LimitedBody, answer: _Answer) -> Response | None:
         """Let the application answer; return an answer of our own for a refused request."""
-        body = _LimitedBody(receive, self._service.options.max_body << 20)
         try:
-            self._check(scope, body)
+            self._check(scope, body, answer.origin)
             if scope["method"] == "OPTIONS":
                 return Response(status_code=204)
             await self._app(scope, body, answer)
@@ -138,19 +150,24 @@ class Guard:
             refusal = RequestError(error.status_code, str(error.detail))
             return error_answer(scope, refusal, error.headers)
         except RequestError as error:
-            if error.status == 413:
-                await body.read_rest()
+            if body.refused:
+                answer.close = True
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(body.read_rest(), REFUSED_SECONDS)
             return error_answer(scope, error)
         except Exception as error:
             _report(error)
             return error_answer(scope, RequestError(500, "Internal error: please report it"))
         return None
 
-    def _check(self, scope: Scope, body: _LimitedBody) -> None:
+    def _check(self, scope: Scope, body: _LimitedBody, origin: str | None) -> None:
         headers = Headers(scope=scope)
         if not self._service.hosts.allows(headers.get("host", "")):
             hint = "start `attn serve` with -s service.allow_hosts=NAME"
             raise RequestError(403, f"This Host is not served here; {hint}")
+        if origin is None:
+            hint = "start `attn serve` with --allow-origin and its origin"
+            raise RequestError(403, f"The page is of another site; {hint}")
         size = headers.get("content-length", "0")
         if len(size) > 15 or int(size) > body.most:
             raise body.too_large()
@@ -159,8 +176,8 @@ class Guard:
 class _Answer:
     """A `send` that adds headers and remembers the status."""
 
-    def __init__(self, send: Send, *, close: bool) -> None:
-        self._send, self._close = send, close
+    def __init__(self, send: Send, origin: str | None, *, close: bool) -> None:
+        self._send, self.origin, self.close = send, origin, close
         self.started, self.status = False, 499  # nginx's status for a client that has gone
 
     async def __call__(self, message: Message) -> None:
@@ -169,34 +186,52 @@ class _Answer:
             headers = MutableHeaders(scope=message)
             for name, value in {**CORS, **SAFE}.items():
                 headers[name] = value
-            if self._close or self.status == 413:
+            if self.origin:
+                headers["Access-Control-Allow-Origin"] = self.origin
+            site = "cross-origin" if self.origin == "*" else "same-origin"
+            headers["Cross-Origin-Resource-Policy"] = site
+            if self.close:
                 headers["Connection"] = "close"
         await self._send(message)
 
 
 class _LimitedBody:
-    """A `receive` that refuses a body of more bytes than the limit."""
+    """A `receive` that refuses a body of more bytes than one, or all together, may have."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self.most, self._read = receive, most, 0
+    def __init__(self, receive: Receive, service: Service) -> None:
+        self._receive, self._service, self._read = receive, service, 0
+        self.most = service.options.max_body << 20
         self._more = True
+        self.refused = False
 
     async def __call__(self) -> Message:
         message = await self._receive()
-        self._read += len(message.get("body", b""))
+        size = len(message.get("body", b""))
+        self._read += size
+        self._service.body_bytes += size
         self._more = bool(message.get("more_body"))
         if self._read > self.most:
             raise self.too_large()
+        if self._service.body_bytes > BODIES * self.most and self._read > SMALL_BODY:
+            self.refused = True
+            raise RequestError(503, "The service is busy: too many large requests", SECONDS)
         return message
+
+    def release(self) -> None:
+        """Count the body no longer, and give its memory back to the system."""
+        self._service.body_bytes -= self._read
+        if self._read > SMALL_BODY:
+            return_freed_memory()
 
     def too_large(self) -> RequestError:
         """Return the error for a body that is too large."""
+        self.refused = True
         return RequestError(413, f"The request is too large: at most {self.most:,} bytes")
 
     async def read_rest(self) -> None:
         """Read and drop the rest of the body; a client that still sends would miss the answer."""
-        until, read = time.monotonic() + REFUSED_SECONDS, 0
-        while self._more and read < LONGEST_REFUSED and time.monotonic() < until:
+        read = 0
+        while self._more and read < LONGEST_REFUSED:
             message = await self._receive()
             read += len(message.get("body", b""))
             self._more = bool(message.get("more_body"))
@@ -220,6 +255,8 @@ HEADER_SECONDS = 20.0  # in which a client must have sent the head of a request
 KEEP_ALIVE = 30  # seconds for which an unused connection is kept
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # and the one of this machine itself
 BACKLOG = 2048  # connections that wait to be accepted
+MINUTE = 60.0
+FULL = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 def serve(options: ServeOptions) -> None:
@@ -278,9 +315,11 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service, self.page = service, ""
+        self._reported = -MINUTE
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen; then open the page."""
+        asyncio.get_running_loop().set_exception_handler(self._report)
         await super().startup(sockets)
         if self.page and self.started:
             threading.Thread(target=webbrowser.open, args=[self.page], daemon=True).start()
@@ -291,6 +330,14 @@ class Server(uvicorn.Server):
         await asyncio.sleep(DRAIN)
         await super().shutdown(sockets)
 
+    def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Report that connections cannot be accepted, at most once a minute."""
+        now = time.monotonic()
+        if now - self._reported > MINUTE:
+            self._reported = now
+            reason = getattr(context.get("exception"), "strerror", None)
+            console.warn(f"{context['message']}{f' ({reason})' if reason else ''}")
+
 
 class Protocol(H11Protocol):
     """HTTP over one connection, which is closed if the head of a request does not come in time."""
@@ -298,9 +345,13 @@ class Protocol(H11Protocol):
     _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Begin to wait for the first request; refuse a connection that would be one too many."""
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) > _most_connections():
+            self.loop.call_exception_handler({"message": "too many connections: new ones get 503"})
+            transport.write(FULL)
+            transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Read some bytes; wait for the head of a request unless it is complete."""
@@ -330,6 +381,12 @@ class Protocol(H11Protocol):
 
     def _is_complete(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
+
+
+def _most_connections() -> int:
+    """Return half of the descriptors that this process may have; the models need others."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else 0
+    return max(8, soft // 2 - 16) if soft > 0 else BACKLOG
 
 
 def _config(app: Any, options: ServeOptions) -> uvicorn.Config:

@@ -11,6 +11,7 @@ import json
 import secrets
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -18,21 +19,23 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from attncli.data.lines import TranslatedLine
 from attncli.documents.document import (
+    TEXT,
     Document,
     DocumentOptions,
+    format_inside,
     format_of,
     hint,
     named_delimiter,
     read_document,
 )
+from attncli.faithful.checks import NAMES
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.serve.catalogue import DOCUMENT_TIMES, ServedDirection
 from attncli.serve.http.media import AUTO, recognised
 from attncli.serve.models import TranslateJob
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
-from attncli.tags.checks import NAMES
 from attncli.tasks.translate import documents as jobs
 from models.base.errors import ModelError
 from models.base.types import EMPTY, Translation
@@ -54,8 +57,8 @@ class Upload(NamedTuple):
     """A document that was sent, ready to be translated."""
 
     document: Document
+    lines: list[Line]  # its texts
     directions: list[ServedDirection | None]  # of each text; None: it is in the target language
-    target: str
     name: str  # of the translation
     terms: tuple[Term, ...] = ()  # of a glossary
 
@@ -126,12 +129,13 @@ async def _upload(call: Call) -> Upload:
     name = PurePosixPath(given.file_names["file"].replace("\\", "/")).name
     source, target = given.text("source"), given.text("target")
     format = format_of(Path(name))
+    format = format_inside(Path(name), given.files["file"]) if format == TEXT else format
     if advice := hint(Path(name)):
         raise invalid(f"this kind of file is not supported; {advice}")
-    document = await asyncio.to_thread(_read, given, format, name)
+    document, lines = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")
     target = catalogue.language(target, model)
-    texts = [line.text for line in jobs.lines_of(document)]
+    texts = ["" if line.fault else line.text for line in lines]
     sources = [source] * len(texts)
     if source == AUTO:
         known = {a for a, b in catalogue.directions(model) if b == target} | {target}
@@ -142,16 +146,17 @@ async def _upload(call: Call) -> Upload:
     }
     path = PurePosixPath(name)
     name = f"{path.stem}.{target}{path.suffix}"
-    return Upload(document, [each[one] for one in sources], target, name, given.terms("glossary"))
+    return Upload(document, lines, [each[one] for one in sources], name, call.terms())
 
 
-def _read(given: Parameters, format: str, name: str) -> Document:
+def _read(given: Parameters, format: str, name: str) -> tuple[Document, list[Line]]:
     lists = (given.text(part, "").split(",") for part in ("column", "field", "keep"))
     columns, fields, keep = (tuple(filter(None, map(str.strip, names))) for names in lists)
-    to = given.text("target")
-    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to)
+    to, source = given.text("target"), given.text("source")
+    options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to, source)
     try:
-        return jobs.opened(given.files["file"], format, options)
+        document = jobs.opened(given.files["file"], format, options)
+        return document, jobs.lines_of(document)
     except ModelError as error:
         raise invalid(str(error)) from None
 
@@ -160,27 +165,39 @@ async def _answer(
     upload: Upload, outcomes: list[TranslatedLine], request: Request
 ) -> dict[str, Any]:
     """Keep the translated document; return its address, and the messages about it."""
-    content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
+    content, notes = await asyncio.to_thread(_written, upload.document, outcomes)
     token = FILES.add(content, upload.name)
     url = f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
-    notes = [*jobs.notes(upload.document, outcomes)]
     return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
+
+
+def _written(document: Document, outcomes: list[TranslatedLine]) -> tuple[bytes, list[str]]:
+    return jobs.written(document, outcomes), [*jobs.notes(document, outcomes)]
 
 
 async def translated_html(
     call: Call, model: str, job: TranslateJob, texts: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return the translation of each text in HTML, and its alternatives."""
-    documents = [read_document(text, "html", DocumentOptions()) for text in texts]
-    lines = [[line.text for line in jobs.lines_of(document)] for document in documents]
+    documents, lines = await asyncio.to_thread(_read_html, texts)
     results = iter(await call.run(model, job, [text for each in lines for text in each]))
-    answers = []
-    for document, own in zip(documents, lines, strict=True):
-        found = [next(results) for _ in own]
-        ranked = (jobs.translated(document, _of_rank(found, rank)) for rank in range(job.nbest))
-        best, *others = dict.fromkeys(ranked)
-        answers.append({"translatedText": best, "alternatives": others, **doubts(found)})
-    return answers
+    found = [[next(results) for _ in own] for own in lines]
+    return await asyncio.to_thread(lambda: [*map(partial(_html, job.nbest), documents, found)])
+
+
+def _read_html(texts: Sequence[str]) -> tuple[list[Document], list[list[str]]]:
+    """Return the documents of texts in HTML, and their lines. Raises RequestError for others."""
+    try:
+        documents = [read_document(text, "html", DocumentOptions()) for text in texts]
+    except ModelError as error:
+        raise invalid(str(error)) from None
+    return documents, [[line.text for line in jobs.lines_of(each)] for each in documents]
+
+
+def _html(nbest: int, document: Document, found: list[TranslatedLine]) -> dict[str, Any]:
+    ranked = (jobs.translated(document, _of_rank(found, rank)) for rank in range(nbest))
+    best, *others = dict.fromkeys(ranked)
+    return {"translatedText": best, "alternatives": others, **doubts(found)}
 
 
 def doubts(outcomes: Sequence[TranslatedLine]) -> dict[str, Any]:
@@ -205,10 +222,9 @@ def _notes(outcome: TranslatedLine) -> Iterator[str]:
 
 def _copies(upload: Upload) -> list[TranslatedLine]:
     """Return an outcome for each text of a document: the text itself."""
-    lines = jobs.lines_of(upload.document)
     return [
         TranslatedLine(line, Translation(line.text, (EMPTY._replace(text=line.text),)))
-        for line in lines
+        for line in upload.lines
     ]
 
 

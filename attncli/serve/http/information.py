@@ -37,7 +37,8 @@ def error_answer(
     more: dict[str, Any] = dict(headers or {})
     if error.retry_after:
         more["Retry-After"] = str(error.retry_after)
-    found: str | dict[str, Any] = error.message
+    message = error.message.encode("utf-8", "replace").decode()  # names of fields may be no Unicode
+    found: str | dict[str, Any] = message
     status, is_openai = error.status, scope["path"].startswith("/v1/")
     if status == 401 and is_openai:
         more["WWW-Authenticate"] = "Bearer"
@@ -46,7 +47,7 @@ def error_answer(
     if is_openai:
         kind = "server_error" if error.status >= 500 else "invalid_request_error"
         code = CODES.get(error.status)
-        found = {"message": error.message, "type": kind, "param": None, "code": code}
+        found = {"message": message, "type": kind, "param": None, "code": code}
     return JSONResponse({"error": found}, status, more)
 
 

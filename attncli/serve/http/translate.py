@@ -13,16 +13,18 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.documents.document import LINE_END
+from attncli.faithful.result import TranslatedLine
 from attncli.serve.http.documents import doubts, translated_html
 from attncli.serve.http.media import AUTO, Detected, recognised
 from attncli.serve.models import AlignJob, TranslateJob
-from attncli.serve.requests import Parameters, RequestError, invalid
+from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 
 MOST_ALTERNATIVES = 20
+# characters of a line times those of its translation, of all lines; with every head, HEADS times
+MOST_WEIGHTS, HEADS = 16_000_000, 8
 FORMATS = ("text", "html")
 
 
@@ -33,7 +35,10 @@ async def translate(request: Request) -> Response:
     """Translate a text or a list of texts."""
     call = await call_of(request)
     given, texts = call.given, call.texts()
-    job, model = _job(given), given.text("model", "")
+    job, model = _job(call), given.text("model", "")
+    if job.weights:
+        lines = [line for text in texts for line in LINE_END.split(text)]
+        _check_weights(job.heads, lines, lines)
     known = partial(call.service.catalogue.language, model=model)
     source, target = known(given.text("source")), known(given.text("target"))
     languages = await _sources(call, texts, source, target, model)
@@ -77,12 +82,21 @@ async def align(request: Request) -> Response:
     )
     sides = [[" ".join(text.split()) for text in side] for side in (texts, translations)]
     job = AlignJob(direction.languages, given.flag("heads"), given.read_mode())
+    _check_weights(job.heads, *sides)
     found = await call.run(direction.model, job, list(zip(*sides, strict=True)))
     return call.answer([alignment(pair) for pair in found])
 
 
-def _job(given: Parameters) -> TranslateJob:
+def _check_weights(heads: bool, lines: list[str], others: list[str]) -> None:
+    """Raise RequestError for texts with too many weights between their words."""
+    cells = sum(len(line) * len(other) for line, other in zip(lines, others, strict=True))
+    if cells * (HEADS if heads else 1) > MOST_WEIGHTS:
+        raise invalid("the lines are too long for alignments; divide the text into shorter lines")
+
+
+def _job(call: Call) -> TranslateJob:
     """Return the options that a client gives, still without languages."""
+    given = call.given
     format = given.text("format", "text")
     if format not in FORMATS:
         raise RequestError(400, f"{format[:40]} format is not supported")
@@ -95,7 +109,7 @@ def _job(given: Parameters) -> TranslateJob:
         document=format == "html",
         weights=weights,
         heads=heads,
-        terms=given.terms("glossary"),
+        terms=call.terms(),
         read_mode=given.read_mode(),
     )
 

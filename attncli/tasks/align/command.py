@@ -14,11 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from attncli.bulk.job import BulkJob, BulkTask
-from attncli.data.lines import Line, input_chunks
+from attncli.data.lines import input_chunks
 from attncli.data.panels import AlignedPair
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
 from attncli.data.text.alignments import read_external_alignments
 from attncli.data.text.corpus import PairLine, pair_of, pairs_of_files
+from attncli.faithful.result import Line
 from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
 from attncli.options.settings import SetOption
 from attncli.options.shared import MODEL, Device, From, Threads, To

@@ -44,7 +44,7 @@ class Aligner(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return the model, layer, head and step of the weights, as a picture states them."""
+        """Return the model and what its weights mean, as a picture states them."""
         from models.alignment.weights import attention_shape, chosen
 
         decoder = self.translator.model.decoder
@@ -53,9 +53,9 @@ class Aligner(NamedTuple):
         layer, head = chosen(decoder, self.config)
         parts, read = [self.model] if self.model else [], self.translator.read_mode
         parts += [f"{read} attention"] if read.startswith("hard") else []
-        heads = "mean of all heads" if head is None else f"head {head + 1}"
-        parts += [f"layer {layer + 1}", heads if attention_shape(decoder)[1] > 1 else ""]
-        parts.append(f"step that {'reads' if self.config.shift else 'predicts'} the token")
+        heads = "all heads" if head is None else f"head {head + 1}"
+        heads = f"{heads} of " if attention_shape(decoder)[1] > 1 else ""
+        parts.append(f"what the model reads for each word ({heads}layer {layer + 1})")
         parts += ["both directions"] if self.config.languages or self.reverse else []
         parts += ["with word statistics"] if self.config.statistical else []
         return ", ".join(filter(None, parts))

@@ -116,7 +116,9 @@ def caption(
         ):
             sidecars = Sidecars(overwrite=options.output.overwrite) if sidecar else None
             render = _shown if show else rendered
-            failed = _write_all(results, layout, write, draw, sidecars, render, advance)
+            failed = _write_all(
+                results, layout, write, draw=draw, sidecars=sidecars, render=render, advance=advance
+            )
     if failed:
         raise typer.Exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +11,10 @@ from typing import Annotated
 import typer
 
 from attncli.bulk.job import BulkJob, BulkTask
-from attncli.data.lines import ClassifiedLine, Line
+from attncli.data.lines import ClassifiedLine
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.text.tables import LabelledText, read_labelled
+from attncli.faithful.result import Line
 from attncli.jobs.loading import model_names
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
@@ -27,6 +29,7 @@ from attncli.terminal.messages import current_screen
 from models.catalogue.installed import chosen_model
 from models.inference.search.batching import windows
 from models.text.normalise import nfc
+from models.text.tokenizer import MOST
 
 Text = Annotated[
     list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")
@@ -174,7 +177,8 @@ def labels(
 
     Prints accuracy and macro F1 (the mean F1 over the labels), both in percent; precision, recall
     and F1 of each label; and the confusion matrix, a row for each gold label and a column for each
-    predicted one.
+    predicted one. Of a model with more than 12 labels also hit@10, the share of texts with the gold
+    label among the first 10, and MRR, the mean of 1 / its rank.
 
     Example:
       attn evaluate labels test.tsv -m runs/intents --plot confusion.png
@@ -192,11 +196,13 @@ def labels(
         for path in hypotheses or ()
     ]
     folders = model or ([] if hypotheses else [chosen_model(None, "classify")])
-    systems = [*_classified(folders, rows, options, save), *others]
-    evaluations = [(name, score_labels(labels, gold)) for name, labels in systems]
+    evaluations = [
+        *_classified(folders, rows, options, save),
+        *((name, score_labels(labels, gold)) for name, labels in others),
+    ]
+    write_stdout(label_scores(evaluations, json=json))
     if plot:
         confusion_matrices(plot, evaluations)
-    write_stdout(label_scores(evaluations, json=json))
 
 
 def _classified(
@@ -204,31 +210,43 @@ def _classified(
     rows: Sequence[LabelledText],
     options: ClassifyOptions,
     save: Path | None,
-) -> Iterator[tuple[str, list[str]]]:
-    """Classify with each model; save its labels before the next model is opened."""
+) -> Iterator[tuple[str, LabelScores]]:
+    """Score each model; save its labels before the next model is opened."""
+    gold = [nfc(row.label) for row in rows]
     lines = [Line(number, row.text) for number, row in enumerate(rows, 1)]
     for name, folder in zip(model_names(folders), folders, strict=True):
-        runner, labels = ClassifyRunner.open(folder, options), list[str]()
+        runner = ClassifyRunner.open(folder, replace(options, nbest=MOST))
+        labels, ranks = list[str](), list[int]()
         with options.messages.progress(f"classifying, {name}", total=len(lines)) as advance:
             for outcomes in runner.run(windows(lines, CHUNK)):
-                labels += [outcome.result.label if outcome.result else "" for outcome in outcomes]
+                for outcome in outcomes:
+                    named = outcome.result.labels if outcome.result else ()
+                    found, wanted = [nfc(each.label) for each in named], gold[len(labels)]
+                    ranks.append(1 + found.index(wanted) if wanted in found else 0)
+                    labels.append(named[0].label if named else "")
                 advance(len(labels))
         if unknown := sorted({row.label for row in rows} - {*map(nfc, runner.classifier.labels)}):
             missing = ", ".join(unknown[:5])
             options.messages.warn(f"{name} does not know {missing}: labels of the test set")
         shared.save_outputs(save, name, labels)
-        yield name, labels
+        yield name, score_labels(labels, gold, ranks)
 
 
 def label_scores(evaluations: Sequence[tuple[str, LabelScores]], *, json: bool = False) -> str:
     """Return accuracy and macro F1 of each system, its labels and its confusions."""
     texts = evaluations[0][1].texts
+    is_ranked = all(one.ranks and len(one.labels) > MOST_COLUMNS for _, one in evaluations)
     systems = [
         System(
             name,
             scores=(
                 MetricScore("accuracy", scores.accuracy),
                 MetricScore("macro F1", scores.macro_f1),
+                *(
+                    MetricScore(metric, value)
+                    for metric, value in (("hit@10", scores.hits(10)), ("MRR", scores.mrr))
+                    if is_ranked
+                ),
             ),
             facts=_record(scores),
         )

@@ -12,16 +12,16 @@ n(i) is the number of letters of text i, and b(l) what is expected of a text wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attncli.data.lines import Line
 from attncli.documents.document import MARKUP
+from attncli.faithful.result import Line
 from attncli.tasks.classify.lines import UNKNOWN, ClassifyOptions, ClassifyRunner
 from attncli.terminal.messages import counted
 from models.base.errors import ConfigurationError
 from models.text.normalise import is_untranslatable
-from models.text.phrases import phrase_languages
 
 if TYPE_CHECKING:
     from models.inference.classifier import Classifier
@@ -35,16 +35,10 @@ LEAST = 0.005  # probability of a language; a classifier is never so sure
 
 
 def judged(texts: Sequence[str], found: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
-    """Return the languages of each text with their probabilities, the judged one first.
+    """Return the languages of each text with their shares r(i, l), the judged one first.
 
-    found: the probabilities of a classifier. A set phrase has only the languages in which it is
-    written.
+    found: the probabilities of a classifier.
     """
-    known = [phrase_languages(text) for text in texts]
-    found = [
-        {language: float(language in own) for language in shares} if own else shares
-        for own, shares in zip(known, found, strict=True)
-    ]
     sizes = [sum(map(str.isalpha, text)) for text in texts]
     languages = sorted({language for each in found for language in each})
     expected = {language: MORE if language == USUAL else 1.0 for language in languages}
@@ -55,21 +49,26 @@ def judged(texts: Sequence[str], found: Sequence[Mapping[str, float]]) -> list[d
         {language: max(each.get(language, 0.0), LEAST) ** power for language in languages}
         for each, power in zip(found, powers, strict=True)
     ]
-    share, best = base, [""] * len(found)
+    share, shares = base, list[dict[str, float]]()
     for _ in range(ROUNDS):
         totals = {language: ALONE * base[language] for language in languages}
-        for number, (each, size) in enumerate(zip(evidence, sizes, strict=True)):
+        shares = []
+        for each, size in zip(evidence, sizes, strict=True):
             scores = {language: share[language] * each[language] for language in languages}
             whole = sum(scores.values())
-            for language, score in scores.items():
-                totals[language] += size * score / whole
-            best[number] = max(scores, key=scores.__getitem__)
+            shares.append({language: score / whole for language, score in scores.items()})
+            for language, part in shares[-1].items():
+                totals[language] += size * part
         share = {language: total / sum(totals.values()) for language, total in totals.items()}
-    ranked = [sorted(each.items(), key=lambda one: -one[1]) for each in found]
-    return [
-        {language: each.get(language, 0.0)} | dict(rest)
-        for language, each, rest in zip(best, found, ranked, strict=True)
-    ]
+    return [_ranked(*each) for each in zip(shares, found, strict=True)]
+
+
+def _ranked(shares: Mapping[str, float], found: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares of a text, the largest first, without languages that are impossible."""
+    best = max(shares, key=shares.__getitem__)
+    known = {one: share for one, share in shares.items() if one == best or found.get(one)}
+    scale = sum(known.values()) if any(found.values()) else math.inf
+    return {one: known[one] / scale for one in sorted(known, key=known.__getitem__, reverse=True)}
 
 
 class LineLanguages:

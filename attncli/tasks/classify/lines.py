@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.lines import ClassifiedLine, Line
-from attncli.data.split import split
+from attncli.data.lines import ClassifiedLine
+from attncli.faithful.result import Line
+from attncli.faithful.split import split
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
@@ -25,7 +26,7 @@ UNKNOWN = "unknown"  # label of a text without a letter that an identifier of la
 CODE = re.compile("[a-z]{2,3}")
 
 
-class Plan(NamedTuple):
+class Pieces(NamedTuple):
     """The texts that are classified for a line."""
 
     line: Line
@@ -81,26 +82,26 @@ class ClassifyRunner:
             ]
 
 
-def plan_line(line: Line, classifier: Classifier) -> Plan:
+def plan_line(line: Line, classifier: Classifier) -> Pieces:
     """Return the parts of a line: itself, or several if it is too long for the model."""
     is_unknown = classifier.tokenizer.is_unknown
     if line.fault:
-        return Plan(line, [], f"line {line.number} is {line.fault}; not classified")
+        return Pieces(line, [], f"line {line.number} is {line.fault}; not classified")
     if not line.text.strip():
-        return Plan(line, [])
+        return Pieces(line, [])
     known = (letter for letter in filter(str.isalpha, line.text) if not is_unknown(letter))
     if all(map(CODE.fullmatch, classifier.labels)) and not any(known):
-        return Plan(line, [], unknown=True)
+        return Pieces(line, [], unknown=True)
     length, most = classifier.source_length(line.text), classifier.max_source_length
     if length <= most:
-        return Plan(line, [line.text])
+        return Pieces(line, [line.text])
     parts = split(line.text, lambda text: classifier.source_length(text) <= most)
     note = f"line {line.number} has {length} tokens and the model takes {most}"
-    return Plan(line, parts, f"{note}; classified in {len(parts)} parts")
+    return Pieces(line, parts, f"{note}; classified in {len(parts)} parts")
 
 
 def _outcome(
-    plan: Plan, parts: list[Classification], classifier: Classifier, nbest: int
+    plan: Pieces, parts: list[Classification], classifier: Classifier, nbest: int
 ) -> ClassifiedLine:
     if plan.line.fault:
         return ClassifiedLine(plan.line, None, plan.note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -10,11 +10,11 @@ from typing import Any, BinaryIO, NamedTuple
 import torch
 
 from attncli.data.images.named import listed_images
-from attncli.data.lines import Line, TranslatedLine, input_chunks
+from attncli.data.lines import input_chunks
 from attncli.data.text.corpus import pair_of
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.render.image_maps import AttentionMaps
-from attncli.tags.stand_ins import MarkedTranslation
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from models.alignment.weights import encode, encoded_translation
@@ -97,8 +97,8 @@ def of_parts(translator: Translator, found: TranslatedLine, options: ExplainOpti
     The words are those of the line and its output, not what the model reads and writes for them.
     """
     pairs = [
-        (_restored(part.source, marked), _restored(part.text, marked, output=True))
-        for part, marked in zip(found.parts, found.marked, strict=True)
+        (_restored(part.source, own), _restored(part.text, own, output=True))
+        for part, own in zip(found.parts, found.stand_ins, strict=True)
     ]
     source = _as_in([word for words, _ in pairs for word in words], found.line.text)
     target = _as_in([word for _, words in pairs for word in words], found.text)
@@ -115,10 +115,12 @@ def of_parts(translator: Translator, found: TranslatedLine, options: ExplainOpti
     return joined(explained)
 
 
-def _restored(text: str, marked: MarkedTranslation, *, output: bool = False) -> list[str]:
+def _restored(
+    text: str, stand_ins: Sequence[tuple[str, str, str]], *, output: bool = False
+) -> list[str]:
     """Return the words of a text as the model has it, with the protected parts in their places."""
     words = text.split()
-    for stand_in, raw, shown in marked.stand_ins:
+    for stand_in, raw, shown in stand_ins:
         words = [word.replace(stand_in, shown if output else raw) for word in words]
     return words
 
@@ -186,7 +188,15 @@ def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> 
     entropy = (-torch.special.xlogy(shares, shares).sum(1)).clamp_min(0)
     grid = captioner.encoder.grid
     drawn = shares.unflatten(1, grid).numpy()
-    return AttentionMaps(name, image, words, drawn, None, entropy.numpy(), captioner.read_mode)
+    return AttentionMaps(
+        name,
+        image,
+        words,
+        maps=drawn,
+        gates=None,
+        entropy=entropy.numpy(),
+        read=captioner.read_mode,
+    )
 
 
 def image_lines(stream: BinaryIO) -> Iterator[list[Line]]:

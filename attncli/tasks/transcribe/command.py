@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from attncli.data.images.named import RECORDINGS, is_alone, listed_images, named_images
+from attncli.bulk.job import BulkJob, BulkTask
+from attncli.data.images.named import RECORDINGS, ImageFile, is_alone, listed_images, named_images
 from attncli.data.streams import check_output, open_output
 from attncli.options.line_streams import Output, check_shown, is_away
 from attncli.options.settings import Options, SetOption
 from attncli.options.shared import Device, OneModel, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import counted
+
+if TYPE_CHECKING:
+    from attncli.render.transcripts import TranscribedFile
 
 
 @dataclass(frozen=True)
@@ -123,3 +129,30 @@ def transcribe(
             advance(count, counted(count, "recording"))
     if failed:
         raise typer.Exit(1)
+
+
+class TranscribeTask(BulkTask):
+    """Models of speech, for the recordings of a bulk job."""
+
+    doing, shipped, into = "transcribing", "transcribe", "text"
+    options, formats = TranscribeOptions, ("text", "tsv", "jsonl", "ctm")
+    files, fields = RECORDINGS, 0
+
+    def __init__(self, job: BulkJob) -> None:
+        from attncli.render.transcripts import TIMED, rendered  # import torch
+        from attncli.tasks.transcribe.runner import TranscribeRunner
+
+        runner = TranscribeRunner.open(Path(job.models[0]), self.read(job))
+        format = job.settings["format"]
+        self.run = partial(runner.run, times=format in TIMED)
+        self.row = partial(rendered, format=format, alone=False)
+
+    def failed(self, record: ImageFile, error: str) -> TranscribedFile:
+        """Return a recording without a transcript."""
+        from attncli.render.transcripts import TranscribedFile
+
+        return TranscribedFile(record.name, None, error)
+
+    def value(self, result: TranscribedFile) -> tuple[str | None, ...]:
+        """Return the transcript."""
+        return None if result.note else result.text, result.note

@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from attncli.bulk.job import BulkJob, BulkTask
-from attncli.data.images.named import RECORDINGS, ImageFile
+from attncli.data.images.named import ImageFile
 from attncli.data.streams import open_output
 from attncli.jobs import loading
 from attncli.options.line_streams import PictureFiles
+from attncli.options.settings import Options
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
-from attncli.render.transcripts import TIMED, TranscribedFile, rendered
-from attncli.tasks.transcribe.command import TranscribeOptions
+from attncli.render.transcripts import TranscribedFile
 from attncli.terminal.messages import Messages, current_screen
 from models.base.errors import InputError, ModelError
 from models.inference.transcriber import NamedRecording, Transcriber
@@ -28,7 +27,7 @@ class TranscribeRunner:
         self.transcriber = transcriber
 
     @classmethod
-    def open(cls, model: Path | None, options: TranscribeOptions) -> TranscribeRunner:
+    def open(cls, model: Path | None, options: Options) -> TranscribeRunner:
         """Open a model, or that in the box without one."""
         return cls(loading.open_model("transcribe", model, options))
 
@@ -57,30 +56,6 @@ def _content(file: ImageFile) -> Path | bytes:
     if file.fault:
         raise InputError(file.fault)
     return file.content()
-
-
-class TranscribeTask(BulkTask):
-    """Models of speech, for the recordings of a bulk job."""
-
-    doing, shipped, into = "transcribing", "transcribe", "text"
-    options, formats = TranscribeOptions, ("text", "tsv", "jsonl", "ctm")
-    files, fields = RECORDINGS, 0
-
-    def __init__(self, job: BulkJob) -> None:
-        runner, format = (
-            TranscribeRunner.open(Path(job.models[0]), self.read(job)),
-            job.settings["format"],
-        )
-        self.run = partial(runner.run, times=format in TIMED)
-        self.row = partial(rendered, format=format, alone=False)
-
-    def failed(self, record: ImageFile, error: str) -> TranscribedFile:
-        """Return a recording without a transcript."""
-        return TranscribedFile(record.name, None, error)
-
-    def value(self, result: TranscribedFile) -> tuple[str | None, ...]:
-        """Return the transcript."""
-        return None if result.note else result.text, result.note
 
 
 # Attention over time of `attn transcribe` and `attn explain`: pictures and strips.

@@ -36,13 +36,12 @@ from attncli.training.sources import (
     Comparison,
     Sizes,
     TrainingSource,
-    learn_side,
     preparation,
     prepare_folder,
     read_made,
     reading,
-    write_vocabulary,
 )
+from attncli.training.vocabulary import learn_side, write_vocabulary
 from models.base.errors import ModelError, NotFoundError
 from models.base.files import write_text
 from models.base.settings import option
@@ -96,7 +95,7 @@ class AudioTraining(TrainingSource):
         presets="presets of models of speech",
         preset="listen-attend-spell-small",
         demo_preset="listen-attend-spell-nano",
-        variants=("additive", "location_aware", "location_aware,local_p", "monotonic", "mocha"),
+        variants=("additive", "location_aware", "location_aware+local_p", "monotonic", "mocha"),
         metrics={"wer": "wer", "cer": "cer"},
         budget=("train.steps=300", "train.evaluate_every=100", "train.patience=0"),
     )
@@ -165,7 +164,15 @@ class AudioTraining(TrainingSource):
             sounds.append(read_sound(file.content(), rate, file.name).numpy())
         table = SoundSamples(np.concatenate(sounds), np.cumsum([0, *map(len, sounds)]))
         frames, seed = slot_frames(config), config.train.seed
-        test = SoundExamples(table, rows, None, config.model.audio, AugmentConfig(), frames, seed)
+        test = SoundExamples(
+            table,
+            rows,
+            None,
+            audio=config.model.audio,
+            augment=AugmentConfig(),
+            slot_frames=frames,
+            seed=seed,
+        )
         return DevTranscripts(test, np.arange(test.count))
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
@@ -199,7 +206,7 @@ def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
     train = read_transcripts(data.transcripts)
     dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
     if not dev:
-        held = held_out(((row.audio, "") for row in train), data.dev_share)
+        held = held_out(((row.audio, row.text) for row in train), data.dev_share)
         dev = [row for row in train if row.audio in held]
         train = [row for row in train if row.audio not in held]
     faults, lost = list[str](), list[str]()
@@ -281,11 +288,11 @@ def examples_of(
         SoundSamples.read(folder, part),
         [Transcribed(*row) for row in made[part]],
         tokenizer,
-        config.model.audio,
-        augment,
-        slot_frames(config),
-        config.train.seed,
-        fill,
+        audio=config.model.audio,
+        augment=augment,
+        slot_frames=slot_frames(config),
+        seed=config.train.seed,
+        fill=fill,
     )
 
 

@@ -9,13 +9,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attncli.data.lines import TranslatedLine
 from attncli.data.panels import AlignedPair
 from attncli.data.text.corpus import PairLine
-from attncli.tags.parse import TaggedLine
-from attncli.tags.place import project_tags
-from attncli.tags.spans import TokenWeights, word_weights, words
-from attncli.tags.stand_ins import MarkedTranslation, shifted
+from attncli.faithful.place import project_tags
+from attncli.faithful.plan import Plan
+from attncli.faithful.result import TranslatedLine
+from attncli.faithful.spans import TokenWeights, word_weights, words
+from attncli.faithful.stand_ins import shifted
 from attncli.tasks.align.pairs import Aligner, drawn, every_head, side_by_side
 from models.base.types import EMPTY, Translation
 from models.text.tokenizer import END
@@ -70,7 +70,7 @@ def _aligned(
 
 def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], by: Aligner) -> AlignedPair:
     """Return the alignment of a hypothesis. parts: with the weights of every head, or None."""
-    found = zip([alignment for alignment, _ in parts], outcome.marked, strict=True)
+    found = zip([alignment for alignment, _ in parts], outcome.stand_ins, strict=True)
     whole = joined([with_parts(*each) for each in found])
     heads = parts[0][1] if len(parts) == 1 else None
     return drawn(PairLine(outcome.line.number, "", ""), whole, by, heads)
@@ -97,10 +97,10 @@ def joined(parts: Sequence[Alignment]) -> Alignment:
     )
 
 
-def with_parts(alignment: Alignment, marked: MarkedTranslation) -> Alignment:
+def with_parts(alignment: Alignment, stand_ins: Sequence[tuple[str, str, str]]) -> Alignment:
     """Return an alignment whose words have the protected parts in place of the stand-ins."""
     source, target = alignment.source, alignment.target
-    for stand_in, raw, shown in marked.stand_ins:
+    for stand_in, raw, shown in stand_ins:
         source = tuple(word.replace(stand_in, raw) for word in source)
         target = tuple(word.replace(stand_in, shown) for word in target)
     return alignment._replace(source=source, target=target)
@@ -110,21 +110,22 @@ AlignTranslations = Callable[[list[Translation]], list[TokenWeights]]  # of the 
 
 
 def with_tags(
-    outcomes: Sequence[TranslatedLine], lines: Sequence[TaggedLine | None], align: AlignTranslations
+    results: Sequence[TranslatedLine], plans: Sequence[Plan], align: AlignTranslations
 ) -> list[TranslatedLine]:
-    """Return the outcomes with the tags of their lines in all outputs.
+    """Return the results with the tags of their lines in all outputs.
 
-    lines: the tags of each line; None: the line has no translation, or is its own output. Only
-    lines with tags are aligned, all at once. A line without words is returned unchanged.
+    plans: by which they were translated. Only lines with tags are aligned, all at once. A line
+    without words is returned unchanged.
     """
-    aligned = (one.parts for one, line in zip(outcomes, lines, strict=True) if line and line.tags)
-    flat = [part for parts in aligned for rank in by_rank(parts) for part in rank]
+    each = [*zip(results, plans, strict=True)]
+    tagged = (one.parts for one, plan in each if plan.tagged and plan.tagged.tags)
+    flat = [part for parts in tagged for rank in by_rank(parts) for part in rank]
     found = iter(align(flat) if flat else [])
     return [
-        one._replace(translation=_carried(line, one, one.translation, found))
-        if line and one.translation
+        one._replace(translation=_carried(plan, one, found))
+        if plan.tagged and one.translation
         else one
-        for one, line in zip(outcomes, lines, strict=True)
+        for one, plan in each
     ]
 
 
@@ -167,37 +168,40 @@ def _in_order(source: str, target: str) -> TokenWeights:
     return TokenWeights(spans, target_spans, rows)
 
 
-def _carried(
-    tagged: TaggedLine, outcome: TranslatedLine, joined: Translation, found: Iterator[TokenWeights]
-) -> Translation:
-    """Return the joined translation of the parts of a line, with its tags."""
-    if not outcome.parts:
-        return Translation(joined.source, (EMPTY._replace(text=tagged.line),))
+def _carried(plan: Plan, result: TranslatedLine, found: Iterator[TokenWeights]) -> Translation:
+    """Return the translation of a line with its tags."""
+    assert plan.tagged and result.translation
+    tagged, translation = plan.tagged, result.translation
+    if not result.parts:
+        return Translation(translation.source, (EMPTY._replace(text=tagged.line),))
     source_words = words(tagged.text)
     hypotheses = []
-    for rank, whole in enumerate(joined.hypotheses):
-        weights = [next(found) for _ in outcome.parts] if tagged.tags else []
-        placed = _placed(tagged.text, whole.text, outcome.marked, rank, weights)
+    for rank, whole in enumerate(translation.hypotheses):
+        weights = [next(found) for _ in result.parts] if tagged.tags else []
+        placed = _placed(plan, result, rank, weights)
         of_words = word_weights(placed, source_words, words(whole.text))
         hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, of_words)))
-    return Translation(joined.source, tuple(hypotheses))
+    return Translation(translation.source, tuple(hypotheses))
 
 
 def _placed(
-    text: str,
-    target: str,
-    parts: Sequence[MarkedTranslation],
-    rank: int,
-    weights: Sequence[TokenWeights],
+    plan: Plan, result: TranslatedLine, rank: int, weights: Sequence[TokenWeights]
 ) -> list[TokenWeights]:
     """Return the weights of each part, by the characters of the source and the translation."""
-    placed = []
+    assert plan.tagged
+    placed, target = [], result.hypotheses[rank].text
+    outputs = [*plan.outputs(result.parts)][rank] if weights else []
     start = target_start = 0
-    for part, (spans, target_spans, rows) in zip(parts, weights, strict=False):
-        start = max(start, text.find(part.text, start))
-        target_start = max(target_start, target.find(part.outputs[rank], target_start))
-        moved = shifted(spans, part.source_edits), shifted(target_spans, part.edits[rank])
+    for number, (spans, target_spans, rows) in enumerate(weights):
+        piece, output = plan.pieces[number], outputs[number]
+        start = max(start, plan.tagged.text.find(piece, start))
+        target_start = max(target_start, target.find(output, target_start))
+        written = result.parts[number].hypotheses[rank].text
+        moved = (
+            shifted(spans, plan.edits(number)),
+            shifted(target_spans, plan.edits(number, written)),
+        )
         placed.append(TokenWeights(*moved, rows).moved(start, target_start))
-        start += len(part.text)
-        target_start += len(part.outputs[rank])
+        start += len(piece)
+        target_start += len(output)
     return placed

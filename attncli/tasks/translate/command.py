@@ -11,10 +11,10 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from attncli.bulk.job import BulkJob, BulkTask
-from attncli.data.lines import Line, TranslatedLine
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_glossary
 from attncli.documents.document import UNREAD, Document, is_mail
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
@@ -130,8 +130,10 @@ def translate(
             f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
         )
     named = None if row_inputs(model) else input  # rows are read line by line
-    choice = documents.document_choice(options.input, named, columns=column, fields=field, to=to)
-    documents.check_format(output, choice)
+    choice = documents.document_choice(
+        options.input, named, columns=column, fields=field, to=to, source=source
+    )
+    documents.check_format(output, choice, input)
     documents.check_into(into, choice)
     output = output or into
     if choice:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -17,31 +17,36 @@ from typing import Annotated, BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.lines import CHUNK_LINES, Line, TranslatedLine, refuse_utf_16
+from attncli.data.lines import CHUNK_LINES, refuse_binary
 from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
 from attncli.documents.document import (
     PACKED,
     TEXT,
+    TRANSLATED,
     Document,
     DocumentOptions,
     DocumentSegment,
     Kept,
     Texts,
+    check_language,
+    format_inside,
     format_of,
     hint,
     named_delimiter,
     read_document,
     reassemble,
-    with_existing,
     with_flags,
 )
 from attncli.documents.inline import read_lines
-from attncli.tags.checks import lacks_parts
+from attncli.faithful.checks import lacks_parts
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.tasks.translate.engine import InputSettings
 from attncli.tasks.translate.writers import REPORTED, OutputReport
 from attncli.terminal.messages import Messages
 from models.base.errors import InputError, naming
+from models.base.limits import WINDOW_BYTES
 from models.inference.search.batching import windows
+from models.text.normalise import is_unicode
 
 Columns = Annotated[
     list[str] | None,
@@ -65,6 +70,12 @@ DOUBTFUL = "texts whose translation fails a check"
 STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
 UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+DECLARED = {  # the encoding that a document names
+    "po": re.compile(rb".{,4000}?\bcharset=([\w.-]+)", re.DOTALL),
+    "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
+}
+DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
+HALF = "not Unicode"
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -86,9 +97,13 @@ def document_choice(
     columns: list[str] | None,
     fields: list[str] | None,
     to: str = "",
+    source: str = "",
 ) -> DocumentChoice | None:
     """Return how a document is read; None for lines of text. Raise an error otherwise."""
     name = settings.format or format_of(path)
+    is_read = path and not settings.format and name == TEXT and path.is_file()
+    if path and is_read and path.stat().st_size < WINDOW_BYTES:
+        name = format_inside(path, path.read_bytes())
     if path and not settings.format and (advice := hint(path)):
         raise InputError(f"cannot read {path}", hint=advice)
     for where, given, wanted in (
@@ -105,16 +120,20 @@ def document_choice(
     if name == TEXT:
         return None
     options = DocumentOptions(
-        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path), to
+        tuple(columns or ()), tuple(fields or ()), settings.keep, named_delimiter(path), to, source
     )
     return DocumentChoice(name, options)
 
 
-def check_format(output: Path | None, choice: DocumentChoice | None) -> None:
+def check_format(
+    output: Path | None, choice: DocumentChoice | None, input: Path | None = None
+) -> None:
     """Raise InputError if the name of the output tells another format than that of the input."""
     if output is None:
         return
     made, named = choice.format if choice else TEXT, format_of(output)
+    if input and made == named and made in PACKED and format_of(input) == made:
+        made, named = input.suffix.lower(), output.suffix.lower()  # .docm is not .docx
     if choice and named == TEXT:
         is_other = bool(hint(output)) or output.suffix.lower() == ".txt"
     else:
@@ -155,17 +174,26 @@ def read_input(
     content = read_whole(stream, path or "the document")
     with naming(path) if path else nullcontext():
         document = opened(content, choice.format, choice.options)
-    if into is None or not into.exists():
+    existing = into.read_bytes() if into and into.exists() else b""
+    if not into or not existing.strip():
         return document
+    from attncli.documents.completion import completed
+
     with naming(into):
-        return with_existing(document, opened(into.read_bytes(), choice.format, choice.options))
+        old = opened(existing, choice.format, choice.options)
+        check_language(old, choice.options.to)
+        whole, added = completed(document.content, old.content, choice.format)
+        found = read_document(whole, choice.format, choice.options).segments
+    edges = [edge for span in added for edge in span]
+    segments = tuple(one for one in found if bisect_right(edges, one.start) % 2)
+    return replace(old, content=whole, segments=segments, kept=())
 
 
 def translate_document(
     document: Document, translate: Translate, write: Write, messages: Messages, *, shown: bool
 ) -> bool:
     """Translate, report and write a document; return True if all of it could be translated."""
-    report, lines = OutputReport(), lines_of(document)
+    report, lines = OutputReport(name=named(document)), lines_of(document)
     outcomes: list[TranslatedLine] = []
     with messages.progress("translating", total=len(lines), shown=shown) as advance:
 
@@ -187,13 +215,8 @@ def translate_document(
 
 def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
     """Yield all messages about a translated document, for people who may see no line numbers."""
-    lines = document.content.split("\n")
-
-    def name(number: int) -> str:
-        quoted = _quote(lines[number - 1])
-        return quoted if document.save else f"line {number}, {quoted}"
-
-    report = OutputReport(name=name)
+    name = named(document, quoted=True)
+    report = OutputReport(name=lambda n: name(n) if document.save else f"line {n}, {name(n)}")
     yield from (one.note for one in outcomes if one.note)
     yield from report.messages(outcomes)
     yield from report.totals(above=REPORTED)
@@ -201,12 +224,15 @@ def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[st
     yield from left(document, outcomes, quoted=True)
 
 
-def decoded(content: bytes) -> tuple[str, str]:
+def decoded(content: bytes, format: str = "") -> tuple[str, str]:
     """Return the characters of a document and its encoding.
 
-    It is UTF-8, UTF-16 with a byte order mark, which stays, or Windows-1252. Raises InputError for
-    another one, of which only noise would be read.
+    It is the one that the document names, UTF-8, UTF-16 with a byte order mark, which stays, or
+    Windows-1252. Raises InputError for another one, of which only noise would be read.
     """
+    if named := DECLARED[format].match(content) if format in DECLARED else None:
+        with suppress(LookupError, UnicodeDecodeError):
+            return content.decode(named[1].decode()), named[1].decode()
     encoding = UTF_16.get(content[:2], UTF_8)
     try:
         return content.decode(encoding), encoding
@@ -228,9 +254,13 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     if format in PACKED:
         return read_document(content, format, options)
     if format == TEXT:
-        refuse_utf_16(content, "a text")
-    text, encoding = decoded(content)
+        refuse_binary(content, "a text")
+    text, encoding = decoded(content, format)
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
+    if any(one.kind == TRANSLATED for one in read.kept):
+        check_language(read, options.to)
+    if format == "po" and DECLARED[format].match(content):
+        encoding = UTF_8  # as its header then says
     return replace(read, encoding=encoding, strict=format in STRICT)
 
 
@@ -240,16 +270,20 @@ def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
         return document.save([texts for *_, texts in _by_segment(document, outcomes)])
     text = translated(document, outcomes)
     try:
-        return text.encode(document.encoding)
+        is_xml = document.content.startswith(("<?xml", "\ufeff<?xml"))
+        return text.encode(document.encoding, "xmlcharrefreplace" if is_xml else "strict")
     except UnicodeEncodeError:
         return text.encode()
 
 
 def lines_of(document: Document) -> list[Line]:
-    """Return a line for each text of each segment, with the line number of the segment."""
+    """Return a line for each text of each segment, with the line number of the segment.
+
+    JSON and other formats with escapes can have half a character of UTF-16: such a text is faulty.
+    """
     number_of = line_numbers(document.content)
     return [
-        Line(number_of(segment.start), text)
+        Line(number_of(segment.start), text, fault="" if is_unicode(text) else HALF)
         for segment in document.segments
         for text in segment.texts
     ]
@@ -271,8 +305,7 @@ def left(
     """
     if document.encoding == WESTERN:
         yield "the document is not UTF-8: read and written as Windows-1252"
-    number_of = line_numbers(document.content)
-    lines = document.content.split("\n") if quoted else []
+    number_of, name = line_numbers(document.content), named(document, quoted=quoted)
     kept = [one for one in document.kept if not one.is_fault]
     for segment, found, texts in _by_segment(document, outcomes):
         if texts is None or (texts and texts == segment.texts):
@@ -283,19 +316,24 @@ def left(
     for kind, group in groupby(kept, lambda one: one.kind):
         at = sorted({number_of(one.start) for one in group})
         more = f" and {len(at) - REPORTED:,} more" if len(at) > REPORTED else ""
-        names = [_quote(lines[n - 1]) if quoted else str(n) for n in at[:REPORTED]]
-        of = "" if quoted else "line " if len(at) == 1 else "lines "
-        yield f"left as they are: {kind}, {of}{', '.join(names)}{more}"
+        where = ", ".join(map(name, at[:REPORTED]))
+        where = re.sub("^line (.*, line )", r"lines \1", where).replace(", line ", ", ")
+        yield f"left as they are: {kind}, {where}{more}"
 
 
 def faults(document: Document, *, quoted: bool = False) -> Iterator[str]:
     """Yield a message for each part that could not be read; see `left`."""
-    number_of = line_numbers(document.content)
-    lines = document.content.split("\n") if quoted else []
+    number_of, name = line_numbers(document.content), named(document, quoted=quoted)
     for fault in (one for one in document.kept if one.is_fault):
-        number = number_of(fault.start)
-        where = _quote(lines[number - 1]) if quoted else f"line {number}"
-        yield f"{where}: {fault.kind}; left as it is"
+        yield f"{name(number_of(fault.start))}: {fault.kind}; left as it is"
+
+
+def named(document: Document, *, quoted: bool = False) -> Callable[[int], str]:
+    """Return the function from the number of a line to its name: its cell, beginning or number."""
+    if document.places:
+        return lambda number: document.places[number - 1]
+    lines = document.content.split("\n") if quoted else []
+    return lambda number: _quote(lines[number - 1]) if quoted else f"line {number}"
 
 
 def _quote(line: str) -> str:
@@ -326,5 +364,7 @@ def _by_segment(
 
 
 def _is_doubtful(found: Sequence[TranslatedLine]) -> bool:
-    """Return True if a translation fails a check."""
-    return any(one.checks for one in found)
+    """Return True if a translation fails a check, or has other directives, as of printf."""
+    texts = ((one.line.text, one.translation.text) for one in found if one.translation)
+    pairs = ([sorted(DIRECTIVE.findall(text)) for text in pair] for pair in texts)
+    return any(one.checks for one in found) or any(own != made for own, made in pairs)

@@ -87,6 +87,11 @@ class TranslateOptions(Options):
     heads: bool = False  # alignments have the weights of every head
 
     @property
+    def long_lines(self) -> str:
+        """How a line that is too long for the model is read: split or refuse."""
+        return self.text.long_lines
+
+    @property
     def cut_above(self) -> int:
         """Tokens; a longer sentence is divided at clause marks; 0: the usual limits."""
         return int(self.of("search").get("split_above", 0))

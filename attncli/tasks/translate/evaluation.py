@@ -9,6 +9,7 @@ from pathlib import Path
 
 from attncli.data.text import corpus
 from attncli.data.text.tables import row_pairs
+from attncli.faithful.checks import check
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.shared import read_outputs, save_outputs
@@ -23,7 +24,6 @@ from attncli.scoring.translations import (
     has_short_references,
     metrics,
 )
-from attncli.tags.checks import check
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.runner import TranslateRunner
 from attncli.tasks.translate.writers import OutputReport

@@ -1,33 +1,19 @@
-"""Translation of chunks of lines, one outcome per line, in order."""
+"""Translation of chunks of lines, one result per line, in order."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attncli.data.lines import Line, TranslatedLine
-from attncli.tags.protect import restore
-from attncli.tags.stand_ins import MarkedTranslation
+from attncli.documents.document import LINE_END
+from attncli.faithful.plan import Plan
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.faithful import (
-    Faithful,
-    Fitting,
-    MarkedText,
-    Translating,
-    fitted,
-    joined,
-    translate_faithfully,
-)
-from attncli.tasks.translate.line_plans import LinePlan, plan_line
 from models.base.types import EMPTY, Hypothesis, Translation
-from models.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from attncli.tasks.translate.alignment import AlignTranslations
     from models.inference.text_translator import TextTranslator
-
-DOTS = re.compile(r"\.{3,}|…")
 
 
 def translate_lines(
@@ -39,163 +25,115 @@ def translate_lines(
     languages: Callable[[list[Line]], list[str]] | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[list[TranslatedLine]]:
-    """Translate chunks of lines; yield the outcomes of each chunk as soon as it is done.
+    """Translate chunks of lines; yield the results of each chunk as soon as it is done.
 
-    With an aligner, lines are text with tags, which are projected into all outputs. An empty line
-    has an empty translation, and the model is not called. A faulty line, or one that is too long
-    and refused, has no translation. languages: returns the language of each line of a chunk, ""
-    if it is unknown; a line in the target language passes unchanged. on_batch: called after each
-    batch with the number of texts of the chunk that are done, and of all its texts.
+    A line whose result fails a check is translated once more, by another plan, and the better
+    result stays. With an aligner, lines are text with tags, which are projected into all outputs.
+    An empty line has an empty translation, and the model is not called. A faulty line, or one that
+    is too long and refused, has no translation. languages: returns the language of each line of a
+    chunk, "" if it is unknown; a line in the target language passes unchanged. on_batch: called
+    after each batch with the number of texts of the chunk that are done, and of all its texts.
     """
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
         plans = [
-            plan_line(line, translator, options, language=source, tags=bool(aligner))
+            Plan.of(line, translator, options, language=source, tags=bool(aligner))
             for line, source in zip(chunk, sources, strict=True)
         ]
-        texts = [
-            MarkedText(part, plan.protected, source)
-            for plan, source in zip(plans, sources, strict=True)
-            for part in plan.parts
-        ]
-        model = _model(translator, options, on_batch, len(texts))
-        again = not options.verbatim and translator.prepare.parts
-        results = iter(translate_faithfully(texts, model, again=again))
-        outcomes = [
-            _outcome(plan, [next(results) for _ in plan.parts], translator, options)
-            for plan in plans
-        ]
+        results = _results(plans, translator, options, on_batch)
+        again = {
+            number: further
+            for number, (plan, result) in enumerate(zip(plans, results, strict=True))
+            if (further := plan.again(result))
+        }
+        others = _results([*again.values()], translator, options, lambda done, total: None)
+        for number, other in zip(again, others, strict=True):
+            if len(other.checks) < len(results[number].checks):
+                plans[number], results[number] = again[number], other
         if aligner:
             from attncli.tasks.translate.alignment import with_tags
 
-            outcomes = with_tags(outcomes, [plan.tagged for plan in plans], aligner)
-        yield [_restored(*each) for each in zip(outcomes, plans, strict=True)]
+            results = with_tags(results, plans, aligner)
+        yield [plan.restored(one) for plan, one in zip(plans, results, strict=True)]
 
 
-def _model(
+def _results(
+    plans: Sequence[Plan],
     translator: TextTranslator,
     options: TranslateOptions,
     on_batch: Callable[[int, int], None],
-    total: int,
-) -> Translating:
-    """Return the model as the attempts need it; only its first call reports its batches."""
-    report = [lambda done: on_batch(done, total)]
-
-    def run(
-        texts: list[str], starts: list[str], search: SearchConfig | None
-    ) -> Iterator[Translation]:
-        return translator.stream(
-            texts,
-            source=starts if any(starts) else "",
-            search=search,
-            max_batch_tokens=options.compute.batch_tokens,
-            window=max(1, len(texts)),
-            on_batch=report.pop() if report else lambda done: None,
-        )
-
-    unknown, to = translator.unknown_characters, translator.to
-    return Translating(run, translator.search, unknown, to, options.limited)
-
-
-def _outcome(
-    plan: LinePlan, results: list[Faithful], translator: TextTranslator, options: TranslateOptions
-) -> TranslatedLine:
-    """Return the outcome of a line; the protected parts are still marks."""
-    if plan.refused:
-        return TranslatedLine(plan.line, None, plan.note)
-    if plan.copied:
-        text = _in_form(plan, plan.fixed) if plan.fixed else plan.line.text
-        copied = Translation(plan.line.text, (EMPTY._replace(text=text),))
-        found = TranslatedLine(plan.line, copied, plan.note)
-        return found._replace(foreign=plan.foreign, in_target=plan.in_target)
-    marked = tuple(piece for result in results for piece in result.pieces)
-    parts = tuple(piece.translation for piece in marked)
-    gaps = [*_gaps(plan, results)]
-    forms = [marked]
-    if not options.verbatim:
-        language = plan.language or translator.source_language
-        capitals = language not in ("", "de")  # where not every noun has one
-        form = Fitting(translator.prepare.ends, capitals, translator.is_small)
-        marked = fitted(gaps, marked, form)
-        forms = [marked, *forms]
-    joined = _joined(plan, gaps, forms)
-    best = joined.hypotheses[0].text
-    unknown = translator.unknown_characters("".join(part.source for part in parts))
-    lost = "".join(character for character in unknown if character not in best)
-    checks = tuple(check for result in results for check in result.checks)
-    checks = () if translator.inputs else checks  # a row is not text
-    return TranslatedLine(
-        plan.line, joined, plan.note, parts, lost=lost, checks=checks, marked=marked
+) -> list[TranslatedLine]:
+    """Return the result of each plan."""
+    texts = [text for plan in plans for text in plan.texts]
+    starts = [plan.language for plan in plans for _ in plan.pieces]
+    translations = translator.stream(
+        texts,
+        source=starts if any(starts) else "",
+        max_batch_tokens=options.compute.batch_tokens,
+        window=max(1, len(texts)),
+        on_batch=lambda done: on_batch(done, len(texts)),
     )
+    return [plan.result([next(translations) for _ in plan.pieces]) for plan in plans]
 
 
-def _gaps(plan: LinePlan, results: Sequence[Faithful]) -> Iterator[str]:
-    """Yield what is before each piece of a line, and after the last."""
-    gap = plan.gaps[0]
-    for result, after in zip(results, plan.gaps[1:], strict=bool(results)):
-        first, *others = result.gaps
-        gap += first
-        for other in others:
-            yield gap
-            gap = other
-        gap += after
-    yield gap
+JOINED = ("parts", "checks", "stand_ins")  # fields with an entry for each part of a text
 
 
-def _restored(outcome: TranslatedLine, plan: LinePlan) -> TranslatedLine:
-    """Return the outcome with the protected parts in place of their marks."""
-    if not plan.protected or not outcome.translation or plan.copied:
-        return outcome
-    hypotheses = tuple(
-        one._replace(text=restore(one.text, plan.protected))
-        for one in outcome.translation.hypotheses
-    )
-    return outcome._replace(translation=outcome.translation._replace(hypotheses=hypotheses))
+def by_line(
+    chunks: Iterable[list[Line]],
+    translate: Callable[[Iterable[list[Line]]], Iterator[list[TranslatedLine]]],
+) -> Iterator[list[TranslatedLine]]:
+    """Translate chunks of texts that may have line ends inside; yield the outcome of each text.
 
-
-def _in_form(plan: LinePlan, text: str) -> str:
-    """Return an output with the dots, the end and the key of its line."""
-    line = plan.line.text
-    text = text if line[-1:].isspace() else text.rstrip()
-    if "…" in line or "..." in line:
-        text = DOTS.sub("..." if "..." in line else "…", text)
-    if plan.key:
-        text = re.sub(r"(?=[^\W\d_])", plan.key, text, count=1)
-    return text
-
-
-def _joined(
-    plan: LinePlan, gaps: Sequence[str], forms: Sequence[Sequence[MarkedTranslation]]
-) -> Translation:
-    """Join the translations of parts: the best of each, the second best of each, and so on.
-
-    forms: the parts as they are written; further ones serve where two outputs would be the same.
+    Each line is translated as a text of its own, and the line ends stay.
     """
-    if not forms[0]:
-        return Translation(plan.line.text, (EMPTY._replace(text="".join(gaps)),))
-    case = str.upper if plan.capitals else str
-    ranks = zip(*(part.translation.hypotheses for part in forms[0]), strict=False)
-    hypotheses: list[Hypothesis] = []
-    texts, spare = set[str](), list[str]()
-    for rank, hypothesis in enumerate(ranks):
-        each = ([case(part.outputs[rank]) for part in parts] for parts in forms)
-        text, *others = (_in_form(plan, joined(gaps, outputs)) for outputs in each)
-        spare += others
-        text = next((one for one in (text, *spare[::-1]) if one not in texts), text)
-        texts.add(text)
-        hypotheses.append(_concatenated(hypothesis)._replace(text=text))
-    return Translation(plan.line.text, tuple(hypotheses))
+    texts: list[list[Line]] = []
+
+    def divided() -> Iterator[list[Line]]:
+        for chunk in chunks:
+            texts.append(chunk)
+            yield [line._replace(text=part) for line in chunk for part in LINE_END.split(line.text)]
+
+    for outcomes in translate(divided()):
+        rest = iter(outcomes)
+        yield [
+            _joined(line, ends, [next(rest) for _ in range(len(ends) + 1)])
+            for line in texts.pop(0)
+            for ends in [LINE_END.findall(line.text)]
+        ]
 
 
-def _concatenated(parts: tuple[Hypothesis, ...]) -> Hypothesis:
-    """Join outputs; add up their log-probabilities, average their scores."""
-    if len(parts) == 1:
-        return parts[0]
-    return Hypothesis(
-        text=" ".join(part.text for part in parts if part.text),
-        score=sum(part.score for part in parts) / len(parts),
-        log_prob=sum(part.log_prob for part in parts),
-        tokens=tuple(token for part in parts for token in part.tokens),
-        ids=tuple(id for part in parts for id in part.ids),
-        truncated=any(part.truncated for part in parts),
+def _joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine]) -> TranslatedLine:
+    if not ends:
+        return outcomes[0]
+    notes = "; ".join(dict.fromkeys(one.note for one in outcomes if one.note))
+    found = [one.translation for one in outcomes if one.translation]
+    if len(found) < len(outcomes):
+        return TranslatedLine(line, None, notes)
+    most = max(len(one.hypotheses) for one in found)
+    hypotheses = tuple(
+        _hypothesis([one.hypotheses[min(rank, len(one.hypotheses) - 1)] for one in found], ends)
+        for rank in range(most)
+    )
+    joined: dict[str, Any] = {
+        name: tuple(part for one in outcomes for part in getattr(one, name)) for name in JOINED
+    }
+    return TranslatedLine(line, Translation(line.text, hypotheses), notes)._replace(
+        lost="".join(dict.fromkeys("".join(one.lost for one in outcomes))),
+        foreign=all(one.foreign for one in outcomes if one.line.text.strip()),
+        in_target=all(one.in_target for one in outcomes if one.line.text.strip()),
+        **joined,
+    )
+
+
+def _hypothesis(lines: Sequence[Hypothesis], ends: Sequence[str]) -> Hypothesis:
+    """Join the outputs of lines; add up their log-probabilities, average their scores."""
+    scores = [one.score for one in lines if one.ids]
+    return EMPTY._replace(
+        text="".join(one.text + end for one, end in zip(lines, [*ends, ""], strict=True)),
+        score=sum(scores) / max(1, len(scores)),
+        log_prob=sum(one.log_prob for one in lines),
+        tokens=tuple(token for one in lines for token in one.tokens),
+        ids=tuple(id for one in lines for id in one.ids),
+        truncated=any(one.truncated for one in lines),
     )

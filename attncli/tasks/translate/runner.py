@@ -15,22 +15,21 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.data.lines import Line, TranslatedLine
-from attncli.data.split import by_line
 from attncli.data.text.tables import as_rows
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import HardAttention
 from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate import engine as engines
 from attncli.tasks.translate.engine import AUTO, LineSettings, TranslateOptions
-from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.lines import by_line, translate_lines
 from models.base.errors import ConfigurationError
 from models.catalogue.installed import default_model
 from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
-    from attncli.tags.spans import TokenWeights
+    from attncli.faithful.spans import TokenWeights
     from attncli.tasks.align.pairs import Aligner
     from models.base.types import Translation
     from models.inference.text_translator import TextTranslator

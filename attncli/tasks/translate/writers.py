@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from attncli.data.lines import TranslatedLine
+from attncli.faithful.checks import LOOP, NAMES
+from attncli.faithful.result import TranslatedLine
 from attncli.render.alignment.data import inputs_of, linked, record_of
 from attncli.render.rows import (
     InputCells,
@@ -20,7 +21,6 @@ from attncli.render.rows import (
     encoded_rows,
     hypothesis_record,
 )
-from attncli.tags.checks import LOOP, NAMES
 from attncli.terminal.messages import counted
 from models.inference.search.repeats import repetition
 
@@ -125,7 +125,7 @@ class OutputReport:
             yield FOREIGN, "copied, because the model knows none of its letters"
         if outcome.lost:
             yield LOST, f"the output lacks {outcome.lost!r}, which the model does not know"
-        replaced = (raw for piece in outcome.marked for _, raw, _ in piece.stand_ins)
+        replaced = (raw for part in outcome.stand_ins for _, raw, _ in part)
         if not self._counts[TAGS] and any(TAG.fullmatch(raw) for raw in replaced):
             yield TAGS, "the model placed the tags; --keep-tags places them by alignment"
         if best.truncated:

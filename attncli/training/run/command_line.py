@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from attncli.training.run.configuration import (
     image_settings,
     run_config,
 )
+from attncli.training.run.fitting import COUNTED, Tables, fine_tuning, measured, new_weights
 from attncli.training.settings.config import DataConfig, RunConfig, read_run_config
 from attncli.training.settings.corpora import CorpusConfig, languages_of
 from attncli.training.settings.toml import read_toml
@@ -29,6 +30,7 @@ from models.text.vocabulary import own_kind
 from models.use_config import TokenizerConfig
 
 GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
+REPLAY = 1 / 3  # share of the replay set in the examples of an epoch
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
 
 
@@ -62,19 +64,18 @@ def settings(
     }
     if named := {name: value for name, value in named.items() if value}:
         values["data"] = {**_table(values, "data"), **named}
-    if start and preset:
-        raise ModelError(f"--preset {preset} with --start-from {start}", "one of them")
     values = _begun(values, find_model(start)) if start else values
-    defaults = _fine_tuning(values, assignments) if start else {}
     values["preset"] = chosen = _preset(values, preset, assignments)
-    values["train"] = _with_time_limit(_table(values, "train"), assignments, defaults)
+    fit = _fine_tuning(values, assignments) if start else _fitted(chosen, values, assignments)
+    values["tokenizer"] = {**fit.get("tokenizer", {}), **_table(values, "tokenizer")}
+    values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = absolute(run_config(chosen, values, [*brought, *assignments]))
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
 
 
-def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> Tables:
     """Return the defaults of [train] for a run that starts from a trained model."""
     source = training_source(values["model"]["family"])
     given = {text.partition("=")[0].strip() for text in assignments}
@@ -83,11 +84,23 @@ def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> dict[str
     count = COUNTED
     with suppress(ModelError):  # of a file that cannot be read; the run reports it
         count = source.count(data, COUNTED)
-    return train_defaults(count, source.fine_tuning_rate, given)
+    return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
+
+
+def _fitted(preset: str, values: Mapping[str, Any], assignments: Sequence[str]) -> Tables:
+    """Return the defaults of [train] and [tokenizer] for new weights and the named examples."""
+    names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
+    given = {text.partition("=")[0].strip() for text in assignments}
+    given |= {f"train.{name}" for name in _table(dict(values), "train")}
+    with suppress(ModelError):  # the run reports it
+        config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
+        texts = training_source(config.model.family).texts(config.data)
+        return new_weights(measured(texts), config.train, given)
+    return {}
 
 
 def _with_time_limit(
-    table: dict[str, Any], assignments: Iterable[str], defaults: Mapping[str, Any]
+    values: dict[str, Any], assignments: Iterable[str], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the [train] table over its defaults, completed if train.minutes limits the run.
 
@@ -98,8 +111,9 @@ def _with_time_limit(
     """
     parts = (text.partition("=") for text in assignments)
     given = {name.strip(): value for name, _, value in parts}
+    table, keeps = _table(values, "train"), defaults and values.get("start_from")
     is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
-    return {**defaults, **(TIMED if is_timed and not defaults else {}), **table}
+    return {**defaults, **(TIMED if is_timed and not keeps else {}), **table}
 
 
 def with_languages(
@@ -145,7 +159,9 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     except ModelError:  # a bundle alone, or of another version
         preset, style = "", None
     if preset not in PRESETS:
-        preset = str(values.get("preset") or usual_preset(str(stored["model"].get("family"))))
+        model = stored["model"]
+        usual = usual_preset(str(model.get("family")), model.get("attention", {}).get("read", ""))
+        preset = str(values.get("preset") or usual)
     data = {**({"caption_style": style} if style else {}), **_table(values, "data")}
     if data.get("corpora") and (start / REPLAY_FILE).is_file():
         data = {"replay": REPLAY, **data}
@@ -173,6 +189,8 @@ def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
     """Return the preset; raise a ModelError if two different ones are named."""
+    if preset and values.get("start_from"):
+        raise ModelError(f"--preset {preset} with --start-from", "one of them")
     given = {assignment.partition("=")[0].strip() for assignment in assignments}
     for name, option in (("preset", "--preset NAME"), ("start_from", "--start-from MODEL")):
         if name in given:
@@ -225,42 +243,3 @@ def _own_vocabulary(tokenizer: TokenizerConfig, start: str) -> TokenizerConfig:
 
 def _absolute(path: str) -> str:
     return str(Path(path).absolute()) if path else ""
-
-
-# Defaults of a run that starts from a trained model, which should learn without forgetting.
-#
-# A low rate that falls linearly, few passes over little data, and the replay set of the model
-# (models.storage.replay) keep what the model knew. The settings of the model's own training apply
-# to new weights and would destroy trained ones.
-
-
-PASSES = 3000  # examples that a run sees at most, unless it has MOST passes or LEAST
-MOST, LEAST = 10, 3  # passes over the data
-COUNTED = PASSES // LEAST  # examples to count; more do not change the number of passes
-# what makes a run another stage of training (hard attention, rewards, unfreezing): the settings
-# of the model's own training apply
-STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
-REPLAY = 1 / 3  # share of the replay set in the examples of an epoch
-
-
-def train_defaults(examples: int, rate: float, given: Collection[str]) -> dict[str, Any]:
-    """Return the defaults of [train] for a number of examples.
-
-    rate: peak learning rate of the kind of input. given: names of the settings that the user set.
-    There are none for a run that is another stage of training.
-    """
-    if any(name.startswith(STAGES) for name in given):
-        return {}
-    passes = max(LEAST, min(MOST, PASSES // max(1, examples)))
-    return {
-        "optimiser": "adam",
-        "lr": rate,
-        "schedule": "linear",
-        "warmup": 20,
-        "epochs": 0 if "train.steps" in given else passes,
-        "patience": 4,
-        "batch_tokens": max(128, min(1024, 4 * examples)),  # few examples: several updates a pass
-        "evaluate_every": 0,
-        "metric": "loss",  # scores of few examples vary too much to choose by them
-        "ema": 0.0,
-    }

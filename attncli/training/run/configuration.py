@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from models.base.types import VocabularySizes
 from models.catalogue.installed import BOX, DEFAULTS
 from models.catalogue.presets import preset as find_preset
 from models.config import ImageConfig, ModelConfig
+from models.sources import without_effect
 from models.storage.settings import read_settings
 from models.text.tokenizer import SPACE, Tokenizer, new_parts, read_tokenizer
 from models.use_config import TokenizerConfig
@@ -79,13 +80,36 @@ def check(config: RunConfig) -> None:
     train, data, family = config.train, config.data, config.model.family
     named = f"preset {config.preset} (family {family})"
     training_source(family).check(data, train, config.tokenizer, named)
-    stops_early = train.patience and (data.has_dev or not data.is_given)
-    if not (train.steps or train.epochs or train.minutes or stops_early):
-        seen = (
-            "train.steps, train.epochs and train.minutes are 0, and no patience with a dev set "
-            "ends the run"
-        )
-        raise ConfigurationError(seen, "an end")
+
+
+NEEDS: Mapping[str, tuple[str, Callable[[RunConfig], Any]]] = {  # for an effect
+    **dict.fromkeys(
+        ("data.replay", "data.temperature"), ("languages (--corpus)", lambda run: run.data.corpora)
+    ),
+    "data.demo_size": ("the embedded data", lambda run: not run.data.is_given),
+    "train.plateau_patience": (
+        "train.schedule=plateau",
+        lambda run: run.train.schedule == "plateau",
+    ),
+    "train.patience_metrics": ("train.patience", lambda run: run.train.patience),
+    "train.encoder_lr": ("train.encoder_from", lambda run: run.train.encoder_from),
+    "train.self_critical_likelihood": (
+        "train.self_critical_lr",
+        lambda run: run.train.self_critical_lr,
+    ),
+}
+
+
+def check_effect(setting: str, config: RunConfig) -> None:
+    """Raise ModelError for a setting, given by the user, that changes nothing in a run."""
+    reason = without_effect(setting, config.model)
+    needed, has_effect = NEEDS.get(setting, ("", lambda run: True))
+    table, _, name = setting.partition(".")
+    unset = needed and getattr(getattr(RunConfig(), table), name, None)
+    if needed and getattr(getattr(config, table), name) != unset and not has_effect(config):
+        reason = f"{setting} has no effect without {needed}"
+    if reason:
+        raise ConfigurationError(reason, "settings that the run reads", f"leave out {setting}")
 
 
 def encoder_assignments(preset: ImageConfig, assignments: Iterable[str]) -> list[str]:

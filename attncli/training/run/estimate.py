@@ -15,7 +15,7 @@ from attncli.data.panels import spread
 from attncli.terminal.messages import counted, rounded_time
 from attncli.training.interfaces import Data, Progress, Stepped
 from attncli.training.run.fit import batches_of, fit, short_run
-from attncli.training.run.run import completed, fresh_state
+from attncli.training.run.run import check_end, completed, fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import training_source
 from attncli.training.storage.state import State
@@ -59,6 +59,7 @@ class Estimate(NamedTuple):
     seconds: tuple[float, ...]  # of the timed updates
     scoring: float = 0.0  # seconds to decode and score an example of the dev set
     preparation: float = 0.0  # seconds that reading and tokenising the data took
+    comparison: float = 0.0  # seconds of the scores of the initial and of the final model
 
     def time_needed(self, config: TrainConfig) -> RunTime:
         """Return the time of data, updates and evaluations, and what ends the run."""
@@ -66,20 +67,20 @@ class Estimate(NamedTuple):
         updates = min(filter(None, (config.steps, config.epochs * self.batches)), default=0)
         averaged = config.average > 1  # the average of the last weights is scored, too
         count = math.ceil(updates / (config.evaluate_every or self.batches))
-        count = count + (averaged and count > 1) if self.dev else 0
-        evaluation = self.dev * self.scoring
+        count = count + (averaged and count > 1) + bool(self.comparison) if self.dev else 0
+        evaluation, others = self.dev * self.scoring, self.preparation + self.comparison
         training = updates * update + count * evaluation
         timed = 60 * config.minutes
         if timed and not 0 < training < timed:
             last = (1 + averaged) * evaluation
             limit = f"train.minutes = {config.minutes:g}, then the choice of the weights"
-            return RunTime(timed + last + self.preparation, limit)
+            return RunTime(timed + last + others, limit)
         if not updates:
             return RunTime(math.inf, f"{update:.2g} seconds for each update, without a limit")
         by_epochs = f" (train.epochs = {config.epochs})" if updates != config.steps else ""
         limit = f"{counted(updates, 'update')}{by_epochs}, {counted(count, 'evaluation')}"
         early = config.patience > 0 and self.dev > 0
-        return RunTime(training + self.preparation, limit, early)
+        return RunTime(training + others, limit, early)
 
 
 def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Estimate:
@@ -88,22 +89,25 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
         source, started = training_source(config.model.family), time.perf_counter()
         data = source.load(config, Path(name), progress)
         preparation = time.perf_counter() - started
+        check_end(config.train, data.dev)
         sizes = sizes_of(data.tokenizer, config.model.family)
-        state = fresh_state(config, data, device)
+        state, epoch = fresh_state(config, data, device), data.examples.at(0)
         seconds = timed_updates(state, data, config)
+        decoding = timed_scoring(state, data, config, decoded=True) if config.start_from else 0.0
         return Estimate(
             parameters=state.model.parameter_count(),
             vocabulary=source.describe_vocabulary(sizes),
-            pairs=data.examples.count,
+            pairs=data.pairs or data.examples.count,
             unit=source.unit,
             left_out=sum(data.dropped),
             dev=len(data.dev) if data.dev else 0,
             warnings=data.notes + short_run(data.examples, config.train),
-            batches=len(batches_of(data.examples, config.train)),
-            target_tokens=int(data.examples.lengths[1].sum()),
+            batches=len(batches_of(epoch, config.train)),
+            target_tokens=int(epoch.lengths[1].sum()),
             seconds=seconds,
             scoring=timed_scoring(state, data, config),
             preparation=preparation,
+            comparison=2 * decoding * sum(len(part) for part in (data.dev, data.replay) if part),
         )
 
 
@@ -120,9 +124,10 @@ def timed_updates(state: State, data: Data, config: RunConfig) -> tuple[float, .
     return tuple(seconds[1:] or seconds)
 
 
-def timed_scoring(state: State, data: Data, config: RunConfig) -> float:
+def timed_scoring(state: State, data: Data, config: RunConfig, *, decoded: bool = False) -> float:
     """Return the seconds to score an example of the dev set; 0 without one.
 
+    decoded: as the final comparison does, also if the metric of the run is the loss.
     Weights that are hardly trained do not end an output, and fail the checks after which a text is
     translated again. The outputs are therefore at most as long as the mean target of the training
     data, and not checked.
@@ -130,6 +135,9 @@ def timed_scoring(state: State, data: Data, config: RunConfig) -> float:
     if data.dev is None:
         return 0.0
     config, longest = completed(config, data), math.ceil(data.examples.lengths[1].mean())
+    if decoded and config.train.metric == "loss":
+        train = replace(config.train, metric=data.dev.default_metric())
+        config = replace(config, train=train)
     limits = {"max_ratio": 0.0, "max_extra": longest, "max_caption": longest}
     search = SearchConfig(**{**vars(config.search), **limits})
     prepare = replace(data.prepare, parts=False)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from attncli.training.interfaces import Compared, DevSet, Report, ScoreChange
 from attncli.training.run.run import Run
+from attncli.training.settings.config import RunConfig
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.log import read_log
 from attncli.training.updates.metrics import evaluate, value_of
 from models.bundle import read
 from models.storage.weights import bundle_weights
@@ -35,6 +38,13 @@ def compared(run: Run, report: Report) -> Compared | None:
     )
     run.log.write("compared", found._asdict())
     return found
+
+
+def is_compared(folder: RunFolder, config: RunConfig) -> bool:
+    """Return False for a finished run that was interrupted before its comparison."""
+    if not config.start_from or folder.is_pruned:
+        return True
+    return any(record["event"] == "compared" for record in read_log(folder.log))
 
 
 def _change(run: Run, dev: DevSet | None, metric: str, report: Report) -> ScoreChange | None:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import torch
 
-from attncli.training.interfaces import Data, Started
+from attncli.training.interfaces import Data, DevSet, Started
 from attncli.training.run.configuration import load_initial_weights, load_vectors
 from attncli.training.run.fit import reopen, short_run
-from attncli.training.settings.config import RunConfig
+from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.loggers import LOGGERS, LoggedRun
 from attncli.training.sources import training_source
 from attncli.training.storage.folder import RunFolder
@@ -20,7 +20,7 @@ from attncli.training.storage.log import Log
 from attncli.training.storage.state import State, restore
 from attncli.training.updates.precision import DTYPES
 from attncli.version import __version__
-from models.base.errors import InputError
+from models.base.errors import ConfigurationError, InputError
 from models.base.settings import from_dict, to_dict
 from models.bundle import Bundle, build, sizes_of
 from models.encoders.image import pretrained_encoder
@@ -73,6 +73,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     """
     is_auto = config.train.metric == "auto"
     config = completed(config, data)
+    check_end(config.train, data.dev)
     state = stored_state(folder, config, data, device)
     check_dev(data, state.model)
     counters = state.counters
@@ -81,7 +82,17 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     loggers = [resolve_name(LOGGERS[name])(logged) for name in dict.fromkeys(config.train.loggers)]
     log = Log(folder.log, counters.log_bytes, loggers)
     kept = kept_parts(config.start_from)
-    return Run(folder, config, data, state, dtype, log, kept, is_auto)
+    return Run(
+        folder, config, data, state=state, dtype=dtype, log=log, kept=kept, metric_is_auto=is_auto
+    )
+
+
+def check_end(train: TrainConfig, dev: DevSet | None) -> None:
+    """Raise ConfigurationError if nothing ends a run with this dev set."""
+    if not (train.steps or train.epochs or train.minutes or (train.patience and dev)):
+        stop = "no dev set has a gain to wait for" if train.patience else "train.patience, too"
+        seen = f"train.steps, train.epochs and train.minutes are 0, and {stop}"
+        raise ConfigurationError(seen, "an end", "set one of them")
 
 
 def check_dev(data: Data, model: EncoderDecoder) -> None:
@@ -159,7 +170,7 @@ def started(run: Run, processes: int = 1, changes: tuple[str, ...] = ()) -> Star
         preset=run.config.preset,
         parameters=run.state.model.parameter_count(),
         vocabulary=source.describe_vocabulary(sizes_of(data.tokenizer, family)),
-        pairs=data.examples.count,
+        pairs=data.pairs or data.examples.count,
         unit=source.unit,
         length_limits=source.length_limits,
         empty=data.dropped.empty,

@@ -77,11 +77,6 @@ class DataConfig:
         return bool(self.files)
 
     @property
-    def has_dev(self) -> bool:
-        """True if there are files for evaluation."""
-        return any(self.named(self.PARTS["dev"]))
-
-    @property
     def dev_option(self) -> str:
         """The option of `attn train` that names a dev set for these data."""
         return "--dev"

@@ -80,16 +80,16 @@ class Stepper:
         counters.tokens += int(sums.tokens)
         counters.seconds += seconds
         return Stepped(
-            counters.step,
-            counters.epoch,
-            progress,
-            sums.loss / sums.tokens,
-            sums.nll / sums.tokens,
-            rate,
-            norm,
-            sums.rewards / sums.examples if update.reward_loss else None,
-            int(sums.tokens),
-            seconds,
+            step=counters.step,
+            epoch=counters.epoch,
+            progress=progress,
+            loss=sums.loss / sums.tokens,
+            nll=sums.nll / sums.tokens,
+            lr=rate,
+            norm=norm,
+            reward=sums.rewards / sums.examples if update.reward_loss else None,
+            tokens=int(sums.tokens),
+            seconds=seconds,
         )
 
     def count_time(self) -> None:

@@ -27,7 +27,7 @@ from models.storage.digests import (
     write_digests,
 )
 
-LAYOUT = 2  # version of the conversion; increase it if convert.py writes other files
+LAYOUT = 3  # version of the conversion; increase it if convert.py writes other files
 MODEL = "model.bin"
 MOST_MODELS = 8  # in the cache
 LENGTH = 32  # characters of a digest

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from models.inference.translator import Translator
 
 PATIENCE = 2.0
-MOST_WORKERS = 4  # threads, unless more are asked for
 LEAST_BATCH = 8  # sentences that are not divided among threads
 MOST_BATCH = 1024  # tokens; larger batches leave the cache of the processor and take longer
 MOST_POSITIONS = 8192  # of the table of positions, in tokens
@@ -73,7 +72,7 @@ class CTranslate2Translator(TextTranslator):
     ) -> CTranslate2Translator:
         """Read the text Transformer of a bundle folder; see `obstacle` for those that it reads.
 
-        precision: of the computation, fp32 or int8. threads: 0 for a number that suits the machine.
+        precision: of the computation, fp32 or int8. threads: 0: one for each processor.
         settings: those of the bundle, if they are read already. Raises ModelError if the bundle is
         damaged.
         """
@@ -82,7 +81,7 @@ class CTranslate2Translator(TextTranslator):
         translator = cls(*stored[:5])
         translator.prepare, translator.sizes = stored.prepare, stored.sizes
         translator.torch = cache(partial(read_in_torch, folder, threads))
-        translator.workers = threads or min(MOST_WORKERS, processors())
+        translator.workers = threads or processors()
         translator.positions = table_size(translator.config, translator.search)
         translator.engine = translator._opened(folder, precision)
         return translator

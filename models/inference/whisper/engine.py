@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from models.base.types import DecodingStep, Memory
+from models.config import ModelConfig
 from models.decoders.base import Wanted
 from models.families.encoder_decoder import EncoderDecoder
 from models.inference.ctranslate2.cache import cached, checked_digest
@@ -24,8 +25,8 @@ from models.inference.ctranslate2.translator import imported
 from models.inference.search.beam import search
 from models.inference.search.hypotheses import beam_width
 from models.inference.whisper.windows import (
-    PER_SECOND,
     Decoded,
+    Found,
     WhisperPrompt,
     WhisperTokens,
     window_features,
@@ -135,26 +136,40 @@ class TorchWhisper:
         best = search(ruled, memory, [limit], [key], config)[0][0]
         return Decoded(best.ids, best.log_prob, ruled.no_speech, best.truncated)
 
+    def align(self, memory: Memory, prompt: WhisperPrompt, ids: Sequence[int], slots: int) -> Found:
+        """Return first slots and probabilities of tokens; see `windows.WhisperEngine`."""
+        weights, probabilities = self.attention(memory, prompt, ids, slots)
+        return token_starts(weights), probabilities
+
     @torch.inference_mode()
-    def attention(self, samples: Tensor, prompt: WhisperPrompt, ids: Sequence[int]) -> Tensor:
+    def attention(
+        self, memory: Memory, prompt: WhisperPrompt, ids: Sequence[int], slots: int
+    ) -> tuple[Tensor, list[float]]:
         """Return the weights (H, T + 1, S) by which some heads predict tokens and the end mark.
 
-        samples: of a window. S: slots of its sound, without those of the padding. The heads are
-        those for times, by default those of the upper layers.
+        S: slots of the sound, without those of the padding. Also return the probability of each
+        token. The heads are those for times, by default those of the upper layers.
         """
-        prepared, state = self.model.start(self.encode(samples))
-        layers, count = self.model.decoder.attention_shape
-        upper = [(layer, head) for layer in range(layers // 2, layers) for head in range(count)]
-        named = [each.split(".") for each in self.audio.alignment_heads]
-        chosen = [(int(layer) - 1, int(head) - 1) for layer, head in named] or upper
+        prepared, state = self.model.start(memory)
+        chosen = alignment_heads(self.model.config)
         given = torch.tensor([[*prompt.ids, *ids]], device=self.device)
-        wanted = Wanted(heads=range(layers))
-        heads = self.model.decoder.advance(given, state, prepared, wanted).heads
-        assert heads is not None
-        slots = max(1, len(samples) * PER_SECOND // self.audio.rate)
-        every = torch.stack([heads[0, layer, head] for layer, head in chosen])
-        weights = every[:, len(prompt.ids) - 1 :, :slots].float().cpu()
-        return weights / weights.sum(-1, keepdim=True)
+        wanted = Wanted(heads=range(self.model.config.decoder_layers))
+        advanced = self.model.decoder.advance(given, state, prepared, wanted)
+        assert advanced.heads is not None
+        first = len(prompt.ids) - 1
+        every = torch.stack([advanced.heads[0, layer, head] for layer, head in chosen])
+        weights = every[:, first:, :slots].float().cpu()
+        shares = self.model.output(advanced.features[0, first:-1]).float().softmax(-1)
+        each = shares[torch.arange(len(ids)), given[0, first + 1 :]].tolist()
+        return weights / weights.sum(-1, keepdim=True), each
+
+
+def alignment_heads(config: ModelConfig) -> list[tuple[int, int]]:
+    """Return layer and head, from 0, of those that give times; by default of the upper layers."""
+    layers = range(config.decoder_layers // 2, config.decoder_layers)
+    named = [each.split(".") for each in config.audio.alignment_heads]
+    chosen = [(int(layer) - 1, int(head) - 1) for layer, head in named]
+    return chosen or [(layer, head) for layer in layers for head in range(config.heads)]
 
 
 def token_starts(weights: Tensor) -> list[int]:
@@ -195,6 +210,7 @@ class CTranslate2Whisper:
         settings = {
             "suppress_ids": [self.places[tokens.no_speech]],
             "suppress_ids_begin": [self.places[number] for number in (*tokens.blank, END)],
+            "alignment_heads": alignment_heads(self.config),
             "lang_ids": [self.places[number] for number in tokens.languages],
         }
         weights = read_weights(folder / WEIGHTS)
@@ -203,21 +219,21 @@ class CTranslate2Whisper:
         return {**files, "vocabulary.json": vocabulary.encode()}
 
     def encode(self, samples: Tensor) -> Any:
-        """Return the memory of the samples of one window, and these."""
+        """Return the memory of the samples of one window."""
         features = window_features(samples, self.config.audio).mT.contiguous().numpy()
-        return self.model.encode(imported().StorageView.from_array(features)), samples
+        return self.model.encode(imported().StorageView.from_array(features))
 
     def languages(self, memory: Any) -> list[float]:
         """Return the probability of each language."""
-        shares = dict(self.model.detect_language(memory[0])[0])
+        shares = dict(self.model.detect_language(memory)[0])
         return [shares[f"<|{code}|>"] for code in self.tokens.codes]
 
     def decode(self, memory: Any, prompt: WhisperPrompt, search: SearchConfig, key: str) -> Decoded:
         """Return the best output after a prompt."""
         if search.method == "sample":
-            return self.torch.decode(self.torch.encode(memory[1]), prompt, search, key)
+            return self.torch.decode(self.in_torch(memory), prompt, search, key)
         [result] = self.model.generate(
-            memory[0],
+            memory,
             [[self.places[number] for number in prompt.ids]],
             beam_size=beam_width(search),
             length_penalty=search.length_penalty,
@@ -228,6 +244,19 @@ class CTranslate2Whisper:
         ids = tuple(self.order[place] for place in result.sequences_ids[0])
         log_prob = result.scores[0] * len(ids) ** search.length_penalty
         return Decoded(ids, log_prob, result.no_speech_prob)
+
+    def align(self, memory: Any, prompt: WhisperPrompt, ids: Sequence[int], slots: int) -> Found:
+        """Return first slots and probabilities of tokens; see `windows.WhisperEngine`."""
+        start = [self.places[number] for number in prompt.ids[:-1]]  # it adds the last one
+        text = [self.places[number] for number in ids]
+        [found] = self.model.align(memory, start, [text], 2 * slots, median_filter_width=SMOOTHED)
+        starts = dict(reversed(found.alignments))
+        return [starts[token] for token in range(len(ids) + 1)], found.text_token_probs
+
+    def in_torch(self, memory: Any) -> Memory:
+        """Return a memory of `encode` for torch."""
+        values = torch.from_numpy(numpy.array(memory))
+        return Memory(values, torch.ones(values.shape[:2], dtype=torch.bool))
 
 
 Matrix = NDArray[numpy.floating[Any]]

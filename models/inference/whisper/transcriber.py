@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import torch
-from torch import Tensor
 
 from models.base.errors import ModelError
 from models.base.types import Hypothesis
 from models.bundle import Bundle, read
 from models.config import HOP
-from models.inference.captioner import words as word_ranges
 from models.inference.transcriber import (
     NamedRecording,
     SoundAttention,
@@ -28,17 +23,16 @@ from models.inference.transcriber import (
     Transcript,
     Word,
 )
-from models.inference.whisper.engine import CTranslate2Whisper, TorchWhisper, token_starts
+from models.inference.whisper.engine import CTranslate2Whisper, TorchWhisper
 from models.inference.whisper.windows import (
-    PER_SECOND,
     SoundWindow,
     Stream,
-    TimedPart,
     WhisperEngine,
     WhisperTokens,
     Windows,
     window_features,
 )
+from models.inference.whisper.words import PER_SECOND
 from models.sound.reading import read_blocks
 from models.use_config import SearchConfig
 
@@ -91,11 +85,13 @@ class WhisperTranscriber(Transcriber):
         rate, reader = self.config.audio.rate, Windows(self.engine, self.tokens, self.config)
         for name, open_recording in recordings:
             try:
-                sound = Stream(read_blocks(open_recording(), rate, name))
-                windows = reader.read(sound, search or self.search, self.language, self.to)
+                sound, timed = Stream(read_blocks(open_recording(), rate, name)), times or attention
+                windows = reader.read(
+                    sound, search or self.search, self.language, self.to, times=timed
+                )
                 segments = list[SpokenSegment]()
                 for window in windows:
-                    segments += self._segments(window, times or attention, attention)
+                    segments += self._segments(window, timed, attention)
                 yield Transcript((*segments,), sound.place / rate)
             except ModelError as error:
                 yield error
@@ -104,65 +100,45 @@ class WhisperTranscriber(Transcriber):
         self, window: SoundWindow, times: bool, attention: bool
     ) -> Iterator[SpokenSegment]:
         """Yield the parts of a window."""
-        every = [number for number in window.found.ids if number < self.tokens.times]
-        heads, frames, starts, read = torch.zeros(1, 0, 1), torch.zeros(0), list[int](), 0
-        if times and every:
-            prompt = self.tokens.prompt(window.language, to=self.to)
-            heads = self.attending.attention(window.samples, prompt, every)  # (H, T + 1, S)
-            starts = token_starts(heads)
-        if attention:
-            frames = window_features(window.samples, self.config.audio)[0]
+        rows = self._attention(window) if attention else iter(())
         for part in window.parts:
-            segment = self._segment(window, part, starts[read:])
-            end = read + len(segment.hypotheses[0].ids)
-            if attention and end > read:
-                shown = self._attention(segment, part, heads.mean(0)[read:end], frames)
-                segment = segment._replace(attention=shown)
-            read = end
-            yield segment
+            ids = tuple(number for number in part.ids if number < self.tokens.times)
+            found, text = window.found, self.tokenizer.decode(ids).strip()
+            share = found.mean * (len(ids) + 1)  # of the window's log-probability
+            pieces = self.tokenizer.pieces(ids)
+            output = Hypothesis(text, found.mean, share, pieces, ids, found.truncated)
+            start, end = (window.start + time for time in part.times)
+            words = tuple(
+                Word(text, window.start + word.start, window.start + word.end)
+                for word in (part.words if times else ())
+                if (text := word.text.strip())
+            )
+            shown = next(rows, None)
+            yield SpokenSegment(start, end, (output,), words, shown, found.no_speech)
 
-    def _segment(
-        self, window: SoundWindow, part: TimedPart, starts: Sequence[int]
-    ) -> SpokenSegment:
-        """Return a part of a window. starts: slots of its tokens and more, for times of words."""
-        ids = tuple(number for number in part.ids if number < self.tokens.times)
-        found, text = window.found, self.tokenizer.decode(ids).strip()
-        pieces = self.tokenizer.pieces(ids)
-        share = found.mean * (len(ids) + 1)  # of the window's log-probability
-        output = Hypothesis(text, found.mean, share, pieces, ids, found.truncated)
-        start, end, *borders = (
-            window.start + min(max(slot, part.first), part.last) / PER_SECOND
-            for slot in (part.first, part.last, *starts[: len(ids) + 1])
-        )
-        words = tuple(
-            Word(text, borders[first], borders[last])
-            for first, last in (self._ranges(ids, window.language) if borders else ())
-            if (text := self.tokenizer.decode(ids[first:last]).strip())
-        )
-        return SpokenSegment(start, end, (output,), words, no_speech=found.no_speech)
-
-    def _ranges(self, ids: Sequence[int], language: str) -> list[tuple[int, int]]:
-        """Return the token range of each word; of characters in a language without spaces."""
-        if (self.to or language) not in UNSPACED:
-            return word_ranges(self.tokenizer.pieces(ids)) if ids else []
-        starts = [0]
-        for end in range(1, len(ids) + 1):
-            if BROKEN not in self.tokenizer.decode(ids[starts[-1] : end]):
-                starts.append(end)
-        return list(itertools.pairwise(starts))
-
-    def _attention(
-        self, segment: SpokenSegment, part: TimedPart, weights: Tensor, frames: Tensor
-    ) -> SoundAttention:
-        """Return the weights (T, S) of a window's tokens over the slots of a part."""
-        first = min(part.first, weights.shape[1] - 1)
-        inside = weights[:, first : max(part.last, first + 1)]
+    def _attention(self, window: SoundWindow) -> Iterator[SoundAttention | None]:
+        """Yield the attention of each part of a window that has tokens."""
+        ids = [n for part in window.parts for n in part.ids if n < self.tokens.times]
+        prompt = self.tokens.prompt(window.language, to=self.to)
+        slots = max(1, len(window.samples) * PER_SECOND // self.config.audio.rate)
+        memory = self.attending.encode(window.samples)
+        heads, _ = self.attending.attention(memory, prompt, ids, slots)  # (H, T + 1, S)
+        frames, end = window_features(window.samples, self.config.audio)[0], 0
         hop = HOP / 1000
         each = round(1 / PER_SECOND / hop)  # frames of a slot
-        return SoundAttention(
-            segment.hypotheses[0].tokens,
-            inside / inside.sum(-1, keepdim=True).clamp_min(1e-12),
-            1 / PER_SECOND,
-            frames[each * first : each * (first + inside.shape[1])],
-            hop,
-        )
+        for part in window.parts:
+            text = [number for number in part.ids if number < self.tokens.times]
+            begin, end = end, end + len(text)
+            first = min(int(part.first), slots - 1)
+            inside = heads.mean(0)[begin:end, first : max(int(part.last), first + 1)]  # (T, S)
+            yield (
+                text
+                and SoundAttention(
+                    self.tokenizer.pieces(text),
+                    inside / inside.sum(-1, keepdim=True).clamp_min(1e-12),
+                    1 / PER_SECOND,
+                    frames[each * first : each * (first + inside.shape[1])],
+                    hop,
+                )
+                or None
+            )

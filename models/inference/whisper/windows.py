@@ -17,7 +17,17 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError, unknown_name
 from models.config import AudioConfig, ModelConfig
+from models.inference.whisper.words import (
+    PER_SECOND,
+    SILENCE,
+    UNSPACED,
+    TimedPart,
+    heard_words,
+    invented,
+    with_words,
+)
 from models.sound.features import log_mel
+from models.sound.reading import is_audible, silence
 from models.text.languages import known_language
 from models.text.tokenizer import START, Tokenizer
 from models.use_config import SearchConfig, TokenizerConfig
@@ -27,7 +37,7 @@ MOST_COMPRESSED = 2.4  # bytes of a text over those that zlib needs; above it re
 LEAST_LOG_PROB = -1.0  # mean of the tokens, end mark included
 NO_SPEECH = 0.6  # probability from which an improbable output is no speech
 TOO_RANDOM = 0.5  # temperature above which a text is no prompt for the next window
-PER_SECOND = 50  # slots, and timestamps
+DOUBT = 0.3  # probability of no speech from which an output is checked
 
 
 class WhisperPrompt(NamedTuple):
@@ -57,14 +67,6 @@ class Decoded(NamedTuple):
         return self.no_speech > NO_SPEECH and self.mean <= LEAST_LOG_PROB
 
 
-class TimedPart(NamedTuple):
-    """A part of an output between two timestamps, which it includes, and their slots."""
-
-    first: int
-    last: int
-    ids: tuple[int, ...]
-
-
 class SoundWindow(NamedTuple):
     """A window with its output."""
 
@@ -73,6 +75,10 @@ class SoundWindow(NamedTuple):
     language: str
     found: Decoded
     parts: list[TimedPart]
+    memory: Any = None
+
+
+Found = tuple[Sequence[int], Sequence[float]]  # first slots of tokens and end; probabilities
 
 
 class WhisperEngine(Protocol):
@@ -86,6 +92,12 @@ class WhisperEngine(Protocol):
 
     def decode(self, memory: Any, prompt: WhisperPrompt, search: SearchConfig, key: str) -> Decoded:
         """Return the best output after a prompt. key: seeds the random numbers of samples."""
+
+    def align(self, memory: Any, prompt: WhisperPrompt, ids: Sequence[int], slots: int) -> Found:
+        """Return the first slot of each token and of the end mark, and the tokens' probabilities.
+
+        prompt: without timestamps. slots: of the sound in the window.
+        """
 
 
 class WhisperTokens:
@@ -172,29 +184,78 @@ class Windows:
         self.size = round(config.audio.padded * self.rate)  # samples of a window
 
     def read(
-        self, stream: Stream, search: SearchConfig, language: str = "", to: str = ""
+        self,
+        stream: Stream,
+        search: SearchConfig,
+        language: str = "",
+        to: str = "",
+        *,
+        times: bool = False,
     ) -> Iterator[SoundWindow]:
         """Yield the windows of a recording that have speech, in order.
 
         stream: of its samples. language: of the recording; it is detected if empty. to: en for a
-        translation. A recording of one window is read without timestamps.
+        translation. times: True adds the times of words. What is silent is left out.
         """
-        before = list[int]()
-        timed = len(stream.ahead(self.size + 1)) > self.size
+        before, last = list[int](), 0.0
         while len(part := stream.ahead(self.size)):
-            start, memory = stream.place, self.engine.encode(part)
+            if quiet := silence(part, self.rate):
+                stream.skip(quiet)
+                continue
+            start, memory = stream.place / self.rate, self.engine.encode(part)
             language = language or self.detected(memory)
             earlier = before[-(self.longest // 2 - 1) :]
-            prompt = self.tokens.prompt(language, to=to, timed=timed, before=earlier)
-            found = self._decoded(memory, prompt, search, f"{start}")
+            prompt = self.tokens.prompt(language, to=to, timed=True, before=earlier)
+            found = self._decoded(memory, prompt, search, f"{stream.place}")
             slots = max(1, len(part) * PER_SECOND // self.rate)
             parts, moved = divided(found.ids, self.tokens.times, slots)
+            parts = [one for one in parts if is_audible(one.of(part, self.rate))]
+            window = SoundWindow(start, part, language, found, parts, memory)
+            if not found.is_silent and (times or self._is_doubtful(window, last, moved)):
+                window, moved = self._checked(window, last, moved, to)
             stream.skip(self.size if moved == slots else moved * self.rate // PER_SECOND)
-            if found.is_silent:
+            if found.is_silent or not window.parts:
                 continue
-            yield SoundWindow(start / self.rate, part, language, found, parts)
+            yield window
+            last = start + window.parts[-1].times[1]
             kept = found.temperature <= TOO_RANDOM
-            before = [*before, *(number for one in parts for number in one.ids)] if kept else []
+            before += [number for one in window.parts for number in one.ids]
+            before = before if kept else []
+
+    def _is_doubtful(self, window: SoundWindow, last: float, moved: int) -> bool:
+        """Return True if a part of a window may be invented: it is improbable, or in a pause."""
+        found = window.found
+        edges = [last - window.start, *(time for one in window.parts for time in one.times)]
+        edges.append(moved / PER_SECOND)
+        pauses = (b - a for a, b in zip(edges[::2], edges[1::2], strict=True))
+        unlikely = found.no_speech > DOUBT or found.mean < LEAST_LOG_PROB / 2
+        return unlikely or found.temperature > 0 or max(pauses) > SILENCE
+
+    def _checked(
+        self, window: SoundWindow, last: float, moved: int, to: str
+    ) -> tuple[SoundWindow, int]:
+        """Return a window with the parts that are spoken, and the slot of the next window.
+
+        last: end of the part before it, in seconds. moved: slot of the next window by timestamps.
+        """
+        times, samples = self.tokens.times, len(window.samples)
+        ids = [number for one in window.parts for number in one.ids if number < times]
+        if not ids:
+            return window, moved
+        slots = max(1, samples * PER_SECOND // self.rate)
+        prompt = self.tokens.prompt(window.language, to=to)
+        places, shares = self.engine.align(window.memory, prompt, ids, slots)
+        starts = [place / PER_SECOND for place in places]
+        spaced = (to or window.language) not in UNSPACED
+        words, usual = heard_words(self.tokens.tokenizer, ids, starts, shares, spaced=spaced)
+        last -= window.start
+        parts = with_words(window.parts, words, usual, last, times)
+        end, whole = samples / self.rate, self.size / self.rate
+        if (place := invented(parts, last, end, whole)) is not None:
+            moved = round(PER_SECOND * max(1.0, parts[place].times[0]))
+            if end < whole and end - parts[place].times[1] < SILENCE:
+                moved = slots
+        return window._replace(parts=parts[:place]), min(moved, slots)
 
     def detected(self, memory: Any) -> str:
         """Return the most probable language of a window."""
@@ -238,7 +299,7 @@ def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[TimedPar
     pairs = zip([0, *ends], ends, strict=False)
     place = [min(number - times, slots) for number in ids]  # a timestamp may be too late
     parts = [TimedPart(place[a], place[b - 1], ids[a:b]) for a, b in pairs]
-    return parts, slots if closed else parts[-1].last or slots
+    return parts, slots if closed else place[ends[-1] - 1] or slots
 
 
 def compression(text: str) -> float:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ from attncli.bulk import run, work
 from attncli.bulk.job import BulkJob, results_of
 from attncli.bulk.run import part_name, read_part, write_part
 from attncli.bulk.shards import Shard, ShardResult
+from attncli.data.images.named import named_images, open_images
 from attncli.embedded.grammar import generate
 from attncli.shell import app
 from models.base.errors import ResourceError
 from tests.attncli.bulk import in_process
 
-SHARD = ["--shard", "7", "--processes", "1"]
+SHARD = ["--shard", "7"]
+pytestmark = pytest.mark.usefixtures("no_workers")
 
 
 def text(path: Path, count: int = 40) -> Path:
@@ -65,7 +68,6 @@ def test_the_output_is_that_of_one_process(
     assert not (tmp_path / "out.bulk" / "parts").exists()
 
 
-@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("options", [["--format", "jsonl"], ["-n", "2"], ["--scores"]])
 def test_every_format_has_the_rows_of_one_process(
     options: list[str], source: Path, tiny_bundle: Path, tmp_path: Path
@@ -81,7 +83,6 @@ def numbers_rounded(rows: str) -> str:
     return re.sub(r"-?\d+\.\d+(e-\d+)?", lambda found: f"{float(found[0]):.3f}", rows)
 
 
-@pytest.mark.usefixtures("no_workers")
 def test_folders_are_mirrored_without_compression(
     source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
 ) -> None:
@@ -97,7 +98,6 @@ def test_folders_are_mirrored_without_compression(
     assert (tmp_path / "out.bulk" / "errors.jsonl").read_text().count("\n") == 2
 
 
-@pytest.mark.usefixtures("no_workers")
 def test_labels_captions_and_links_are_those_of_their_commands(
     toy_classifier: Path, soft_captioner: Path, tiny_bundle: Path, photos: Path, tmp_path: Path
 ) -> None:
@@ -120,21 +120,19 @@ def test_labels_captions_and_links_are_those_of_their_commands(
         assert len(errors) == status
 
 
-@pytest.mark.usefixtures("no_workers")
 def test_a_finished_job_is_not_repeated(
     source: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     with monkeypatch.context() as context:
-        context.setitem(work.ENGINES, "local", None)  # a call would fail
+        context.setattr(work, "process", None)  # a call would fail
         assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     out.write_bytes(b"changed")
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert out.read_bytes() != b"changed"
 
 
-@pytest.mark.usefixtures("no_workers")
 def test_finished_parts_are_not_processed_again(
     source: Path,
     expected: bytes,
@@ -156,14 +154,13 @@ def test_finished_parts_are_not_processed_again(
     assert not out.exists()
     monkeypatch.setattr(run, "write_part", write_part)
     seen: list[int] = []
-    process = work.ENGINES["local"]
 
-    def watched(job: object, shards: object, processes: int) -> object:
-        for part in process(job, shards, processes):  # type: ignore[arg-type]
+    def watched(*job: Any) -> Iterator[ShardResult]:
+        for part in in_process.process(*job):
             seen.append(part.number)
             yield part
 
-    monkeypatch.setitem(work.ENGINES, "local", watched)
+    monkeypatch.setattr(work, "process", watched)
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert out.read_bytes() == expected
     assert sorted([*seen, *written]) == list(range(6))
@@ -187,39 +184,18 @@ def test_another_setting_has_other_parts(tiny_bundle: Path) -> None:
     assert part_name(job.digest(), shard._replace(first=3)) != names[0]
 
 
-def test_killed_workers_and_a_killed_driver_change_nothing(
-    source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    words = ["bulk", str(source), str(out), "--shard", "4", "-q", "--processes", "2"]
-    words += ["--", "translate", "-m", str(tiny_bundle)]
-    command = [sys.executable, "-m", "attncli", *words]
-    driver = subprocess.Popen(command)
-    while len(workers := children(driver.pid)) < 2:
-        time.sleep(0.01)
-    os.kill(workers[0], signal.SIGKILL)
-    wait_for_part(out)
-    workers = children(driver.pid)
-    driver.kill()
-    driver.wait()
-    deadline = time.monotonic() + 30
-    while any(map(is_alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(is_alive, workers)), "a worker outlives its driver"
-    assert subprocess.run(command).returncode == 1
-    assert out.read_bytes() == expected
-
-
-def test_ctrl_c_is_one_line_and_loses_nothing(
-    source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_broken_job_loses_nothing(
+    number: int, source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     words = ["bulk", "-q", *SHARD, str(source), str(out)]
     words += ["--", "translate", "-m", str(tiny_bundle)]
-    command = [sys.executable, "-m", "attncli", *words]
+    command = [sys.executable, "-m", "tests.attncli.bulk.in_process", *words]
     driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wait_for_part(out)
-    driver.send_signal(signal.SIGINT)
+    while not [*tmp_path.glob("out.bulk/parts/[0-9a-f]*")]:
+        time.sleep(0.01)
+    driver.send_signal(number)
     error = driver.communicate()[1]
     if driver.returncode == 130:  # unless it had finished
         assert error.splitlines() == [
@@ -250,21 +226,6 @@ def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
         results_of(task, ["bad", "bad"])
 
 
-def test_a_shard_that_kills_every_worker_stops_the_job_in_one_line(
-    source: Path,
-    tiny_bundle: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(work, "DEATHS", 2)
-    monkeypatch.setattr(work, "_part", in_process.kill_itself)
-    assert bulk(source, tmp_path / "out", "translate", "-m", tiny_bundle) == 1
-    error = capsys.readouterr().err
-    assert "2 workers ended without a result for one shard (7 records" in error
-    assert error.count("attn:") == 1
-
-
 def test_a_mistake_that_a_worker_finds_is_one_line(
     source: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,23 +235,43 @@ def test_a_mistake_that_a_worker_finds_is_one_line(
     assert "attn: " in error and "Traceback" not in error
 
 
-def children(pid: int) -> list[int]:
-    path = Path(f"/proc/{pid}/task")
-    found = [(one / "children").read_text().split() for one in path.iterdir()]
-    return [int(number) for numbers in found for number in numbers]
+def test_files_of_others_are_not_touched(
+    source: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """State in a link or a folder of others, and an output below a link, are refused."""
+    task, mine, out = ["translate", "-m", tiny_bundle], tmp_path / "mine", tmp_path / "out"
+    (mine / "parts").mkdir(parents=True)
+    (mine / "parts" / "thesis.txt").write_text("precious")
+    (mine / "errors.jsonl").write_text("mine")
+    state, corpus = tmp_path / "out.bulk", tmp_path / "corpus"
+    state.symlink_to(mine)
+    assert bulk(source, out, *task) == 1 and "a link; expected" in capsys.readouterr().err
+    state.unlink()
+    mine.rename(state)
+    assert bulk(source, out, *task) == 1 and "which no `attn bulk` made" in capsys.readouterr().err
+    assert (state / "parts" / "thesis.txt").exists()
+    (corpus / "sub").mkdir(parents=True)
+    (corpus / "sub" / "a.txt").write_text("A dog.\n")
+    (tmp_path / "to").mkdir()
+    (tmp_path / "to" / "sub").symlink_to(state)
+    assert bulk(corpus, tmp_path / "to", *task) == 1 and "leads to" in capsys.readouterr().err
+    assert sorted(path.name for path in state.iterdir()) == ["errors.jsonl", "parts"]
 
 
-def wait_for_part(out: Path) -> None:
-    """Wait until a shard is finished."""
-    while not [*out.with_name("out.bulk").glob("parts/[0-9a-f]*")]:
-        time.sleep(0.01)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+def test_a_pipe_in_a_folder_is_left_out(
+    tiny_bundle: Path, photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, out = tmp_path / "corpus", tmp_path / "out"
+    corpus.mkdir()
+    (corpus / "a.txt").write_text("A dog.\n")
+    os.mkfifo(corpus / "b.txt")
+    assert bulk(corpus, out, "translate", "-m", tiny_bundle) == 1
+    assert f"{corpus / 'b.txt'} is left out" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["a.txt"]
+    os.mkfifo(photos / "pipe.png")
+    found = [one for group in named_images([str(photos)], recursive=True) for one in group]
+    assert [one.name for one in found if one.fault] == [str(photos / "pipe.png")]
+    assert "pipe.png" not in open_images(str(photos)).places
 
 
 def test_an_output_that_would_replace_something_is_refused(

@@ -1,4 +1,4 @@
-"""Ray writes what the local engine writes."""
+"""Ray writes what one process writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_cluster_writes_what_one_process_writes(tiny_bundle: Path, tmp_path: P
     lines[7], lines[9] = b"", b"\xff"
     source.write_bytes(b"\n".join(lines))
     assert app.run(["translate", "-m", str(tiny_bundle), "-i", str(source), "-o", str(one)]) == 1
-    words = [str(source), str(out), "--shard", "7", "--processes", "2", "--engine", "ray"]
+    words = [str(source), str(out), "--shard", "7", "--processes", "2"]
     task = ["--", "translate", "-m", str(tiny_bundle)]
     command = [sys.executable, "-m", "attncli", "bulk", *words, *task]
     assert subprocess.run(command).returncode == 1
@@ -37,6 +37,6 @@ def test_a_missing_package_is_one_line(
     if importlib.util.find_spec("ray"):
         pytest.skip("the package is installed")
     (tmp_path / "in").write_text("A dog.\n")
-    words = [str(tmp_path / "in"), str(tmp_path / "out"), "--engine", "ray"]
+    words = [str(tmp_path / "in"), str(tmp_path / "out")]
     assert app.run(["bulk", *words, "--", "translate", "-m", str(tiny_bundle)]) == 1
     assert "pip install 'ray[data]" in capsys.readouterr().err

@@ -20,7 +20,7 @@ TEXTS = ["The dog sees a house.", "", "The old cat sleeps.", "A girl reads."]
 
 def bulk(given: Path, out: Path, fields: list[str], *task: object) -> int:
     words = [word for field in fields for word in ("--field", field)]
-    words += ["--shard", "2", "--processes", "1", "-q", str(given), str(out)]
+    words += ["--shard", "2", "-q", str(given), str(out)]
     return app.run(["bulk", *words, "--", *map(str, task)])
 
 

@@ -15,6 +15,7 @@ from models.base import registry
 from models.base.settings import fields_of
 from models.catalogue import presets as zoo
 from models.config import AttentionConfig
+from models.sources import source_of
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import finished_and_stopped
 
@@ -48,12 +49,10 @@ def test_a_preset_is_shown_as_it_is_trained(name: str, attn: Attn) -> None:
     values = from_toml(text, "shown")
     assert run_config(values.pop("preset"), values) == run_config(name, assignments=changes)
     size = sum(parameter.numel() for parameter in build(name, vocabulary=500).parameters())
-    source = registry.source_name(zoo.model_config(name).family)
-    tokens = {
-        **dict.fromkeys(("image", "audio"), "500 tokens"),
-        "labelled_text": "500 tokens, 500 labels",
-    }
-    assert f"# {size:,} parameters with {tokens.get(source, '500 joint tokens')}\n" in text
+    source = source_of(zoo.model_config(name).family)
+    tokens = "500 joint tokens" if source.reads_tokens else "500 tokens"
+    tokens = "500 tokens, 500 labels" if source.task == "classify" else tokens
+    assert f"# {size:,} parameters with {tokens}\n" in text
 
 
 def test_a_part_is_shown_with_equation_source_and_options(attn: Attn) -> None:

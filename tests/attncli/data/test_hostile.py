@@ -17,11 +17,11 @@ from PIL import Image
 
 from attncli.data.images.named import named_images, open_images
 from attncli.data.lines import open_text
-from attncli.data.split import split
 from attncli.data.text.alignments import read_links
 from attncli.data.text.tables import read_content
-from attncli.tags.parse import parse
-from attncli.tags.place import project_tags
+from attncli.faithful.parse import parse
+from attncli.faithful.place import project_tags
+from attncli.faithful.split import split
 from models.base.errors import ModelError
 from models.base.limits import LINE_TAGS
 from models.images.opening import open_image
@@ -74,7 +74,7 @@ def test_tags_are_found_whatever_the_line_has(text: str) -> None:
 
 
 def test_more_tags_than_the_ceiling_are_seen_at_once() -> None:
-    from attncli.tags.parse import too_many_tags
+    from attncli.faithful.parse import too_many_tags
 
     assert too_many_tags("<b>" * (LINE_TAGS + 1)) and not too_many_tags("<b>" * LINE_TAGS)
 

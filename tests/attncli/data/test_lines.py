@@ -14,12 +14,12 @@ import pytest
 import zstandard
 
 from attncli.data import lines
-from attncli.data.lines import Line, read_chunks
-from attncli.data.split import by_line
+from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
 from attncli.data.text.tables import read_content
+from attncli.faithful.result import Line
 from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.lines import translate_lines
+from attncli.tasks.translate.lines import by_line, translate_lines
 from models.base.errors import InputError, ModelError
 from tests.upper_model import Upper
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from attncli.data.lines import CHUNK_LINES, TranslatedLine
+from attncli.data.lines import CHUNK_LINES
 from attncli.documents import messages
 from attncli.documents.document import (
     FORMATS,
@@ -22,6 +22,7 @@ from attncli.documents.document import (
     reassemble,
 )
 from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
+from attncli.faithful.result import TranslatedLine
 from attncli.tasks.translate import documents
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
@@ -29,7 +30,7 @@ from models.base.types import Hypothesis, Translation
 from models.inference.search.batching import windows
 from models.use_config import SearchConfig
 from tests.attncli.documents import generated
-from tests.attncli.tags.small import one_to_one
+from tests.attncli.faithful.small import one_to_one
 from tests.upper_model import Upper
 
 OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(fields=("text",))}
@@ -37,6 +38,9 @@ OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(f
 
 class Capitals(Upper):
     max_source_length = 10_000
+
+    def __init__(self) -> None:
+        super().__init__(reserved=32)
 
 
 class Same(Capitals):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,9 @@ TAG_OR_TEXT = re.compile(r"(?P<tag><[^<>]*>|&\w+;|\{[^{}]*\})|.", re.DOTALL)
 FIELDS = {"jsonl": {"fields": ("a",)}}
 
 
-def in_capitals(name: str, content: str, **options: tuple[str, ...]) -> str:
+def in_capitals(name: str, content: str, **options: Any) -> str:
     """Translate into capitals, except for tags."""
-    document = read_document(content, name, DocumentOptions(**options))  # type: ignore[arg-type]
+    document = read_document(content, name, DocumentOptions(**options))
     texts = [
         tuple(TAG_OR_TEXT.sub(lambda f: f["tag"] or f[0].upper(), text) for text in segment.texts)
         for segment in document.segments
@@ -86,6 +87,15 @@ CUE = "1\n00:01,000 --> 00:02,000\n{}\n"
         ("html", '<meta name="description" content="A B"><meta name="author" content="a b">'),
         ("html", '<p>A <span translate="no"><img alt="b"></span> C</p>'),
         ("html", '<button aria-label="A">B</button>'),
+        ("markdown", "A [[b c|D E]] AND [[b c]]"),
+        ("markdown", "![[b c.png|300]] A"),
+        ("markdown", "A [B](c d.md) AND ![E *F*](g h/i j.png 'k')".replace("'", '"')),
+        ("markdown", "[![A](b c.png)](d e.md)"),
+        ("markdown", "A <b translate='no'>c</b> D"),
+        ("html", "<p translate=no>a <b translate=yes>B C</b> d<p>E"),
+        ("html", "<div class=notranslate><p>a<p translate=yes>B</div><p>C"),
+        ("html", "<ul><li translate=no>a<ul><li>b</ul><li>C</ul>"),
+        ("html", "<table><tr><td translate=no>a<td>B<tr><td>C</table>"),
         ("json", '{\n  "save": "SAVE",\n  "menu": {"open": "OPEN {name}", "n": [1, "A"]}\n}\n'),
         ("json", '\ufeff{"a": "B"}\n'),
         ("jsonl", '{"a": "É"}'),
@@ -143,6 +153,50 @@ def test_what_is_left_of_markdown_is_listed() -> None:
     content = "---\na: b\n---\n```\na\n```\n\n| a |\n|---|\n| b\\|c |\n"
     found = ["front matter", "code blocks", "paragraphs that could not be read"]
     assert kinds("markdown", content) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "page", "done"),
+    [
+        ("en", "<p>a <i lang=fr>b</i> c", "<p>A <i lang=fr>b</i> C"),
+        ("en", "<p lang=fr>b<p lang=en-GB>c", "<p lang=fr>b<p lang=de>C"),
+        ("", "<html lang=en><p lang=fr>b<p>c", "<html lang=de><p lang=fr>b<p>C"),
+        ("", "<html lang=en>a <b lang=en>b</b>", "<html lang=de>A <b lang=de>B</b>"),
+        ("auto", "<p lang=fr>b<p>c <i lang=la>d</i>", "<p lang=de>B<p>C <i lang=la>d</i>"),
+        ("en", "<div lang=fr>b <p lang=en>c</p></div>d", "<div lang=fr>b <p lang=de>C</p></div>D"),
+    ],
+)
+def test_words_in_another_language_stay(source: str, page: str, done: str) -> None:
+    assert in_capitals("html", page, source=source, to="de") == done
+
+
+def test_a_line_with_an_arrow_begins_a_cue() -> None:
+    times = ["01:00.000 --> 01:02.000", "01:02.000 --> 01:04.000 align:start"]
+    for between in ("\n", "\n\n", "\n\nNAME\n"):
+        done = f"WEBVTT\n{times[0]}\nA{between}{times[1]}\nB\nC\n"
+        content = done.replace("A", "a").replace("B\nC", "b\nc").replace("NaME", "NAME")
+        assert in_capitals("vtt", content) == done
+
+
+TIMED = '<{0}p begin="1s"><{0}span begin="1s">a</{0}span> <{0}span begin="2s">b c</{0}span></{0}p>'
+
+
+@pytest.mark.parametrize("prefix", ["", "tt:"])
+@pytest.mark.parametrize(
+    ("translated", "spans"),
+    [
+        ("<g1>B</g1> <g0>A</g0>", ["B", "A"]),  # in the order of time
+        ("<g0>A B</g0> <g1></g1>", ["A", "B"]),  # none is empty
+        ("<g0></g0> <g1>A</g1>", ["", "A"]),  # and none has words of the source
+    ],
+)
+def test_spans_with_a_time_keep_their_order(prefix: str, translated: str, spans: list[str]) -> None:
+    space = ":tt" if prefix else ""
+    text = f'<{prefix}tt xmlns{space}="x">{TIMED.format(prefix)}</{prefix}tt>'
+    document = read_document(text, "xml", DocumentOptions())
+    written = reassemble(document, [(translated,)])
+    found = re.findall(r'begin="(\d)s">([^<]*)</\S*span', written)
+    assert found == [("1", spans[0]), ("2", spans[1])]
 
 
 def test_damaged_sections_of_html_are_comments() -> None:
@@ -267,7 +321,7 @@ def test_empty_entries_are_filled_and_the_others_kept() -> None:
     start, end = done.split("msgstr[0]")
     assert start == PO.split("msgstr[0]")[0]
     assert end == ' "A FILE"\nmsgstr[1] "%D FILES"\n\nmsgid "a\\n"\n"b"\nmsgstr ""\n"A\\n"\n"B"\n'
-    assert kinds("po", PO) == ["entries that are translated"]
+    assert kinds("po", PO) == ["texts that have a translation"]
     one_form = PO.replace("nplurals=2", "nplurals=1").replace('msgstr[1] ""\n', "")
     assert 'msgstr[0] "%D FILES"' in in_capitals("po", one_form)
     assert 'msgstr "A\\t9C"' in in_capitals("po", 'msgid "a\\t\\9\\x63"\nmsgstr ""\n')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -177,6 +178,33 @@ def test_word_keeps_links_fields_and_notes_in_their_order() -> None:
     assert field in found and found.index("PAGE ") < found.index(field)
 
 
+CODE = '<w:r><w:instrText xml:space="preserve"> {} </w:instrText></w:r>'
+MARK = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'
+RUN = "<w:r><w:t>{}</w:t></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_read"),
+    [
+        ('HYPERLINK "http://a.b"', True),
+        ("HYPERLINK \\l x", True),
+        ("REF x", False),
+        ("DATE", False),
+    ],
+)
+def test_the_text_of_a_link_in_a_field_is_translated(code: str, is_read: bool) -> None:
+    text = RUN.format("the ") + f"<w:r><w:rPr><w:b/></w:rPr>{RUN.format('new book')[5:]}"
+    whole = MARK.format("begin") + CODE.format(code) + MARK.format("separate") + text
+    simple = f"<w:fldSimple w:instr='{code}'>{text}</w:fldSimple>"
+    for field in (whole + MARK.format("end"), simple):
+        content = RUN.format("see ") + field + RUN.format(" today")
+        changed = unpacked(in_capitals(word_document(content)))["word/document.xml"].decode()
+        words = re.findall("<w:t[^>]*>([^<]*)<", changed)
+        assert "".join(words) == f"SEE {'THE NEW BOOK' if is_read else 'the new book'} TODAY"
+        marks = re.findall(r'CharType="(\w+)"|<(w:instrText|w:fldSimple)', field)
+        assert re.findall(r'CharType="(\w+)"|<(w:instrText|w:fldSimple)', changed) == marks
+
+
 @pytest.mark.parametrize(
     ("inner", "changed"),
     [
@@ -242,6 +270,25 @@ def test_a_workbook_keeps_numbers_formulas_and_lines_of_cells() -> None:
         ["RED WINE\nWHITE WINE", None, None],
         ["THE OLD DOG", None, None],
     ]
+
+
+def test_messages_about_a_workbook_name_sheet_and_cell() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    cells = {("first", "B2"): "x y", ("the second", "C7"): "z"}
+    for sheet, cell in cells:
+        book.create_sheet(sheet)[cell] = cells[sheet, cell]
+    book["first"]["B2"].comment = openpyxl.comments.Comment("a b", "me")
+    book.save(buffer := io.BytesIO())
+    document = read_document(buffer.getvalue(), "xlsx", DocumentOptions())
+    lines = document.content.split("\n")
+    found = {(line, place) for line, place in zip(lines, document.places, strict=False)}
+    named = {(text, f"sheet {sheet}, cell {cell}") for (sheet, cell), text in cells.items()}
+    assert found == named | {("a b", "sheet first, cell B2")}
+    assert document.save
+    saved = unpacked(document.save([("q",), *[None] * (len(document.segments) - 1)]))
+    before = unpacked(buffer.getvalue())
+    assert len([path for path in before if before[path] != saved[path]]) == 1
 
 
 def test_an_e_book_begins_with_its_type() -> None:

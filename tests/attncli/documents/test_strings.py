@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.documents.document import DocumentOptions, read_document, with_existing
+from attncli.documents.document import DocumentOptions, read_document, reassemble
 from models.base.errors import InputError
 from tests.attncli.documents.test_formats import in_capitals
 
@@ -90,8 +90,8 @@ def test_android() -> None:
 
 def test_xliff_gets_the_targets_that_it_lacks() -> None:
     document = read_document(XLIFF, "xml", DocumentOptions(to="de"))
-    assert [kept.kind for kept in document.kept] == ["units that are translated"]
-    done = in_capitals("xml", XLIFF, to="de")  # type: ignore[arg-type]
+    assert [kept.kind for kept in document.kept] == ["texts that have a translation"]
+    done = in_capitals("xml", XLIFF, to="de")
     assert "</source>\n  <target>A <g id='1'>B</g> <ph id='2'>x y</ph></target>" in done
     assert '<target state="translated">EMPTY</target>' in done and "<target>fertig<" in done
     assert "original='a' target-language=\"de\">" in done
@@ -119,21 +119,80 @@ def test_styled_subtitles() -> None:
     ]
 
 
+ONE = "<xliff version='1.2'><file original='a'><trans-unit id='1'{}><source>{}</source>{}"
+CODE = "{} <bpt id='1'>&lt;b></bpt>{}<ept id='1'>&lt;/b></ept> {}"
+MARKED = "<mrk mtype='seg' mid='1'>a b.</mrk> <mrk mtype='seg' mid='2'>c</mrk>"
+SEGMENTS = f"<seg-source>{MARKED}</seg-source>"
+CAPITALS = f"{SEGMENTS}<target>{MARKED.replace('a b.', 'A B.').replace('>c<', '>C<')}</target>"
+SECOND = "<xliff version='2.0'><file id='a'><unit id='1'><segment{}><source>{}</source>{}"
+FIXED = "<mrk translate='no'>b</mrk>"
+ENDS = {ONE: "</trans-unit></file></xliff>", SECOND: "</segment></unit></file></xliff>"}
+
+
 @pytest.mark.parametrize(
-    ("name", "content", "existing", "left", "done"),
+    ("form", "attributes", "source", "before", "after"),
     [
-        ("json", '{"a":"x","b":["y","z"]}', '{"b":["Y","Z z"],"c":"C"}', ["x"], '["Y","Z z"]'),
-        ("yaml", "a: x\nb: y\n", "b: 'Y: y'\n", ["x"], "b: 'Y: y'"),
-        ("properties", "a=x\nb=y\n", "b = Y\na=\n", ["x"], "b=Y"),
-        ("strings", '"a"="x";\n"b"="y";', '"b"="Y";', ["x"], '"b"="Y";'),
+        (ONE, "", "<![CDATA[a & b\nc]]>", "", "<target><![CDATA[A & B\nC]]></target>"),
+        (ONE, "", "<![CDATA[a <b>c</b>]]>", "", "<target><![CDATA[A <b>C</b>]]></target>"),
+        (ONE, "", CODE.format(*"abc"), "", f"<target>{CODE.format(*'ABC')}</target>"),
+        (ONE, "", "a&#10;b", "", "<target>A&#10;B</target>"),
+        (ONE, " xml:space='preserve'", "A\n b", "", "<target>A\n B</target>"),
+        (ONE, "", "a", "<target state='new'>a</target>", '<target state="translated">A</target>'),
+        (ONE, "", "a", "<target state='new'>x</target>", "<target state='new'>x</target>"),
+        (ONE, "", "a", "<target>a</target>", "<target>a</target>"),
+        (ONE, "", "a b. c", SEGMENTS, CAPITALS),
+        (ONE, "", "a b. c", f"{SEGMENTS}<target><mrk/></target>", CAPITALS),
+        (ONE, "", "a b. c", f"{SEGMENTS}<target><mrk>x</mrk></target>", ""),
+        (SECOND, "", f"a {FIXED}", "", f"<target>A {FIXED}</target>"),
+        (SECOND, " state='initial'", "a", "<target>a</target>", "<target>A</target>"),
+    ],
+)  # fmt: skip
+def test_a_unit_of_xliff_gets_a_target_as_its_source_is_written(
+    form: str, attributes: str, source: str, before: str, after: str
+) -> None:
+    after = after or before
+    content = form.format(attributes, source, before) + ENDS[form]
+    assert in_capitals("xml", content) == form.format(attributes, source, after) + ENDS[form]
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("x id='START_LINK_1'", "x id='CLOSE_LINK'"),
+        ("bx rid='1' id='2'", "ex rid='1' id='3'"),
+        ("sc id='1'", "ec startRef='1'"),
     ],
 )
-def test_only_what_another_file_lacks_is_left(
-    name: str, content: str, existing: str, left: list[str], done: str
-) -> None:
-    first, other = (read_document(one, name, DocumentOptions()) for one in (content, existing))
-    document = with_existing(first, other)
-    assert [text for segment in document.segments for text in segment.texts] == left
-    assert done in document.content
-    [segment] = document.segments
-    assert document.content[segment.start : segment.end].strip('"') == "x"
+def test_empty_tags_of_a_pair_are_read_as_one(start: str, end: str) -> None:
+    content = ONE.format("", f"a <{start}/>dog<{end}/> b", "") + ENDS[ONE]
+    assert "a <g0>dog</g0> b" in str(read_document(content, "xml", DocumentOptions()).segments)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "done"),
+    [
+        *(
+            ("json", f'{{"a": "{text}"}}', f'{{"a": "{text}"}}')
+            for text in ("MM/DD/YYYY", "yyyy-MM-dd HH:mm", "h:mm a", "DD.MM.", "yyyyMMdd", "ms")
+        ),
+        ("yaml", "a: [Oct, Dec]\nb: [Cut, Paste]\n", "a: [Oct, Dec]\nb: [CUT, PASTE]\n"),
+        ("json", '{"a": ["M", "Tu", "W", "Th", "F", "Sa", "Su"]}', ""),
+        ("json", '{"a": "add", "b": "cut"}', '{"a": "ADD", "b": "CUT"}'),
+        ("arb", '{"a": "{n, plural, one {b}}"}', '{"a": "{n, plural, one {B}}"}'),
+        ("properties", "a=b {0,choice,0#c|1<{0} d}\n", "a={0,choice,0#B C|1<B {0} D}\n"),
+    ],
+)  # fmt: skip
+def test_only_words_of_a_value_are_translated(name: str, content: str, done: str) -> None:
+    assert in_capitals(name, content) == (done or content)
+
+
+def test_an_apostrophe_does_not_quote_a_placeholder() -> None:
+    for content, done in (
+        ('{"a": "b {0}"}', '{"a": "l’{0}"}'),
+        ('{"a": "\'{b}\'"}', '{"a": "l\'{0}"}'),
+        ('{"a": "{0,choice,0#b}"}', '{"a": "{0,choice,0#l’{0}}"}'),
+    ):
+        document = read_document(content, "json", DocumentOptions())
+        [texts] = [segment.texts for segment in document.segments]
+        texts = tuple("l'{0}" if "b" in text else text for text in texts)
+        assert reassemble(document, [texts]) == done

@@ -30,14 +30,13 @@ SETTINGS = [word for setting in SMALL for word in ("-s", setting)]
 
 
 def test_names_of_parts_and_settings_are_one_language() -> None:
-    named = find("dot,local_p", BASE)
-    assert named == find("window=local_p,score=dot", BASE)
-    assert named.name == "dot,local_p" and named.folder == "dot-local_p"
+    named = find("dot+local_p", BASE)
+    assert named.config == find("window=local_p + score=dot", BASE).config
+    assert named.name == named.folder == "dot+local_p"
     attention = named.config.model.attention
     assert (attention.score, attention.window) == ("dot", "local_p")
-    whole = find("model.cell=lstm,heads=4", BASE)
+    whole = find("model.cell=lstm+heads=4", BASE)
     assert whole.config.model.cell == "lstm"
-    assert whole.name == "heads=4,model.cell=lstm"
     assert len(variants(["dot", "score=dot"], BASE, [])) == 1
 
 
@@ -53,16 +52,15 @@ def test_none_has_the_same_sizes_and_a_preset_the_same_budget() -> None:
 
 def test_any_setting_of_any_family_is_a_variant() -> None:
     transformer = run_config("transformer-nano")
-    named = find("lr=0.01,heads=2", transformer)
+    named = find("lr=0.01+heads=2", transformer)
     assert named.config.model.heads == 2 and named.config.train.lr == 0.01
-    assert set(named.name.split(",")) == {"model.heads=2", "train.lr=0.01"}
-    assert find("model.heads=2,train.lr=0.01", transformer).config == named.config
-    other = find("family=luong,general,heads=2", transformer).config.model
+    assert find("model.heads=2+train.lr=0.01", transformer).config == named.config
+    other = find("family=luong+general+heads=2", transformer).config.model
     assert other.family == "luong" and other.attention.score == "general"
     assert other.attention.heads == 2 and other.heads == transformer.model.heads
-    preset = find("transformer-nano,lr=0.01", BASE, ["train.lr=0.1"])
-    assert preset.name == "transformer-nano,train.lr=0.01" and preset.config.train.lr == 0.01
-    assert find("none,lr=0.01", BASE).config.model.family == "seq2seq"
+    preset = find("transformer-nano+lr=0.01", BASE, ["train.lr=0.1"])
+    assert preset.config.train.lr == 0.01
+    assert find("none+lr=0.01", BASE).config.model.family == "seq2seq"
 
 
 @pytest.mark.parametrize(
@@ -85,12 +83,12 @@ def test_what_a_family_has_not_is_refused(name: str, said: str) -> None:
 def test_a_grid_is_every_combination() -> None:
     grid = ["train.lr=0.1,0.2", "dropout=0,0.3"]
     assert with_grid([], grid) == [
-        "train.lr=0.1,dropout=0",
-        "train.lr=0.1,dropout=0.3",
-        "train.lr=0.2,dropout=0",
-        "train.lr=0.2,dropout=0.3",
+        "train.lr=0.1+dropout=0",
+        "train.lr=0.1+dropout=0.3",
+        "train.lr=0.2+dropout=0",
+        "train.lr=0.2+dropout=0.3",
     ]
-    assert with_grid(["none", "dot"], grid[:1])[1:3] == ["none,train.lr=0.2", "dot,train.lr=0.1"]
+    assert with_grid(["none", "dot"], grid[:1])[1:3] == ["none+train.lr=0.2", "dot+train.lr=0.1"]
     assert with_grid(["dot"], []) == ["dot"]
     for wrong in ("train.lr", "=1", "train.lr=0.1,"):
         with pytest.raises(ModelError, match="KEY=VALUE"):
@@ -181,11 +179,11 @@ def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
     assert re.search("all runs: (up to )?about .* 2 updates, 1 evaluation, then the scores", said)
     head, *rows, total = table.splitlines()
     assert head.split() == ["variant", "runs", "time"] and total.split()[:2] == ["total", "2"]
-    assert [row.split()[:2] for row in rows] == [["model.heads=2", "1"], ["model.heads=4", "1"]]
+    assert [row.split()[:2] for row in rows] == [["heads=2", "1"], ["heads=4", "1"]]
     assert not out.exists()
     assert attn(*command, "heads=2").out.split()[:2] == ["variant", "seeds"]
     said = attn(*command, "--grid", "heads=2,4", "--dry-run").out
-    assert "model.heads=4" in said and "model.heads=2" not in said
+    assert "heads=4" in said and "heads=2" not in said
     # nothing is left to train
     table, said = attn(*command, "heads=2", "--dry-run")
     assert table == "" and said.splitlines()[-1] == (
@@ -206,7 +204,7 @@ def test_each_shape_is_timed_once_with_its_own_limits_and_scores(
 
     monkeypatch.setattr(compare, "dry_run", dry_run)
     base = run_config("transformer-nano", assignments=["train.steps=2", "model.heads=1"])
-    names = ["heads=1", "heads=2", "lr=0.01", "lr=0.01,dropout=0.3", "steps=5"]
+    names = ["heads=1", "heads=2", "lr=0.01", "lr=0.01+dropout=0.3", "steps=5"]
     runs = compare.plan(variants(names, base, []), base.data, 2, tmp_path / "out")
     tests = compare.Tests([texts.dev], None, "")
     found = compare.times_needed(runs, tests, device="cpu", progress=lambda *_: None)
@@ -305,13 +303,13 @@ def test_a_variant_that_makes_no_model_is_refused_before_any_file_is_read(
     tmp_path: Path, attn: Attn
 ) -> None:
     out = tmp_path / "out"
-    command = ["models", "compare", "dot,coverage=true", "-o", str(out)]
+    command = ["models", "compare", "dot+coverage=true", "-o", str(out)]
     for name in ("no.en", "no.de"):
         (tmp_path / name).write_bytes(b"\xff")  # reading it would fail
     files = [str(tmp_path / "no.en"), str(tmp_path / "no.de")]
     data = ["--train", *files, "--dev", *files]
     said = attn(*command, *data, status=1).err
-    assert said.startswith("attn: variant dot,coverage=true: ") and "additive" in said
+    assert said.startswith("attn: variant dot+coverage=true: ") and "additive" in said
     assert said.count("\n") == 1 and not out.exists()
 
 
@@ -343,3 +341,15 @@ def test_a_measured_run_continues_to_a_raised_limit(tmp_path: Path, attn: Attn) 
         assert said.count("\n") == 1 and "another -o" in said
         assert re.search(r"seed-1 holds a finished run: train\.lr was 0\.\d+, now 0\.5;", said)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_data_without_a_dev_set_are_refused_and_the_advice_can_be_followed(
+    tmp_path: Path, attn: Attn
+) -> None:
+    words = ["models", "compare", "none", "dot", "--train", write_texts(tmp_path).train]
+    words += ["-o", tmp_path / "out", "--seeds", "1", *SETTINGS, "-s", "train.steps=1"]
+    for more in (("--dry-run",), ()):
+        refused = attn(*words, *more, status=1).err
+        assert "no dev set: data.dev_share = 0.1 of 60 sentence pairs" in refused
+    assert "raise data.dev_share" in refused
+    assert "dot" in attn(*words, "-s", "data.dev_share=0.3").out

@@ -47,14 +47,14 @@ def runs_of(out: Path) -> list[dict[str, Any]]:
 def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, attn: Attn) -> None:
     """The test scores of a run are those of `attn evaluate captions`."""
     out = tmp_path / "out"
-    words = command(files, out, "soft", "hard,patches", "--test", str(files.dev), "--seeds", "2")
+    words = command(files, out, "soft", "hard+patches", "--test", str(files.dev), "--seeds", "2")
     table = attn(*words).out
     assert "test CIDEr-D" in table and "test BLEU-4" in table and "AER" not in table
     assert "Noise: " in table and "CIDEr-D" in table.partition("Noise: ")[2]
-    assert "patches,hard: hard attention, read by argmax." in table
+    assert "hard+patches: hard attention, read by argmax." in table
     rows = list(csv.DictReader((out / "comparison.csv").open()))
     assert [(row["variant"], row["seed"]) for row in rows] == [
-        *(("soft", "1"), ("patches,hard", "1"), ("soft", "2"), ("patches,hard", "2"))
+        *(("soft", "1"), ("hard+patches", "1"), ("soft", "2"), ("hard+patches", "2"))
     ]
     assert set(CSV) <= rows[0].keys()
     made = [json.loads(path.read_text()) for path in out.rglob("made.json")]
@@ -134,12 +134,13 @@ def test_soft_and_hard_can_be_compared_by_default() -> None:
 
 def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
     base = run_config(NANO)
-    found = find("general,patches", base)
-    assert found.name == "patches,general" and found.config.model.attention.score == "general"
+    found = find("general+patches", base)
+    assert found.config.model.attention.score == "general"
     assert found.config.model.image.encoder == "patches"
     assert found.config.model.image.size != base.model.image.size  # that of the network
-    assert find("model.attention=hard", base) == find("hard", base)
-    assert find("encoder=resnet50,model.image.size=96", base).config.model.image.size == 96
+    assert (
+        find("model.image.encoder=resnet50+model.image.size=96", base).config.model.image.size == 96
+    )
     for wrong in ("unknown variant 'none'", "unknown variant 'torchvision'", "variant mean "):
         with pytest.raises(ModelError, match=wrong):
             find(wrong.split()[-1].strip("'"), base)

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from attncli.data.lines import Line
+from attncli.faithful.result import Line
 from attncli.options.line_streams import ByteProgress, PictureFiles, open_source
 
 

@@ -36,7 +36,7 @@ from attncli.terminal.messages import Screen
 from models.base.errors import ModelError
 
 SVG = "{http://www.w3.org/2000/svg}"
-WORDS = ("a", "<b>red</b>", "円", "on")
+WORDS = ("dog", "<b>red</b>", "円", "sky")
 
 
 def one_cell(row: int, column: int) -> np.ndarray:
@@ -99,6 +99,15 @@ def test_hard_attention_is_drawn_by_its_largest_cell_and_stored_as_it_is() -> No
     assert "of the expectation" not in maps_as_text(ATTENTION, Screen(80))
     stored = np.load(io.BytesIO(WRITERS[".npz"](hard)))
     assert np.array_equal(stored["maps"], soft)
+
+
+def test_a_word_that_names_nothing_is_drawn_pale() -> None:
+    pale = ATTENTION._replace(words=("of", *WORDS[1:]))
+    for word in range(len(WORDS)):
+        one, other = (np.asarray(highlighted(each, word, 32)) for each in (ATTENTION, pale))
+        assert (other >= one).all() and bool((other > one).any()) == (word == 0)
+    screens = [maps_as_text(each, Screen(40)) for each in (ATTENTION, pale)]
+    assert screens[0].count(SHADES[-1]) > screens[1].count(SHADES[-1])
 
 
 def test_a_panel_for_each_word() -> None:

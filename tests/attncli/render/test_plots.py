@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from attncli.render.comparison import draw_comparison
-from attncli.render.plots import Bar, Curve, bleu_by_length, curves
+from attncli.render.plots import Bar, Curve, bleu_by_length, confusion_matrices, curves
 from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
+from attncli.scoring.sequences import score_labels
 
 HISTORY: list[dict[str, Any]] = [
     {"event": "start", "parameters": 10},
@@ -29,6 +30,18 @@ def test_curves_show_loss_score_and_the_best(tmp_path: Path) -> None:
     axis = "negative log-likelihood (nats per token)"
     texts = (axis, "training", "dev BLEU", "12.50")
     assert all(f">{text}</text>" in drawn for text in texts)
+
+
+def test_a_confusion_matrix_of_many_labels_is_no_larger(tmp_path: Path) -> None:
+    sides = []
+    for count in (60, 400):
+        names = [f"class {n}" for n in range(count)]
+        scores = score_labels([names[0], *names[:-1]], names)
+        confusion_matrices(tmp_path / "x.svg", [("model", scores)])
+        drawn = (tmp_path / "x.svg").read_text("utf-8")
+        sides.append(drawn.partition('width="')[2].partition("pt")[0])
+        assert 50 < drawn.count(">class ") <= 120
+    assert sides[0] == sides[1]
 
 
 @pytest.mark.parametrize("kinds", [(), ("train",), ("dev",)])

@@ -32,3 +32,9 @@ def test_a_missing_prediction_is_wrong_and_a_label_of_its_own() -> None:
     assert scores.accuracy == 50
     assert [counts.label for counts in scores.labels] == ["", "a"]
     assert scores.labels[0].precision == scores.labels[0].recall == 0
+
+
+def test_ranks_of_the_gold_labels_give_hits_and_the_mean_reciprocal_rank() -> None:
+    scores = score_labels(["a", "a", "b", "b"], ["a", "b", "b", "c"], [1, 2, 1, 0])
+    assert [scores.hits(first) for first in (1, 2, 10)] == [50, 75, 75]
+    assert scores.mrr == pytest.approx(100 * (1 + 1 / 2 + 1 + 0) / 4)

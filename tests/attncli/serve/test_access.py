@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from attncli.serve.catalogue import Hosts, Keys, ServeOptions
+from attncli.serve.catalogue import Hosts, Keys, Origins, ServeOptions
 from models.base.errors import ModelError
 from tests.attncli.command_line import Attn
 
@@ -25,6 +25,9 @@ from tests.attncli.command_line import Attn
         ({}, "127.0.0.1.evil.example", False),
         ({}, "192.168.1.5:5055", False),
         ({}, "", False),
+        ({}, "127.0.0.1:5601@evil.example", False),
+        ({}, "[::1].evil", False),
+        ({}, "127.0.0.1:80:80", False),
         ({"host": "0.0.0.0"}, "192.168.1.5:5055", True),
         ({"host": "0.0.0.0"}, "evil.example", False),
         ({"allow_hosts": ("attn.example",)}, "attn.example:443", True),
@@ -36,6 +39,34 @@ def test_only_names_of_the_service_are_allowed(
     options: dict[str, object], host: str, allowed: bool
 ) -> None:
     assert Hosts(ServeOptions(**options)).allows(host) is allowed  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "allowed, headers, granted",
+    [
+        ((), {}, ""),
+        ((), {"origin": "http://localhost:5055"}, "http://localhost:5055"),
+        ((), {"origin": "http://localhost:8000"}, None),
+        ((), {"origin": "null"}, None),
+        ((), {"origin": "https://localhost:5055.evil.example"}, None),
+        (
+            (),
+            {"origin": "https://proxy.example", "sec-fetch-site": "same-origin"},
+            "https://proxy.example",
+        ),
+        ((), {"origin": "chrome-extension://abc"}, "chrome-extension://abc"),
+        ((), {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, None),
+        ((), {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, ""),
+        (("https://a.example",), {"origin": "https://a.example"}, "https://a.example"),
+        (("https://a.example",), {"origin": "https://b.example"}, None),
+        (("*",), {"origin": "null"}, "*"),
+    ],
+)
+def test_pages_of_other_sites_need_permission(
+    allowed: tuple[str, ...], headers: dict[str, str], granted: str | None
+) -> None:
+    given = {"host": "localhost:5055", **headers}
+    assert Origins(ServeOptions(allow_origins=allowed)).granted(given) == granted
 
 
 def test_a_file_without_keys_is_refused(tmp_path: Path) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import http.server
 import io
 import json
 import re
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 
+import httpx
 import pytest
 from PIL import Image
 
@@ -34,7 +37,7 @@ def driver() -> Iterator[Any]:
     options = webdriver.ChromeOptions()
     fake = [f"use-fake-{part}-for-media-stream" for part in ("device", "ui")]  # a microphone
     usual = ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900")
-    for argument in (*usual, *fake):
+    for argument in (*usual, *fake, "host-resolver-rules=MAP rebound.test 127.0.0.1"):
         options.add_argument(f"--{argument}")
     options.binary_location = CHROMIUM
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -118,7 +121,7 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     driver = page("#q=The+old+dog+sees+the+house.&source=en&target=de")
     until(driver, lambda: all_of(driver, "#map td.strong"))
     before = one(driver, "#map").text
-    assert "layer 1, head 4" in before and not one(driver, "#head").is_displayed()
+    assert "(head 4 of layer 1)" in before and not one(driver, "#head").is_displayed()
     Select(one(driver, "#layer")).select_by_value("0")
     assert one(driver, "#head").is_displayed()
     Select(one(driver, "#head")).select_by_value("1")
@@ -126,6 +129,18 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     Select(one(driver, "#rival")).select_by_value("grammar-en-de")
     until(driver, lambda: all_of(driver, "#rival-output .word"))
     until(driver, lambda: all_of(driver, "#rival-map td"))
+
+
+def test_the_first_long_text_names_a_better_model_once(page: Callable[..., Any]) -> None:
+    driver = page("#source=en&target=de")
+    shown = "return !document.querySelector('#output .pending') && state.textContent[0] != 'T'"
+    for is_told in (True, False):
+        one(driver, "#input").send_keys("The old dog sleeps.\n" * 11)
+        until(driver, lambda: all_of(driver, "#output .word") and driver.execute_script(shown))
+        assert one(driver, "#advice").is_displayed() == is_told
+        assert "Helsinki-NLP/opus-mt-en-de" in one(driver, "#advice").get_attribute("textContent")
+        one(driver, "#clear").click()
+        until(driver, lambda: not one(driver, "#advice").is_displayed())
 
 
 SAVED = (  # keeps what the page saves, and the names of the files
@@ -374,3 +389,45 @@ def test_a_service_that_has_gone_is_named(page: Callable[..., Any], driver: Any)
     driver.execute_script("window.fetch = window.kept")
     until(driver, lambda: output(driver))
     until(driver, lambda: not one(driver, "#banner").is_displayed())
+
+
+ASK = (  # every way in which a page can reach another site; which of them got an answer to read
+    "const [url, done] = arguments, body = JSON.stringify({q: 'Hi', source: 'en', target: 'de'});"
+    "const form = new URLSearchParams({q: 'Hi', source: 'en', target: 'de'});"
+    "const read = (path, more) => fetch(url + path, more).then((a) => a.text(), () => '');"
+    "const load = (tag, path) => new Promise((end) => { const one = document.createElement(tag);"
+    "  one.onload = () => end('loaded'); one.onerror = () => end(''); one.src = url + path;"
+    "  document.head.append(one); });"
+    "Promise.all([read('/models'), read('/metrics'),"
+    "  read('/translate', {method: 'POST', body: form}),"
+    "  read('/translate', {method: 'POST', body, mode: 'no-cors'}),"
+    "  read('/translate', {method: 'POST', body, headers: {'Content-Type': 'application/json'}}),"
+    "  load('img', '/page/icon.svg'), load('script', '/page/api.js')]).then(done);"
+)
+FORM = (
+    "const form = document.body.appendChild(document.createElement('form'));"
+    "form.action = arguments[0] + '/translate'; form.method = 'post'; form.submit();"
+)
+
+
+@pytest.fixture
+def stranger() -> Iterator[str]:
+    """Return the address of a page of another origin."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_a_page_of_another_site_gets_nothing(driver: Any, url: str, stranger: str) -> None:
+    count = 'attn_requests_total{endpoint="/translate".*'
+    before = re.findall(count, httpx.get(f"{url}/metrics").text)
+    driver.get(f"{stranger}/nothing")
+    assert set(driver.execute_async_script(ASK, url)) == {""}
+    driver.execute_script(FORM, url)
+    until(driver, lambda: "another site" in driver.page_source)
+    assert re.findall(count, httpx.get(f"{url}/metrics").text) == before
+    rebound = url.replace("127.0.0.1", "rebound.test")  # a name that resolves to this machine
+    driver.get(f"{rebound}/models")
+    assert "This Host is not served here" in driver.page_source
+    driver.get_log("browser")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,18 @@ class Echo:
         if "bug" in inputs:
             raise ZeroDivisionError
         return [f"{self.name}{one}" for one in inputs]
+
+
+@dataclass(frozen=True)
+class Long:
+    """A job of several batches."""
+
+    first: Callable[[], object] = list
+
+    def run(self, served: Any, inputs: Sequence[str]) -> list[str]:
+        self.first()
+        served.between()
+        return list(inputs)
 
 
 @pytest.fixture
@@ -114,9 +126,27 @@ def test_a_bad_input_fails_alone_and_a_bug_ends_no_thread(
     with pytest.raises(RequestError, match="a bad input") as error:
         found[1].result(10)
     assert error.value.status == 400
+    model.gate.clear()
+    engine.submit(Echo(), ["second"])
+    others = [engine.submit(Echo(), [text]) for text in ("c", "bug", "d")]
+    model.gate.set()
+    assert others[0].result(10) == ["c"] and others[2].result(10) == ["d"]
     with pytest.raises(ZeroDivisionError):
-        engine.submit(Echo(), ["bug"]).result(10)
+        others[1].result(10)
     assert engine.submit(Echo(), ["a"]).result(10) == ["a"]
+
+
+def test_urgent_work_is_computed_between_the_batches_of_a_long_line(
+    engine: ModelThread, model: Any
+) -> None:
+    begin(engine, model)
+    long = engine.submit(Long(), ["long"], urgent=False)
+    short = engine.submit(Echo(), ["short"])
+    model.gate.set()
+    assert short.result(10) == ["short"] and long.result(10) == ["long"]
+    later = []
+    again = engine.submit(Long(lambda: later.append(engine.submit(Echo(), ["x"]))), ["long"])
+    assert again.result(10) == ["long"] and later[0].done()
 
 
 def test_work_that_nobody_waits_for_is_dropped(engine: ModelThread, model: Recorder) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
+import socket
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +218,37 @@ def test_limits_of_text_body_and_pixels(start: Start) -> None:
     assert httpx.post(f"{url}/caption", files={"file": image.getvalue()}).status_code == 413
 
 
+def test_work_without_a_bound_is_refused_before_it_begins(url: str) -> None:
+    given: dict[str, Any] = {"q": "dog " * 6000, "source": "en", "target": "de"}
+    assert post(url, **given, alignments=True).status_code == 400
+    assert post(url, "/align", **given, translation="Hund " * 6000).status_code == 400
+    terms = [[f"{n} {'term ' * 100}", "x"] for n in range(500)]
+    assert post(url, **given | {"q": "Hi"}, glossary=terms).status_code == 400
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("word/document.xml", b"<w/>" * 9999)
+    assert uploaded(url, "a.docx", content.getvalue()).status_code == 400
+    assert post(url, q="<a " * 3000, format="html", source="en", target="de").status_code == 400
+
+
+def test_bodies_that_do_not_end_are_refused_together(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attncli.serve.http.app.REFUSED_SECONDS", 0.1)
+    url = start(max_body=1)
+    port, open_bodies = int(url.rpartition(":")[2]), []
+    head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n"
+    for _ in range(12):
+        client = socket.create_connection(("127.0.0.1", port))
+        client.settimeout(20)
+        client.sendall(head + b"a" * ((1 << 20) - 1))
+        open_bodies.append(client)
+    time.sleep(0.5)
+    answers = [client.recv(12) for client in open_bodies[9:]]
+    assert set(answers) == {b"HTTP/1.1 503"}
+    assert post(url, q="Hello.", source="en", target="de").status_code == 200
+
+
 def test_a_request_that_is_not_done_in_time_is_refused(start: Start) -> None:
     url = start(time_limit=0.001)
     answer = post(url, q="Hello.", source="en", target="de")
@@ -255,17 +288,25 @@ def test_a_rate_is_counted_for_each_client(start: Start, keys: Path) -> None:
     assert 1 <= int(slow.headers["Retry-After"]) <= 60
 
 
-def test_every_answer_has_cors_and_errors_are_json(url: str) -> None:
+def test_other_sites_are_refused_and_errors_are_json(url: str) -> None:
     answers = [
         httpx.get(f"{url}/health"),
         httpx.get(f"{url}/nothing"),
         httpx.get(f"{url}/translate"),
         post(url),
         httpx.options(f"{url}/translate"),
+        httpx.post(f"{url}/languages"),
+        httpx.get(f"{url}/spec"),
+        httpx.post(f"{url}/translate", content="{}", headers={"Content-Type": "text/plain"}),
         httpx.get(f"{url}/health", headers={"Host": "evil.example"}),
+        httpx.get(f"{url}/health", headers={"Origin": "http://evil.example"}),
+        httpx.options(f"{url}/translate", headers={"Origin": "null"}),
     ]
-    assert [answer.status_code for answer in answers] == [200, 404, 405, 400, 204, 403]
-    assert {answer.headers["Access-Control-Allow-Origin"] for answer in answers} == {"*"}
+    codes = [200, 404, 405, 400, 204, 405, 200, 415, 403, 403, 403]
+    assert [answer.status_code for answer in answers] == codes
+    assert not any("Access-Control-Allow-Origin" in answer.headers for answer in answers)
+    own = httpx.get(f"{url}/health", headers={"Origin": url}).headers
+    assert own["Access-Control-Allow-Origin"] == url
     assert all("error" in a.json() for a in answers if a.status_code >= 400)
 
 

@@ -16,12 +16,21 @@ from attncli.data.text.mixture import Mixture, Variation
 from attncli.embedded.grammar import generate
 from attncli.tasks.translate.training import data
 from attncli.tasks.translate.training.source import TextTraining
-from attncli.training.interfaces import Compared, Evaluated, FinalModel, Interrupted, ScoreChange
+from attncli.training.interfaces import (
+    AlreadyFinished,
+    Compared,
+    Evaluated,
+    FinalModel,
+    Interrupted,
+    ScoreChange,
+)
 from attncli.training.run.command_line import settings
 from attncli.training.run.fit import short_run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.settings.schedule import done_share, learning_rate
+from attncli.training.storage.folder import RunFolder
+from attncli.training.storage.state import finished_run
 from attncli.training.updates.metrics import evaluate
 from models.base.errors import DamagedError, ModelError
 from models.bundle import read
@@ -140,8 +149,11 @@ def test_a_run_tells_what_it_learned_and_lost_and_hands_the_replay_set_on(
     stops = iter([False] * 4 + [True])
     with pytest.raises(Interrupted):
         run(config, tmp_path / "broken", stop=lambda: next(stops, True))
-    run(config, tmp_path / "broken")
+    with pytest.raises(Interrupted):  # in the comparison
+        run(config, tmp_path / "broken", lambda: bool(finished_run(RunFolder(tmp_path / "broken"))))
+    assert run(config, tmp_path / "broken")[-1] == found
     assert_same(tmp_path / "broken", tmp_path / "whole")
+    assert isinstance(run(config, tmp_path / "broken")[-1], AlreadyFinished)
 
 
 def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 from attncli.data.text.mixture import Mixture
 from attncli.embedded.grammar import generate
 from attncli.tasks.translate.training.dev import DevDirections, DevTexts
-from attncli.tasks.translate.training.source import TextData, TextTraining
+from attncli.tasks.translate.training.settings import TextData
+from attncli.tasks.translate.training.source import TextTraining
 from attncli.training.interfaces import Evaluated, Interrupted, Started
 from attncli.training.run.command_line import settings, with_languages
 from attncli.training.settings.config import RunConfig, read_run_config

@@ -431,3 +431,57 @@ def whisper(folder: Path, *, steps: int = 40) -> Any:
     )
     model.save_pretrained(folder)
     return model
+
+
+def spoken_forms(place: Path) -> Sequence[str]:
+    """Write the Whisper model of `place`/hub in every other form; return the names of all."""
+    converters: Any = import_module("ctranslate2.converters")
+    for kind in ("float32", "float16", "int8"):
+        made = converters.TransformersConverter(str(place / "hub"))
+        made.convert(str(place / kind), quantization=kind)
+    tokens = json.loads((place / "float32" / "vocabulary.json").read_text())
+    for form, text in (("json", json.dumps(tokens)), ("txt", "\n".join(tokens) + "\n")):
+        shutil.copytree(place / "float32", place / f"float32-{form}")
+        (place / f"float32-{form}" / "vocabulary.json").unlink()
+        (place / f"float32-{form}" / f"vocabulary.{form}").write_text(text, "utf-8")
+    for kind in ("float32", "float16", "int8"):
+        shutil.copy(place / "hub" / "tokenizer.json", place / kind)
+    model = transformers.WhisperForConditionalGeneration.from_pretrained(place / "hub")
+    state = {
+        openai_name(name): tensor
+        for name, tensor in model.state_dict().items()
+        if not name.startswith("proj_out")
+    }
+    (place / "openai").mkdir()
+    dims = {"n_text_head": model.config.decoder_attention_heads}
+    torch.save({"dims": dims, "model_state_dict": state}, place / "openai" / "tiny.pt")
+    shutil.copy(place / "hub" / "tokenizer.json", place / "openai")
+    return ("hub", "float32", "float16", "int8", "float32-json", "float32-txt", "openai")
+
+
+OPENAI = {  # parts of the hub's names, and of OpenAI's
+    "encoder_attn_layer_norm": "cross_attn_ln",
+    "self_attn_layer_norm": "attn_ln",
+    "encoder_attn": "cross_attn",
+    "self_attn": "attn",
+    "final_layer_norm": "mlp_ln",
+    "encoder.layer_norm": "encoder.ln_post",
+    "decoder.layer_norm": "decoder.ln",
+    "layers": "blocks",
+    "q_proj": "query",
+    "k_proj": "key",
+    "v_proj": "value",
+    "out_proj": "out",
+    "fc1": "mlp.0",
+    "fc2": "mlp.2",
+    "embed_tokens": "token_embedding",
+    "embed_positions.weight": "positional_embedding",
+}
+
+
+def openai_name(name: str) -> str:
+    """Return OpenAI's name of weights of the hub."""
+    name = name.removeprefix("model.")
+    for theirs, ours in OPENAI.items():
+        name = name.replace(theirs, ours)
+    return name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -259,3 +260,32 @@ def test_a_language_that_is_not_known_is_refused(both: Both) -> None:
         both.tokens.language("xx")
     with pytest.raises(ModelError, match="English alone"):
         both.tokens.target("en", "de")
+
+
+def test_every_published_form_gives_one_bundle(tmp_path: Path) -> None:
+    """The folder of the hub, those of faster-whisper, and OpenAI's file have equal outputs."""
+    published.whisper(tmp_path / "hub")
+    bundles = {name: tmp_path / "bundles" / name for name in published.spoken_forms(tmp_path)}
+    for name, out in bundles.items():
+        out.mkdir(parents=True)
+        import_model(tmp_path / name, out, name="tiny")
+    files = {name: read(out) for name, out in bundles.items()}
+    expected = read(bundles["hub"])
+    weights = expected.model.state_dict()
+    error = {"float16": 1e-3, "int8": 2e-2}
+    for name, found in files.items():
+        config = expected.model.config
+        if name == "openai":  # the heads of the times are known by its sizes alone
+            config = replace(config, audio=replace(config.audio, alignment_heads=()))
+        assert found.model.config == config, name
+        assert found.tokenizer_config == expected.tokenizer_config
+        tokens = [one.tokenizer.tokens(one.tokenizer.target) for one in (found, expected)]
+        first = tokens[1].index("<|0.00|>")  # a list of tokens does not name the timestamps
+        assert tokens[0][:first] == tokens[1][:first] and len({*map(len, tokens)}) == 1, name
+        for text in published.SCRIPTS:
+            assert found.tokenizer.encode(text) == expected.tokenizer.encode(text)
+        for key, tensor in found.model.state_dict().items():
+            if name == "openai" and key == "output.bias":
+                continue  # what is never an output is found by the texts of the tokens
+            near = error.get(name.partition("-")[0], 0)
+            torch.testing.assert_close(tensor, weights[key], atol=near, rtol=0, msg=f"{name} {key}")

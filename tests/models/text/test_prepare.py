@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import Line
+from attncli.faithful.plan import Plan
+from attncli.faithful.result import Line
 from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.line_plans import plan_line
 from models.base.errors import InputError
 from models.bundle import Bundle, read, save
 from models.inference.translator import Translator
@@ -68,8 +68,8 @@ def test_a_way_of_writing_that_training_has_seen_is_not_changed(name: str, text:
     assert of(*PLAIN * 60, text) == PrepareConfig()  # one line of very many
     model = Upper()
     model.prepare = found
-    plan = plan_line(Line(1, text), model, USUAL)
-    assert plan.parts == [text] and not plan.copied and not plan.capitals
+    plan = Plan.of(Line(1, text), model, USUAL)
+    assert plan.texts == [text] and not plan.copied and not plan.capitals
 
 
 def test_numbers_that_are_copied_in_training_are_copied() -> None:

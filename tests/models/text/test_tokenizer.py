@@ -173,11 +173,35 @@ def test_the_least_size_that_a_refusal_names_can_be_trained() -> None:
     with pytest.raises(
         ModelError, match=r"^10 tokens .*; expected at least \d+ tokens;"
     ) as refused:
-        train(["a dog"], ["ein Hund"], 10, TokenizerConfig())
+        train(["a dog"], ["ein Hund"], 10, TokenizerConfig(size=10))
     least = re.search(r"least (\d+)", str(refused.value))
     assert least and train(["a dog"], ["ein Hund"], int(least[1]), TokenizerConfig())
-    with pytest.raises(ModelError):
-        train(["a dog"], ["ein Hund"], int(least[1]) - 1, TokenizerConfig())
+    assert train(["a dog"], ["ein Hund"], 10, TokenizerConfig())  # a size that is chosen grows
+
+
+SCRIPTS = {  # first and last letter
+    **{"Latin": "az", "Cyrillic": "ая", "Greek": "αω", "Arabic": "ءي", "Hebrew": "את"},
+    **{"Devanagari": "अह", "Thai": "กฮ", "Chinese": "一龥", "Japanese": "ぁヺ", "Korean": "가힣"},
+    "emoji": "😀🙏",
+}
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_texts_of_every_script_are_trained_with_a_chosen_size(script: str, kind: str) -> None:
+    """Of many characters, those that occur once are encoded as bytes."""
+    first, last = map(ord, SCRIPTS[script])
+    rng = random.Random(3)
+    letters = rng.sample(range(first, last + 1), min(1200, last + 1 - first))
+    texts = ["".join(map(chr, letters[start::40])) for start in range(40)] * 2 + [chr(last)]
+    rare = [chr(code) for code in range(first, last) if code not in letters][:300]
+    tokenizer = train([*texts, "".join(rare)], ["a b"] * 80, 400, TokenizerConfig(kind=kind))
+    round_trip(tokenizer, texts[3])
+    round_trip(tokenizer, "".join(rare[:20]))
+    assert kind == "word" or not tokenizer.is_unknown(texts[3][0])
+    small = train(texts, ["a b"] * 80, 320, TokenizerConfig(kind=kind, size=320))
+    assert len(small.source) <= 320
+    round_trip(small, texts[5])
 
 
 @pytest.mark.parametrize(
@@ -193,5 +217,5 @@ def test_what_cannot_be_trained_is_refused_in_one_line(
     texts: list[str], size: int, kind: str, seen: str
 ) -> None:
     with pytest.raises(ModelError, match=seen) as refused:
-        train(texts, texts, size, TokenizerConfig(kind=kind))
+        train(texts, texts, size, TokenizerConfig(kind=kind, size=size))
     assert "\n" not in str(refused.value)

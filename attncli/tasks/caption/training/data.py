@@ -28,7 +28,7 @@ from attncli.tasks.caption.training.features import (
     add_missing,
     feature_stores,
 )
-from attncli.tasks.caption.training.source import (
+from attncli.tasks.caption.training.prepared import (
     ImageData,
     Manifest,
     PreparedCaptions,
@@ -44,11 +44,10 @@ from attncli.training.run.configuration import start_advice
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import (
     Preparation,
-    learn_side,
     preparation,
     prepare_folder,
-    write_vocabulary,
 )
+from attncli.training.vocabulary import learn_side, write_vocabulary
 from models.base.errors import ModelError
 from models.text.tokenizer import Tokenizer
 
@@ -118,7 +117,16 @@ def caption_examples(
     if shared_from < 0:
         return last
     turn = config.encoder_from - 1 if len(stages) > 1 else 0
-    return CaptionExamples(target, last.rows, inputs, links, True, shared_from, first, turn)
+    return CaptionExamples(
+        target,
+        last.rows,
+        inputs,
+        links=links,
+        together=True,
+        together_from=shared_from,
+        first=first,
+        turn=turn,
+    )
 
 
 def read_parts(data: ImageData) -> Captions:
@@ -129,7 +137,7 @@ def read_parts(data: ImageData) -> Captions:
 
 def split_dev(captions: Captions, share: float, *, few: bool = False) -> Captions:
     """Hold out a share of the images for evaluation."""
-    held = held_out(((image.image, "") for image in captions.train), share, few=few)
+    held = held_out(((one.image, one.image) for one in captions.train), share, few=few)
     parts: tuple[list[Captioned], list[Captioned]] = ([], [])
     for image in captions.train:
         parts[image.image in held].append(image)

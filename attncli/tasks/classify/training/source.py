@@ -21,10 +21,9 @@ from attncli.training.sources import (
     Preparation,
     Sizes,
     TrainingSource,
-    learn_side,
     preparation,
-    write_vocabulary,
 )
+from attncli.training.vocabulary import learn_side, write_vocabulary
 from models.base.errors import ModelError
 from models.base.registry import TABLES
 from models.base.settings import option
@@ -45,11 +44,6 @@ class LabelData(DataConfig):
     dev_labels: str = option("", "labelled texts for evaluation during training, as for labels")
 
     PARTS = MappingProxyType({"train": "labels", "dev": "dev_labels"})
-
-    @property
-    def has_dev(self) -> bool:
-        """True if there are texts for evaluation, or some are held out."""
-        return bool(self.dev_labels or (self.labels and self.dev_share))
 
 
 class LabelTraining(TrainingSource):
@@ -137,7 +131,19 @@ def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
     if dev and not data.dev_labels:
         remarks = (described(len(dev), "labelled texts"),)
     found = dev_labels(dev) if dev else None
-    return Data(read_tokenizer(place), pairs, dropped, found, remarks=remarks)
+    notes = unlearned_labels(train, dev)
+    return Data(read_tokenizer(place), pairs, dropped, found, notes=notes, remarks=remarks)
+
+
+def unlearned_labels(train: Sequence[LabelledText], dev: Sequence[LabelledText]) -> tuple[str, ...]:
+    """Return a warning that names a dev label without an example to learn from."""
+    unknown = sorted({row.label for row in dev} - {row.label for row in train})
+    more = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
+    return (
+        (f"label {unknown[0]!r}{more} of the dev set has no training example: it is never right",)
+        if unknown
+        else ()
+    )
 
 
 def check_known(labels: Sequence[str], tokenizer: Any, path: str) -> None:
@@ -159,17 +165,12 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevSet:
 
 
 def read_rows(data: LabelData) -> tuple[list[LabelledText], list[LabelledText]]:
-    """Return the rows of both sets; raise ModelError for a dev label that training lacks."""
+    """Return the rows of both sets."""
     rows = read_labelled(data.labels)
     check_order(rows, data.labels)
     if not data.dev_labels:
         return set_aside(rows, data.dev_share)
-    dev = read_labelled(data.dev_labels)
-    if unknown := sorted({row.label for row in dev} - {row.label for row in rows}):
-        raise ModelError(
-            f"label {unknown[0]!r} in {data.dev_labels}", f"the labels of {data.labels}"
-        )
-    return rows, dev
+    return rows, read_labelled(data.dev_labels)
 
 
 def learn(texts: Iterable[str], labels: Sequence[str], config: TokenizerConfig) -> LabelTokenizer:

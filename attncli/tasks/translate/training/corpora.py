@@ -11,7 +11,7 @@ from typing import cast
 
 from attncli.data import tokens
 from attncli.data.text import corpus
-from attncli.data.text.corpus import MOST, held_out
+from attncli.data.text.corpus import FEW, LEAST, MOST, held_out
 from attncli.data.text.corpus import described as described_dev
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.tokens import write_pairs
@@ -24,7 +24,7 @@ from attncli.tasks.translate.training.data import (
     write_tokenizer,
 )
 from attncli.tasks.translate.training.dev import DevDirections, DevTexts
-from attncli.tasks.translate.training.source import TextData
+from attncli.tasks.translate.training.settings import TextData
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Data, Progress
 from attncli.training.pairs import sampled_lines
@@ -70,8 +70,8 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         forms = read_forms(place)
     tokenizer = Tokenizer.read(place)
     directions = directions_in(data.corpora, stored, tokenizer, languages)
+    count = sum(direction.pairs for direction in directions[:own])
     if data.replay:
-        count = sum(direction.pairs for direction in directions[:own])
         share = example_share(directions, own, data.replay)
         variation = replace(variation, examples=round(count / (1 - share)))
         directions = with_replay_share(directions, own, share, data.temperature)
@@ -83,6 +83,7 @@ def load(settings: Preparation, variation: Variation, folder: Path, progress: Pr
         read_dev(replay[1], languages),
         prepare=forms,
         remarks=(described(directions[:own], data.replay, variation.temperature), *remarks),
+        pairs=count,
     )
 
 
@@ -96,8 +97,9 @@ def split_dev(
     """
     data, found = settings.data, list[CorpusConfig]()
     held: list[Collection[str]] = []
-    most = MOST // sum(len(one.directions) for one in data.corpora)
-    few, is_new = bool(settings.start_from), not (folder / "data").exists()
+    most = max(FEW, MOST // sum(len(one.directions) for one in data.corpora))
+    few = bool(settings.start_from) or most < LEAST
+    is_new = not (folder / "data").exists()
     for number, one in enumerate(data.corpora):
         path = folder / f"dev.{number}.tsv"
         sources: dict[str, str] = {}

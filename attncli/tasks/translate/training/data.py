@@ -19,26 +19,23 @@ from attncli.data.text.corpus import described, held_out
 from attncli.data.text.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.tokens import Side, SideWriter, TokenPairs, read_side
 from attncli.tasks.translate.training.dev import read_texts
-from attncli.tasks.translate.training.source import TextData
+from attncli.tasks.translate.training.settings import TextData
 from attncli.training.interfaces import Data, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.sources import (
     Preparation,
-    count_words,
     read_forms,
     reading,
-    size_for,
     write_forms,
-    write_vocabulary,
 )
+from attncli.training.vocabulary import count_words, learn_tokenizer, size_for, write_vocabulary
 from models.base.errors import ModelError
 from models.base.files import write_text
 from models.base.types import Batch
 from models.storage.replay import read_replay
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
-from models.text.tokenizer import train as train_tokenizer
 from models.use_config import VERBATIM, PrepareConfig, TokenizerConfig
 
 # Sentence pairs with word links, which a model learns to attend to: guided alignment.
@@ -195,9 +192,8 @@ def write_tokenizer(
     config = settings.tokenizer
 
     def learn() -> Tokenizer:
-        return train_tokenizer(
-            source, target, config.size or chosen_size(source, target, config), config
-        )
+        size = config.size or chosen_size(source, target, config)
+        return learn_tokenizer(source, target, size, config)
 
     return write_vocabulary(folder, settings, learn, progress)
 

@@ -202,12 +202,11 @@ class DevDirections(DevSet):
     def some(self, numbers: list[int]) -> DevDirections:
         """Return the set with the sources of these numbers only, counted through all directions."""
         starts = [0, *accumulate(map(len, self.parts))]
-        return DevDirections(
-            tuple(
-                part.some([n - start for n in numbers if start <= n < start + len(part)])
-                for part, start in zip(self.parts, starts, strict=False)
-            )
+        found = (
+            part.some([n - start for n in numbers if start <= n < start + len(part)])
+            for part, start in zip(self.parts, starts, strict=False)
         )
+        return DevDirections(tuple(part for part in found if len(part)))
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batches of every direction."""

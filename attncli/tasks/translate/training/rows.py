@@ -18,7 +18,7 @@ from attncli.data.text.tables import row_pairs
 from attncli.tasks.caption.training.features import FeatureStore, add_missing, feature_stores
 from attncli.tasks.translate.training.data import write_tokenizer
 from attncli.tasks.translate.training.dev import DevTexts
-from attncli.tasks.translate.training.source import RowData
+from attncli.tasks.translate.training.settings import RowData
 from attncli.training.interfaces import Data, Progress
 from attncli.training.pairs import PairTable, prepare_pairs
 from attncli.training.settings.config import TrainConfig

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -14,11 +14,10 @@ from attncli.data.text.alignments import read_links
 from attncli.data.text.corpus import read_pairs
 from attncli.data.text.tables import row_pairs
 from attncli.embedded import as_table, grammar
-from attncli.training.settings.config import DataConfig
-from attncli.training.settings.corpora import CorpusConfig, check_corpora, with_absolute_paths
+from attncli.tasks.translate.training.settings import RowData, TextData
+from attncli.training.settings.corpora import check_corpora
 from attncli.training.sources import Comparison, Sizes, TrainingSource, fit_limits, preparation
 from models.base.errors import ModelError
-from models.base.settings import option
 from models.sources import columns_of
 from models.use_config import check_joint
 
@@ -31,99 +30,8 @@ if TYPE_CHECKING:
     from models.use_config import SavedSearchConfig, TokenizerConfig
 
 
+FEW = 5000  # pairs
 BLEU = {"bleu": "bleu"}  # what compares translations
-
-
-@dataclass(frozen=True)
-class TextData(DataConfig):
-    """Sentence pairs: one corpus, or several of several languages."""
-
-    train: tuple[str, ...] = option(
-        (), "two line-aligned files, or one TSV; none: the embedded grammar"
-    )
-    dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
-    corpora: tuple[CorpusConfig, ...] = option(
-        (), "multilingual: a table [[data.corpora]] for each corpus, in place of train"
-    )
-    dev_corpora: tuple[CorpusConfig, ...] = option(
-        (), "multilingual: corpora for evaluation during training, as for corpora"
-    )
-    replay: float = option(
-        0.0,
-        "multilingual, with an initial model: share of the examples that are of its replay set, so "
-        "that it does not forget; --start-from sets a third",
-        below=1,
-    )
-    links: str = option(
-        "",
-        "a file of word links, a Pharaoh line for each training pair as `attn align` writes, to "
-        "which attention is drawn (guided alignment; Garg et al. 2019)",
-    )
-    temperature: float = option(
-        1.0,
-        "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
-        "repeated (Arivazhagan et al. 2019)",
-        least=1,
-    )
-    concatenate: float = option(
-        0.0,
-        "share of the examples that consist of 2 to 4 pairs of one direction, so that texts of "
-        "several sentences are learned (Kondo et al. 2021)",
-        below=1,
-    )
-    noise: float = option(
-        0.0,
-        "share of the sources with noise: lower case, capitals, no final punctuation, typing "
-        "mistakes",
-        at_most=1,
-    )
-
-    FOLDERS = ("links",)
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files to train on."""
-        return (*self.train, *(path for corpus in self.corpora for path in corpus.files))
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The files that a run reads."""
-        dev = (path for corpus in self.dev_corpora for path in corpus.files)
-        return tuple(filter(None, (*self.files, *self.dev, *dev, self.links)))
-
-    @property
-    def has_dev(self) -> bool:
-        """True if there are files for evaluation."""
-        return bool(self.dev or self.dev_corpora or (self.corpora and self.dev_share))
-
-    @property
-    def dev_option(self) -> str:
-        """The option that names dev pairs; those of corpora have languages."""
-        return "--dev-corpus" if self.corpora else "--dev"
-
-    def absolute(self) -> TextData:
-        """Return the settings with absolute paths."""
-        return replace(
-            super().absolute(),
-            corpora=with_absolute_paths(self.corpora),
-            dev_corpora=with_absolute_paths(self.dev_corpora),
-        )
-
-
-@dataclass(frozen=True)
-class RowData(DataConfig):
-    """Rows of several inputs: a table whose first line names its columns."""
-
-    train: tuple[str, ...] = option((), "a table of rows")
-    dev: tuple[str, ...] = option((), "a table for evaluation during training")
-    target: str = option("target", "column of the target; model.inputs names the other columns")
-    images: str = option("", "a folder of the images of the rows, or a TAR file of them")
-    features: str = option(
-        "", "folder that caches the features of a frozen image encoder (empty: the user's cache)"
-    )
-
-    FOLDERS = ("images",)
-    CACHES = ("features",)
 
 
 class TextTraining(TrainingSource):
@@ -146,7 +54,7 @@ class TextTraining(TrainingSource):
         demo_preset="rnnsearch-nano",
         variants=(  # Luong et al. 2015, table 4, and what came before and after
             *("none", "location", "dot", "general", "concat", "additive", "cosine", "scaled_dot"),
-            *("location_aware", "dot,local_m", "general,local_m", "dot,local_p", "general,local_p"),
+            *("location_aware", "dot+local_m", "general+local_m", "dot+local_p", "general+local_p"),
             *("hard", "sparsemax", "entmax15", "heads=4"),
         ),
         metrics=BLEU,
@@ -158,11 +66,23 @@ class TextTraining(TrainingSource):
         without_attention="seq2seq",
     )
 
+    def preset_for(self, data: Mapping[str, Any]) -> str:
+        """Return the default preset; a recurrent one, which needs less data, for FEW pairs."""
+        files = () if data.get("links") else tuple(data.get("train", ()))
+        with suppress(ModelError):  # of a file that cannot be read; the run reports it
+            if files and self.count(self.data(train=files), FEW) < FEW:
+                return "luong-small"
+        return self.default_preset
+
+    def texts(self, data: Any) -> Iterator[tuple[str, str]]:
+        """Yield the sentence pairs of all files."""
+        every = [data.train, *(corpus.files for corpus in data.corpora)]
+        for pair in chain.from_iterable(read_pairs(files) for files in every if files):
+            yield pair.source, pair.references[0]
+
     def count(self, data: Any, most: int) -> int:
         """Return the number of sentence pairs of all files, at most `most`."""
-        every = [data.train, *(corpus.files for corpus in data.corpora)]
-        pairs = chain.from_iterable(read_pairs(files) for files in every if files)
-        return sum(1 for _ in islice(pairs, most))
+        return sum(1 for _ in islice(self.texts(data), most))
 
     def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
         """Refuse settings of other kinds, and incomplete sets of files."""

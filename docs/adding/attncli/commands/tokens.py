@@ -10,7 +10,11 @@ def tokens(
     text: Annotated[list[str], typer.Argument(help="Text to split.")],
     model: Annotated[Path, typer.Option("-m", "--model", help="Folder of a run or bundle.")],
 ) -> None:
-    """Print the tokens of each text, separated by spaces."""
+    """Print the tokens of each text, separated by spaces.
+
+    Example:
+      attn tokens -m runs/demo "The dog sees."
+    """
     from models import load_translator
 
     tokenizer = load_translator(model).tokenizer

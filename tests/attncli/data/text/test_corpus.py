@@ -29,7 +29,7 @@ from attncli.data.text.corpus import (
     reference_columns,
 )
 from attncli.tasks.translate.training.data import pairs_of, split_dev
-from attncli.tasks.translate.training.source import TextData
+from attncli.tasks.translate.training.settings import TextData
 from attncli.training.pairs import sampled_lines
 from models.base.errors import ModelError
 from tests.attncli.files import write
@@ -217,10 +217,11 @@ def test_a_share_of_the_distinct_sources_is_held_out() -> None:
     assert held_out([("", "a"), *sources, ("  ", "b")], 0.1, seed=1) == held
     without = [(source, " ") for source, _ in sources[:300]]
     assert held_out([*without, *sources], 0.1, seed=1) == held
+    assert not held_out([*without, *sources[:50]], 0.1, seed=1)  # 50 with a target: too few
 
 
 def test_the_number_is_bounded() -> None:
-    many = [(f"source {number}", "") for number in range(30 * MOST)]
+    many = [(f"source {number}", "target") for number in range(30 * MOST)]
     held = held_out(many, 0.1, seed=1)
     assert len(held) == MOST
     assert held_out(many[::-1], 0.1, seed=1).keys() == held.keys()

@@ -98,6 +98,18 @@ def test_temperature_sets_the_shares(temperature: float, mixed: Mixed) -> None:
     assert all(np.ptp(times[part]) <= 1 for part in (slice(0, 40), slice(40, 48)))
 
 
+@pytest.mark.parametrize("examples", [1, 2, 47, 48, 100, 1000])
+def test_an_epoch_of_any_size_has_the_shares_in_the_mean(examples: int, mixed: Mixed) -> None:
+    """Of replay, an epoch has another number of examples than there are pairs."""
+    mixture = mixed(examples=examples, temperature=2)
+    of_small = []
+    for epoch in range(200 // min(examples, 10)):
+        found = mixture.at(epoch)
+        assert found.count == len(found.lengths[0]) == examples
+        of_small.append(np.mean(found.direction_of(found.rows[:, 0])))
+    assert np.mean(of_small) == pytest.approx(8**0.5 / (8**0.5 + 40**0.5), abs=0.1)
+
+
 def test_concatenated_examples_join_pairs_of_one_direction(
     mixed: Mixed, tokenizer: Tokenizer, tiny_pairs: list[Pair]
 ) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.lines import Line
 from attncli.data.text.corpus import pair_of
 from attncli.embedded.grammar import Pair
+from attncli.faithful.result import Line
 from attncli.options.line_streams import numbers
 from models.alignment import AlignConfig, align, head_weights
 from models.inference.translator import Translator
@@ -138,7 +138,9 @@ def test_other_programs_are_drawn_beside_ours_and_alone(
     attn("align", "-m", tiny_bundle, "--hypotheses", view, "--picture", page, *texts)
     texts_of_page = page.read_text("utf-8").replace("<", ">").split(">")
     assert "fast.links" in texts_of_page
-    assert any(text.startswith(f"{tiny_bundle.name}, layer 1,") for text in texts_of_page)
+    assert any(
+        text.startswith(f"{tiny_bundle.name}, what the model reads") for text in texts_of_page
+    )
     short = tmp_path / "short"
     short.write_text("0-0\n", "utf-8")
     [line] = attn("align", "--hypotheses", short, *texts, status=1).err.splitlines()

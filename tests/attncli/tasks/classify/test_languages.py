@@ -21,9 +21,9 @@ def test_an_order_of_texts_changes_nothing_and_none_is_no_text() -> None:
 
 def test_the_judged_language_is_first_and_a_set_phrase_has_only_its_own() -> None:
     [found] = judged(["x"], [{"de": 0.5, "fr": 0.1, "en": 0.4}])
-    assert [*found.items()] == [("en", 0.4), ("de", 0.5), ("fr", 0.1)]
+    assert [*found] == ["en", "de", "fr"] and [*found.values()] == sorted(found.values())[::-1]
     [found] = judged(["Kind regards"], [{"de": 0.9, "en": 0.1}])
-    assert found == {"en": 1.0, "de": 0.0}
+    assert found == {"en": 1.0}
 
 
 def best(found: list[dict[str, float]], sizes: list[int]) -> list[str]:

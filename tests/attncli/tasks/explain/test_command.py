@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attncli.data.lines import TranslatedLine
+from attncli.faithful.result import TranslatedLine
 from attncli.tasks.translate.runner import TranslateRunner
 from models import load_translator
 from models.base.types import EMPTY, Translation

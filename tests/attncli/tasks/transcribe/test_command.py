@@ -203,11 +203,12 @@ def test_scores_are_those_of_jiwer(
     assert scores["CER"] == pytest.approx(100 * jiwer.cer(references, found))
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_bulk_writes_what_the_command_writes(
     speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
 ) -> None:
-    out, options = tmp_path / "out.tsv", ("--processes", "1")
-    attn("bulk", *options, wavs, out, "--", *TASK, speech_model)
+    out = tmp_path / "out.tsv"
+    attn("bulk", wavs, out, "--", *TASK, speech_model)
     assert out.read_text() == attn(*TASK, speech_model, wavs).out
 
 

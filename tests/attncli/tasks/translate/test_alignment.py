@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import Line
+from attncli.faithful.result import Line
 from attncli.tasks.align.pairs import aligner_of
 from attncli.tasks.translate.alignment import with_alignments
 from attncli.tasks.translate.engine import TranslateOptions

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
+import shutil
+import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import TranslatedLine
 from attncli.documents.document import DocumentOptions
+from attncli.faithful.checks import Check
+from attncli.faithful.result import TranslatedLine
 from attncli.shell.app import run
-from attncli.tags.checks import Check
 from attncli.tasks.translate import documents
 from attncli.tasks.translate import engine as engines
 from models.base.types import EMPTY, Translation
@@ -144,7 +149,7 @@ def test_only_what_the_other_file_lacks_is_translated(tmp_path: Path) -> None:
     source.write_text('{"a": "a dog", "b": "a cat"}\n', "utf-8")
     into.write_text('{"b": "eine Katze", "a": ""}', "utf-8")
     assert run(["translate", "-m", "upper", "-i", str(source), "--into", str(into)]) == 0
-    assert into.read_text("utf-8") == '{"a": "A DOG", "b": "eine Katze"}\n'
+    assert into.read_text("utf-8") == '{"b": "eine Katze", "a": "A DOG"}'
     (tmp_path / "a.srt").write_bytes(SRT)
     assert translate(tmp_path / "a.srt", "--into", str(into)) == 2
 
@@ -168,5 +173,126 @@ def test_a_translation_that_fails_a_check_is_left_out_or_flagged() -> None:
     flagged = entry.replace("msgctxt", "#, fuzzy\nmsgctxt").replace('str ""', 'str "A DOG"')
     assert done("po", f"{entry}\n{entry}") == (f"{flagged}\n{flagged}", [])
     said = ["left as they are: texts whose translation fails a check, line 1"]
+    failed = ()  # type: ignore[assignment]
+    lost = entry.replace("a dog", "%d%% a")
+    assert done("po", lost)[0].startswith('#: a.c:1\n#, fuzzy\nmsgctxt "x"')
+    assert done("json", '{"a": "%d%% a"}')[0] == '{"a": "%d%% a"}'
+    assert done("json", '{"a": "50 % a"}')[0] == '{"a": "50 % A"}'
+    failed = (Check("digits", "other digits"),)
     assert done("json", '{"a": "a dog"}') == ('{"a": "a dog"}', said)
     assert done("html", "<p>a dog</p>") == ("<p>A DOG</p>", [])
+
+
+WORD = "<w:document xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'>{}</w:document>"
+
+
+def word(text: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<a/>")
+        body = f"<w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body>"
+        archive.writestr("word/document.xml", WORD.format(body))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "done"),
+    [
+        ("a.docm", word("a dog"), b">A DOG<"),
+        ("a", word("a dog"), b">A DOG<"),
+        ("a.txt", word("a dog"), "is not text"),
+        ("a.b", b"%PDF-1.7\n", "is not text"),
+        ("a.catalog", b'{"a": "a dog"}', b'{"a": "A DOG"}'),
+        ("a.b", b'{"a": "a dog"}\n{\n', b'{"A": "A DOG"}\n{\n'),
+        ("a.b", b"<?xml version='1.0'?><b>a</b>", "XML with the element <b>"),
+        ("a.xcstrings", b'{"sourceLanguage": "en"}', "cannot read"),
+        ("a.json", b'{\n "sourceLanguage" : "en", "strings": {"a": {}}}', "catalogue of Xcode"),
+        ("a.ftl", b"a = b\n", "cannot read"),
+    ],
+)
+def test_the_content_tells_what_the_name_does_not(
+    name: str,
+    content: bytes,
+    done: bytes | str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    failed, out = translate(path), tmp_path / f"{name}.out"
+    if isinstance(done, str):
+        said = capsys.readouterr().err
+        assert failed == 1 and done in said and said.count("\n") == 1 and not out.exists()
+        return
+    written = out.read_bytes()
+    if content.startswith(b"PK"):
+        with zipfile.ZipFile(out) as archive:
+            written = archive.read("word/document.xml")
+    assert not failed and done in written
+
+
+def test_a_document_of_macros_is_not_named_as_one_without(tmp_path: Path) -> None:
+    (tmp_path / "a.docm").write_bytes(word("a dog"))
+    words = ["translate", "-m", "upper", "-i", str(tmp_path / "a.docm"), "-o"]
+    assert run([*words, str(tmp_path / "b.docx")]) == 1
+    assert run([*words, str(tmp_path / "b.docm")]) == 0
+
+
+POT = (
+    'msgid ""\nmsgstr ""\n"Language: {}\\n"\n"Content-Type: text/plain; charset={}\\n"\n'
+    '"Plural-Forms: nplurals={}; plural={};\\n"\n\n'
+    'msgid "caf\u00e9"\nmsgid_plural "a dog"\nmsgstr[0] "{}"\nmsgstr[1] "{}"\n'
+)
+XML = "<?xml version='1.0' encoding='{}'?><resources><string name='a'>{}</string></resources>"
+UNITS = (
+    "<xliff version='2.0' trgLang='{}'><file id='a'><unit id='1'><segment><source>a</source>"
+    "<target>x</target></segment></unit></file></xliff>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "encoding", "done"),
+    [
+        (
+            "a.pot",
+            POT.format("", "CHARSET", "INTEGER", "EXPRESSION", "", ""),
+            "utf-8",
+            POT.format("fr", "UTF-8", "2", "(n > 1)", "CAFÉ", "A DOG"),
+        ),
+        (
+            "a.po",
+            POT.format("fr", "ISO-8859-2", "2", "(n != 1)", "", "ő"),
+            "iso-8859-2",
+            POT.format("fr", "UTF-8", "2", "(n != 1)", "CAFÉ", "ő"),
+        ),
+        (
+            "a.xml",
+            XML.format("us-ascii", "caf&#233;"),
+            "ascii",
+            XML.format("us-ascii", "CAF&#201;"),
+        ),
+        ("a.xml", XML.format("latin1", "é"), "latin1", XML.format("latin1", "É")),
+        ("a.po", POT.format("de", "UTF-8", "2", "n", "", "x"), "utf-8", "in the language de"),
+        ("a.xlf", UNITS.format("de"), "utf-8", "in the language de"),
+        ("a.xlf", UNITS.format("fr-CA"), "utf-8", UNITS.format("fr-CA")),
+    ],
+)
+def test_a_document_names_its_language_its_encoding_and_its_forms(
+    name: str,
+    content: str,
+    encoding: str,
+    done: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / name).write_bytes(content.encode(encoding))
+    failed = translate(tmp_path / name, "--to", "fr")
+    said = capsys.readouterr().err
+    if done.startswith("in the"):
+        assert failed == 1 and done in said and said.count("\n") == 1
+    else:
+        after = done.encode("utf-8" if name.startswith("a.po") else encoding)
+        assert not failed and (tmp_path / f"{name}.out").read_bytes() == after
+        if name.startswith("a.po") and shutil.which("msgfmt"):
+            check = ["msgfmt", "-c", "-o", os.devnull, f"{tmp_path / name}.out"]
+            assert subprocess.run(check, capture_output=True, timeout=60).returncode == 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.lines import Line, TranslatedLine
-from attncli.data.split import split
+from attncli.faithful.result import Line, TranslatedLine
+from attncli.faithful.split import split
 from attncli.tasks.classify.languages import LineLanguages
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines

@@ -138,6 +138,7 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
     assert len({*expected}) > 1
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
     of_texts: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -153,7 +154,7 @@ def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
     records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
     (tables / "c.txt").write_text("".join(f"\n{json.dumps(record)}" for record in records) + "\n")
     task = ["translate", "-m", str(of_texts / "run")]
-    sizes = ["--shard", "2", "--processes", "1"]
+    sizes = ["--shard", "2"]
     attn("bulk", tables, out, *sizes, "--", *task)
     found = []
     for path in sorted(tables.iterdir()):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 
-from attncli.data.lines import Line, TranslatedLine
-from attncli.tags.parse import count
-from attncli.tags.spans import TokenWeights
+from attncli.faithful.parse import count
+from attncli.faithful.result import Line, TranslatedLine
+from attncli.faithful.spans import TokenWeights
 from attncli.tasks.translate.alignment import AlignTranslations, token_weights
 from attncli.tasks.translate.engine import TranslateOptions
 from attncli.tasks.translate.lines import translate_lines
@@ -15,7 +15,7 @@ from models.base.types import Translation
 from models.inference.text_translator import TextTranslator
 from models.inference.translator import Translator
 from models.use_config import SearchConfig
-from tests.attncli.tags.small import line, one_to_one
+from tests.attncli.faithful.small import line, one_to_one
 from tests.upper_model import Upper
 
 
@@ -27,7 +27,7 @@ def outcomes(
 ) -> list[TranslatedLine]:
     chunk = [Line(number, text) for number, text in enumerate(texts, 1)]
     search = SearchConfig(nbest=nbest, max_ratio=1, max_extra=5)
-    translator = (model or Upper()).with_search(search)
+    translator = (model or Upper(32)).with_search(search)
     [found] = translate_lines(
         [chunk], translator, options=TranslateOptions(verbatim=True), aligner=align
     )
@@ -40,9 +40,9 @@ def outputs(outcome: TranslatedLine) -> list[str]:
 
 
 def test_the_model_sees_no_markup_and_the_output_has_it() -> None:
-    model = Upper()
+    model = Upper(32)
     found = outcomes("the <b>dog</b> {x}", "3 < 4", "a &amp; b", "", model=model)
-    assert list(model.asked) == ["the dog {1}", "3 < 4", "a & b"]
+    assert list(model.asked) == ["the dog \ue000", "3 < 4", "a & b"]
     assert [outputs(outcome) for outcome in found] == [
         ["THE <b>DOG</b> {x}"],
         ["3 < 4"],
@@ -52,7 +52,7 @@ def test_the_model_sees_no_markup_and_the_output_has_it() -> None:
 
 
 def test_a_line_of_markup_alone_is_itself_and_the_model_is_not_called() -> None:
-    model = Upper()
+    model = Upper(32)
     lines = ["<br/>", " <p>{x}</p>, %s. ", "<b></b>", "{0}"]
     assert [outputs(outcome) for outcome in outcomes(*lines, model=model)] == [[x] for x in lines]
     assert not model.asked
@@ -72,9 +72,9 @@ def test_a_long_line_has_its_markup_after_it_was_split() -> None:
 
 
 def test_blocks_are_translated_one_by_one() -> None:
-    model = Upper()
+    model = Upper(32)
     [found] = outcomes("<p>A <b>dog</b>.</p><p>{n} cats</p>", model=model)
-    assert list(model.asked) == ["A dog.", "{1} cats"]
+    assert list(model.asked) == ["A dog.", "\ue000 cats"]
     assert outputs(found) == ["<p>A <b>DOG</b>.</p><p>{n} CATS</p>"]
 
 

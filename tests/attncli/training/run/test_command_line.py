@@ -12,7 +12,7 @@ import pytest
 from attncli.commands.train.command import default_folder
 from attncli.commands.train.options import spread
 from attncli.commands.train.run import Stop, memory_advice, stopping
-from attncli.tasks.translate.training.source import TextData
+from attncli.tasks.translate.training.settings import TextData
 from attncli.training.run.command_line import settings
 from attncli.training.run.configuration import check_buildable, run_config
 from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
@@ -23,6 +23,8 @@ from attncli.training.storage.folder import differences
 from models.base.errors import ModelError
 from models.base.registry import source_name
 from models.catalogue.presets import PRESETS, model_config
+from tests.attncli.command_line import Attn
+from tests.attncli.training.small import SMALL, write_texts
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -36,7 +38,7 @@ def test_toml_gives_back_what_was_written(preset: str) -> None:
         **{"text": texts, "image": images, "labelled_text": labels, "rows": rows},
         "audio": sounds,
     }
-    config = run_config(preset, {"data": data[source_name(model_config(preset).family)]})
+    config = run_config(preset, {"data": data.get(source_name(model_config(preset).family), {})})
     text = to_toml(config)
     assert read_run_config(from_toml(text, "x")) == config
     assert "# peak learning rate\nlr = " in text
@@ -94,11 +96,21 @@ def test_only_subwords_of_one_kind_can_be_sampled() -> None:
             settings([], [], None, [*files, sampling, *(f"tokenizer.{kind}" for kind in kinds)])
 
 
-def test_a_run_that_would_never_end_is_refused() -> None:
-    never = ["train.epochs=0", "data.train=a,b"]
-    with pytest.raises(ModelError, match="an end"):
-        settings([], [], None, never)
-    settings([], [], None, [*never, "data.dev=c,d"])  # early stopping ends it
+@pytest.mark.parametrize("option", ["data.train={}", "--corpus"])
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_run_that_would_never_end_is_refused(
+    option: str, more: tuple[str, ...], tmp_path: Path, attn: Attn
+) -> None:
+    """Early stopping needs a dev set, which few pairs do not have."""
+    table = write_texts(tmp_path).train
+    given = (option, f"en-de={table}") if option == "--corpus" else ("-s", option.format(table))
+    words = ["train", "-p", "transformer-nano", *given, "-o", tmp_path / "run"]
+    words += [part for each in (*SMALL, "train.steps=0", "train.epochs=0") for part in ("-s", each)]
+    assert "no dev set has a gain to wait for; expected an end" in attn(*words, *more, status=1).err
+    assert not (tmp_path / "run" / "data").exists()
+    stops = ("data.dev_share=0.5", "train.patience=1", "train.lr=1e-9")
+    ended = attn(*words, *more, *(part for each in stops for part in ("-s", each)))
+    assert more or "no gain in 1 evaluation" in ended.err
 
 
 def test_toml_files_that_cannot_be_used(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from attncli.tasks.describe.rows import describe_lines, open_describer
 
 from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
 from attncli.options.line_streams import Input, Output, open_source
 from attncli.options.settings import Options
 from attncli.options.shared import Device, Threads
+from attncli.tasks.describe.rows import DescribeRunner, row_of
 
 Rows = Annotated[
     list[str] | None, typer.Argument(help="Rows of numbers. Default: the lines of the input.")
@@ -36,7 +36,9 @@ def describe(
     """
     check_output(output)
     with open_source(row, input) as stream:
-        describer = open_describer(model, Options(device, threads))
+        runner = DescribeRunner.open(model, Options(device, threads))
         with open_output(output) as write:
             for chunk in read_chunks(stream):
-                write("".join(describe_lines(chunk, describer)).encode())
+                [texts] = runner.run([[row_of(line) for line in chunk]])
+                rows = zip(texts, chunk, strict=True)
+                write("".join(text + line.ending for text, line in rows).encode())

@@ -1,12 +1,13 @@
-"""Rows of numbers with their texts, and the models that describe them."""
+"""Rows of numbers with their texts, and the runner that describes them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.lines import Line, open_text
+from attncli.data.lines import open_text
+from attncli.faithful.result import Line
 from attncli.jobs.loading import open_device, readable
 from attncli.options.settings import Options
 from models.base.errors import InputError
@@ -23,6 +24,11 @@ class NumberRow(NamedTuple):
 
     numbers: list[float]
     text: str
+
+
+def row_of(line: Line) -> NumberRow:
+    """Return the row of a line, whose text is still to be written; empty for an empty line."""
+    return NumberRow(numbers_in(line.text, f"line {line.number}") if line.text.strip() else [], "")
 
 
 def numbers_in(text: str, place: str) -> list[float]:
@@ -46,15 +52,22 @@ def read_rows(path: Path | str) -> list[NumberRow]:
     return rows
 
 
-def open_describer(model: Path, options: Options) -> Describer:
-    """Open a model of rows of numbers; raise ModelError for another model."""
-    from models.inference.describer import Describer  # imports torch
+class DescribeRunner:
+    """A model that describes rows of numbers. `run` is the only way to texts."""
 
-    return Describer.read(readable(find_model(model)), device=open_device(options))
+    def __init__(self, describer: Describer) -> None:
+        self.describer = describer
 
+    @classmethod
+    def open(cls, model: Path, options: Options) -> DescribeRunner:
+        """Open a model; raise ModelError for a model of another kind of input."""
+        from models.inference.describer import Describer  # imports torch
 
-def describe_lines(lines: Sequence[Line], describer: Describer) -> list[str]:
-    """Return a text for each line, with its ending; an empty line gives an empty text."""
-    rows = [numbers_in(line.text, f"line {line.number}") for line in lines if line.text.strip()]
-    texts = iter(describer.describe(rows) if rows else [])
-    return [(next(texts) if line.text.strip() else "") + line.ending for line in lines]
+        return cls(Describer.read(readable(find_model(model)), device=open_device(options)))
+
+    def run(self, chunks: Iterable[list[NumberRow]]) -> Iterator[list[str]]:
+        """Yield the texts of each chunk of rows; the text of an empty row is empty."""
+        for rows in chunks:
+            given = [row.numbers for row in rows if row.numbers]
+            texts = iter(self.describer.describe(given) if given else [])
+            yield [next(texts) if row.numbers else "" for row in rows]

@@ -2,112 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import torch
-from attncli.tasks.describe.rows import NumberRow, read_rows
-from models.inference.describer import Describer
-
-from attncli.data.panels import ShownExample
 from attncli.data.tokens import Dropped
-from attncli.scoring.sequences import exact_match
-from attncli.training.interfaces import Data, Progress, Report, Scores
-from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+from attncli.tasks.describe.rows import read_rows
+from attncli.training.interfaces import Data, DevSet, Progress
+from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import Comparison, TrainingSource
 from models.base.files import write_folder
 from models.base.settings import option
-from models.base.types import Batch
-from models.bundle import Bundle
-from models.config import ModelConfig
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.batching import pad, teacher_forcing_batch
-from models.text.tokenizer import Tokenizer, train
-
-
-def batch_of(
-    rows: Sequence[NumberRow], tokenizer: Tokenizer, device: torch.device | None = None
-) -> Batch:
-    """Return some rows as a batch for teacher forcing."""
-    device = device or torch.device("cpu")
-    source = torch.tensor([row.numbers for row in rows], device=device)  # (B, S)
-    ids = [tokenizer.encode_target(row.text) for row in rows]
-    mask = torch.ones_like(source, dtype=torch.bool)
-    return teacher_forcing_batch(source, mask, *pad(ids, device))
-
-
-@dataclass(frozen=True)
-class NumberExamples:
-    """Rows of numbers to train on."""
-
-    rows: list[NumberRow]
-    tokenizer: Tokenizer
-    shared = None  # no example has to share a batch with another
-
-    @property
-    def count(self) -> int:
-        """Number of examples."""
-        return len(self.rows)
-
-    @property
-    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,): 0 for every row, and the number of tokens of every text."""
-        ids = [len(self.tokenizer.encode_target(row.text)) for row in self.rows]
-        return np.zeros(self.count, np.int64), np.array(ids)
-
-    def at(self, epoch: int) -> NumberExamples:
-        """Return the examples of an epoch: the same in every epoch."""
-        return self
-
-    def batch(self, numbers: np.ndarray) -> Batch:
-        """Return the examples of these numbers, padded."""
-        return batch_of([self.rows[n] for n in numbers], self.tokenizer)
-
-
-@dataclass(frozen=True)
-class DevNumbers:
-    """Rows of numbers that are described and scored."""
-
-    rows: list[NumberRow]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def default_metric(self) -> str:
-        """Return the metric for train.metric = auto."""
-        return "exact"
-
-    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """Return 0: every row has the same size."""
-        return 0
-
-    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevNumbers:
-        """Return the set unchanged: there are no features to compute once."""
-        return self
-
-    def some(self, numbers: list[int]) -> DevNumbers:
-        """Return the set with the rows of these numbers only."""
-        return DevNumbers([self.rows[n] for n in numbers])
-
-    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
-        """Yield the batch for the loss."""
-        yield batch_of(self.rows, tokenizer, next(model.parameters()).device)
-
-    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
-        """Return the text for each row."""
-        return Describer(bundle, device).describe([row.numbers for row in self.rows])
-
-    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """Return the share of exact texts, and the loss."""
-        return Scores(loss, exact=exact_match(outputs, [[row.text] for row in self.rows]))
-
-    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
-        """Return the first rows with their outputs, for the page of samples."""
-        some = self.some([*range(min(count, len(self)))])
-        found = zip(some.rows, some.outputs(bundle, device, lambda share: None), strict=True)
-        return [ShownExample(str(row.numbers), row.text, text) for row, text in found]
+from models.text.tokenizer import train
 
 
 @dataclass(frozen=True)
@@ -138,12 +44,16 @@ class NumberTraining(TrainingSource):
     )
     example_input = "echo '0.1 -0.9 1.2' | attn describe"
 
-    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevNumbers:
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
         """Return the rows of a test set."""
+        from attncli.tasks.describe.examples import DevNumbers  # imports torch
+
         return DevNumbers(read_rows(files[0]))
 
     def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
         """Read the files; an empty folder `data` marks the run as prepared."""
+        from attncli.tasks.describe.examples import DevNumbers, NumberExamples  # imports torch
+
         rows = [row for path in config.data.train for row in read_rows(path)]
         dev = [row for path in config.data.dev for row in read_rows(path)]
         tokenizer = train([row.text for row in rows], [], 290, config.tokenizer)

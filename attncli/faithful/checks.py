@@ -1,0 +1,162 @@
+"""The last check of a translation: what must be in it, and what must not, in any language.
+
+    check("12 euros", "21 Euro") == (Check("digits", "12 is missing, 21 is new"),)
+
+The texts may be anybody's: `attn evaluate --checks` reports the same for a given translation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from attncli.faithful.numbers import digits_of
+from attncli.faithful.parse import branches, count, scan
+from attncli.faithful.protect import FIRST, MARK, Part, protect, restore
+from attncli.faithful.spans import UNSPACED, has_word
+from models.inference.search.repeats import repetition
+
+LOOP = 3  # times that a phrase occurs in a row, at least
+LONGEST, SHORTEST = 3.0, 0.25  # times as many characters as the source,
+LEEWAY = 60  # more or less
+MOST_IN_WORDS = 2  # digits before the zeros at the end of a number that may be in words
+THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")  # the space between them
+HALF_DAY = 12  # hours between both ways to count those of a day
+SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
+NAMES = {
+    "digits": "other numbers",
+    "parts": "a part that must not change",
+    "tags": "other tags",
+    "empty": "nothing where the source has words",
+    "repetition": "a repetition loop",
+    "length": "an unusual length",
+    "characters": "a damaged character",
+}
+
+
+class Check(NamedTuple):
+    """A check that a translation failed."""
+
+    name: str  # of NAMES
+    found: str  # what is wrong, for messages
+
+
+def check(source: str, output: str) -> tuple[Check, ...]:
+    """Return the checks that a translation of a text fails; both texts may have tags."""
+    wanted, found = count(source), count(output)
+    source, output = ("".join(one.text or " " for one in scan(text)) for text in (source, output))
+    difference = _told(wanted - found, found - wanted)
+    checks = [Check("tags", difference)] if difference else []
+    parts = protect(source).parts
+    # quotes may be those of the language, and numbers are compared by their digits
+    raws = [part.raw.strip("\\\"'") or part.raw for part in parts if not branches(part.raw)]
+    shown = [raw for raw in raws if not digits_of(raw) or any(map(str.isalpha, raw))]
+    missing = Counter(shown)
+    for raw in missing:
+        missing[raw] -= output.count(raw)
+    if lost := +missing:
+        checks.append(Check("parts", _told(lost, Counter())))
+    return (*checks, *check_plain(_without(source, shown), _without(output, shown)))
+
+
+def lacks_parts(checks: Sequence[Check]) -> bool:
+    """Return True if an output lacks a part that must not change, such as a placeholder."""
+    return any(check.name == "parts" for check in checks)
+
+
+def are_faithful(sources: Sequence[str], targets: Sequence[str]) -> bool:
+    """Return True if most targets pass the checks, as those of translations do.
+
+    Phones of words, or dates in another form, do not.
+    """
+    pairs = [pair for pair in zip(sources, targets, strict=True) if pair[0].strip()]
+    pairs = pairs[:: max(1, len(pairs) // SAMPLE)]
+    failed = sum(bool(check_plain(*pair)) for pair in pairs)
+    return failed <= UNFAITHFUL * len(pairs)
+
+
+def check_marked(
+    source: str, output: str, parts: Sequence[Part], *, cut: bool = False
+) -> tuple[Check, ...]:
+    """Return the checks that an output fails; both texts have marks for the protected parts.
+
+    cut: True if the output ended at its length limit.
+    """
+    wanted, found = MARK.findall(source), MARK.findall(output)
+    checks = []
+    if Counter(wanted) != Counter(found):
+        lost, new = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
+        raws = dict.fromkeys(restore(one, parts, source=True) for one in lost or new)
+        told = f"{', '.join(raws)} is {'missing' if lost else 'repeated'}"
+        checks.append(Check("parts", told))
+    elif _in_order(wanted, parts) != _in_order(found, parts):
+        checks.append(Check("parts", "another order of placeholders without numbers"))
+    return (*checks, *check_plain(source, output, cut=cut))
+
+
+def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, ...]:
+    """Return the checks on numbers, length, loops and characters; cut: see `check_marked`."""
+    checks = []
+    if difference := changed_digits(source, output):
+        checks.append(Check("digits", difference))
+    if not has_word(output) and has_word(MARK.sub("", source)):
+        checks.append(Check("empty", "the output has no words"))
+    if loop := repetition(output, source, times=LOOP):
+        checks.append(Check("repetition", f"{loop.phrase!r} {loop.times:,} times in a row"))
+    if cut or not UNSPACED.search(source + output):
+        ratio = f"{len(output):,} characters for {len(source):,}"
+        least = len(source) * SHORTEST - LEEWAY / 4
+        if cut:
+            checks.append(Check("length", "the output was cut at its length limit"))
+        elif not least <= len(output) <= len(source) * LONGEST + LEEWAY:
+            checks.append(Check("length", ratio))
+    if output.count("\ufffd") > source.count("\ufffd"):
+        checks.append(Check("characters", "U+FFFD in the output"))
+    return tuple(checks)
+
+
+def changed_digits(source: str, output: str) -> str:
+    """Return how the numbers of an output differ from those of its source; "" if they do not.
+
+    Separators do not count, nor the other way to count the hours of a day. A lost number that may
+    be in words, such as 30, 1,000 or 2:30, is no difference if no other number came.
+    """
+    if source.isascii() and output.isascii() and not re.search(r"\d", source + output):
+        return ""
+    wanted, found = Counter(digits_of(source)), Counter(digits_of(output))
+    lost, new = wanted - found, found - wanted
+    if not lost:
+        return ""
+    joined = [THOUSANDS.sub("", text) for text in (source, output)]
+    if joined != [source, output] and not changed_digits(*joined):
+        return ""
+    for number in [*lost]:
+        hour = int(number) if len(number) < 3 else -1
+        for other in (str(hour + HALF_DAY), str(hour - HALF_DAY)):
+            if new[other] and hour > 0:
+                lost[number] -= 1
+                new[other] -= 1
+    lost, new = +lost, +new
+    new["0"] = 0  # 17:00 for 5 p.m.
+    in_words = all(len(one.rstrip("0")) <= MOST_IN_WORDS for one in lost)
+    return "" if in_words and not +new else _told(lost, +new)
+
+
+def _in_order(marks: Sequence[str], parts: Sequence[Part]) -> list[str]:
+    """Return the raw texts of the marks whose order is fixed."""
+    found = [parts[ord(mark) - FIRST] for mark in marks if ord(mark) - FIRST < len(parts)]
+    return [part.raw for part in found if part.in_order]
+
+
+def _told(lost: Counter[str], new: Counter[str]) -> str:
+    """Return the message about what an output lacks, and what its source lacks."""
+    told = [f"{', '.join(lost)} is missing"] if lost else []
+    return ", ".join([*told, f"{', '.join(new)} is new"] if new else told)
+
+
+def _without(text: str, raws: Sequence[str]) -> str:
+    for raw in raws:
+        text = text.replace(raw, " ")
+    return text

@@ -1,0 +1,101 @@
+"""The pieces of a line: each output begins and ends as its source does, and nothing is told twice.
+
+A line is divided at separators, at sentence ends, at clause marks, and around what a model loses.
+A model reads each piece as a sentence, so it writes a capital before it and a stop behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from attncli.faithful.protect import MARK
+from models.base.types import Hypothesis
+from models.text.normalise import STOPS, without_added_stop
+
+OPENING = re.compile(r"(\W*)([^\W\d_]+)")  # the first word; protected parts may be before it
+LAST = re.compile(r"\s*([^\W\d_]+)$")
+
+
+class Fitting(NamedTuple):
+    """Changes of outputs."""
+
+    ends: bool  # the last piece also loses a stop that its source does not have
+    capitals: bool  # a piece that begins with a capital keeps it
+    is_small: Callable[[str], bool]  # returns True for a word that has a small letter in a sentence
+
+
+def joined(gaps: Sequence[str], texts: Sequence[str]) -> str:
+    """Join texts and what is between them; the space before an empty text is left out."""
+    whole = ""
+    for gap, text in zip(gaps, texts, strict=False):
+        whole += (gap if text or gap.strip() else "") + text if whole or gap.strip() else gap + text
+    return whole + gaps[-1]
+
+
+def concatenated(parts: Sequence[Hypothesis]) -> Hypothesis:
+    """Join outputs; add up their log-probabilities, average their scores."""
+    if len(parts) == 1:
+        return parts[0]
+    return Hypothesis(
+        text=" ".join(part.text for part in parts if part.text),
+        score=sum(part.score for part in parts) / len(parts),
+        log_prob=sum(part.log_prob for part in parts),
+        tokens=tuple(token for part in parts for token in part.tokens),
+        ids=tuple(id for part in parts for id in part.ids),
+        truncated=any(part.truncated for part in parts),
+    )
+
+
+def fitted(
+    gaps: Sequence[str], sources: Sequence[str], outputs: Sequence[str], form: Fitting
+) -> list[str]:
+    """Return outputs that begin and end as their sources; gaps: before each, and last."""
+    found: list[str] = []
+    for number, (source, output) in enumerate(zip(sources, outputs, strict=True)):
+        before, gap = (sources[number - 1] if number else ""), gaps[number]
+        text = output
+        if form.ends or number + 1 < len(sources):
+            text = without_added_stop(text, source)
+        inside = bool(number or gap.strip())
+        starts = not before or before.endswith(STOPS) or bool(gap.strip())
+        text = _in_case(text, source, form, inside=inside, starts=starts)
+        if number and gap == " ":
+            found[-1] = _without_echo(found[-1], text, before, source)
+        found.append(text)
+    return found
+
+
+def _in_case(output: str, source: str, form: Fitting, *, inside: bool, starts: bool) -> str:
+    """Return an output whose first word has a capital only if that of its source has one.
+
+    inside: True if something is before it in the line. starts: True if no sentence goes on in it.
+    """
+    first, own = OPENING.match(output), OPENING.match(source)
+    if not first or not own or first[2][1:].isupper():
+        return output
+    is_marked, was_marked = MARK.search(first[1]), MARK.search(own[1])
+    if bool(is_marked) != bool(was_marked):
+        return output
+    at, letter = first.start(2), first[2][0]
+    if (
+        own[2][0].islower()
+        and letter.isupper()
+        and (inside or is_marked)
+        and form.is_small(first[2])
+    ):
+        return output[:at] + letter.lower() + output[at + 1 :]
+    if own[2][0].isupper() and letter.islower() and starts and form.capitals and not is_marked:
+        return output[:at] + letter.upper() + output[at + 1 :]
+    return output
+
+
+def _without_echo(before: str, after: str, before_source: str, source: str) -> str:
+    """Return an output without a last word that the next piece begins with, as in "and and"."""
+    last, first = LAST.search(before), OPENING.match(after)
+    if not last or not first or first[1] or last[1].casefold() != first[2].casefold():
+        return before
+    own_last, own_first = LAST.search(before_source), OPENING.match(source)
+    repeated = own_last and own_first and own_last[1].casefold() == own_first[2].casefold()
+    return before if repeated else before[: last.start()]

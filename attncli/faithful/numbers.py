@@ -1,0 +1,67 @@
+"""Separators of digits as each language writes them.
+
+localised("€1,234.56", "en", "de") == "1.234,56 €"
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+HARD_SPACE = "\u00a0"
+SIGN = "[€£¥₹$]"
+SEPARATORS = "[.,'’\u00a0\u202f]"
+GROUPS = rf"\d{{1,3}}(?:(?P<mark>{SEPARATORS})\d{{3}})(?:(?P=mark)\d{{3}})*(?!\d)(?:[.,]\d+)?"
+# groups of three divided by spaces are a number beside a currency alone
+SPACED = rf"(?:(?<={SIGN})\s?)?\d{{1,3}}(?: \d{{3}})+(?:[.,]\d+)?(?=\s?(?:{SIGN}|[A-Z]{{3}}\b))"
+GROUPED = rf"(?:{SIGN}\s?)?(?:{SPACED}|{GROUPS})(?:\s?{SIGN})?"
+WHOLE = re.compile(
+    rf"(?P<before>{SIGN}?)\s?(?P<digits>\d[\d.,'’\u00a0\u202f ]*\d)\s?(?P<after>{SIGN}?)"
+)
+NUMBER = re.compile(rf"\d+(?:{SEPARATORS}\d{{3}}(?!\d))*")
+
+
+class NumberStyle(NamedTuple):
+    """How a language writes numbers."""
+
+    group: str
+    decimal: str
+    sign_first: bool
+
+
+STYLES = {
+    "en": NumberStyle(",", ".", True),
+    "de": NumberStyle(".", ",", False),
+    "es": NumberStyle(".", ",", False),
+    "fr": NumberStyle(HARD_SPACE, ",", False),
+}
+
+
+def localised(number: str, source: str, target: str) -> str:
+    """Return a number with groups of three as a language writes it; unchanged for other languages.
+
+    source: language of the text; unknown, it is English, or German for English outputs. A mark
+    without three digits behind it, or another one than that of the groups, begins the decimals.
+    """
+    found = WHOLE.fullmatch(number)
+    if target not in STYLES or not found:
+        return number
+    source = source if source in STYLES else "de" if target == "en" else "en"
+    groups = re.split(rf"{SEPARATORS}| ", found["digits"])
+    marks = re.findall(rf"{SEPARATORS}| ", found["digits"])
+    fraction = ""
+    if marks and (len(groups[-1]) != 3 or (len(marks) > 1 and marks[-1] != marks[0])):
+        fraction = groups.pop()
+    elif marks == [STYLES[source].decimal] or groups[0][0] == "0":
+        return number  # 1,234 of a German text has decimals
+    style = STYLES[target]
+    text = style.group.join(groups) + (style.decimal + fraction if fraction else "")
+    sign = found["before"] or found["after"]
+    if not sign:
+        return text
+    return sign + text if style.sign_first else f"{text}{HARD_SPACE}{sign}"
+
+
+def digits_of(text: str) -> list[str]:
+    """Return the numbers of a text without groups and leading zeros; decimals are numbers too."""
+    return [str(int(re.sub(r"\D", "", number))) for number in NUMBER.findall(text)]

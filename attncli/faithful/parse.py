@@ -1,0 +1,305 @@
+"""Lines with tags, and messages with branches.
+
+A tag is an element tag, a comment, or an entity that stands for a space. All else is text, as are a
+lone ``<`` ("3 < 4") and an entity for a visible character, which is read as that character.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from html.entities import html5
+from itertools import accumulate, groupby, islice, pairwise
+from typing import Literal, NamedTuple
+
+from attncli.faithful.protect import FIRST, MARK, Part, protect
+from attncli.faithful.spans import has_word
+from models.base.limits import LINE_TAGS
+
+Kind = Literal["text", "open", "close", "void", "placeholder"]
+
+NAME = r"(?:[A-Za-z][\w:.-]*|\d+)"
+COMMENT = r"<!--(?:(?!<!--|-->).)*-->|<[!?][A-Za-z][^<>]*>"
+TAG = re.compile(
+    rf"""(?P<tag>{COMMENT}|</?{NAME}(?:\s(?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>)|(?P<opaque><%.*?%>)"""
+    r"|(?P<entity>&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);)",
+    re.DOTALL,
+)
+OPAQUE_TAG = re.compile(r"<x\d+/>")  # of a document, for what is not translated
+VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
+BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
+OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
+NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
+
+
+class Segment(NamedTuple):
+    """Part of a line: text, or one tag; of a tag that was taken out of the text, its place."""
+
+    kind: Kind  # of the tags of a `TaggedLine`, "open" and "close" are in pairs, rightly nested
+    raw: str  # as in the line
+    text: str = ""  # of text: with its entities decoded
+    at: int = 0  # index in the text of the character that followed a tag
+    before: bool = True  # True if a space, or nothing, was before it
+    after: bool = True  # True if a space, or nothing, was after it
+
+    @property
+    def name(self) -> str:
+        """Name of an element tag in lower case; empty for others."""
+        found = re.match(rf"</?({NAME})", self.raw)
+        return found[1].lower() if found else ""
+
+    @property
+    def block(self) -> bool:
+        """True for the tag of a block, such as a list item: no sentence continues after it."""
+        return bool(BLOCK.fullmatch(self.name))
+
+    @property
+    def breaking(self) -> bool:
+        """True for a tag that separates words: a line break, a block, a space entity."""
+        if self.raw[0] == "&":
+            return _decoded(self.raw).isspace()
+        return self.name == "br" or self.block
+
+
+def scan(line: str) -> Iterator[Segment]:
+    """Yield the tags of a line, and the texts between them; their raw texts joined are the line."""
+    at, raw, text = 0, "", ""
+    for found in TAG.finditer(line):
+        between = line[at : found.start()]
+        raw, text, at = raw + between, text + between, found.end()
+        segment = _segment(found)
+        if segment.kind == "text":
+            raw, text = raw + segment.raw, text + segment.text
+            continue
+        if raw:
+            yield Segment("text", raw, text)
+        raw = text = ""
+        yield segment
+    if rest := raw + line[at:]:
+        yield Segment("text", rest, text + line[at:])
+
+
+def _segment(found: re.Match[str]) -> Segment:
+    raw = found[0]
+    if found["entity"]:
+        text = _decoded(raw)
+        visible = any(unicodedata.category(c)[0] not in "CZ" for c in text)
+        return Segment("text", raw, text) if visible else Segment("void", raw)
+    if found["opaque"] or OPAQUE_TAG.fullmatch(raw):
+        return Segment("placeholder", raw)
+    tag = Segment("close" if raw[1] == "/" else "open", raw)
+    is_void = raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(tag.name)
+    return tag._replace(kind="void") if is_void else tag
+
+
+def _decoded(entity: str) -> str:
+    """Return the character of an entity; an unknown entity is returned unchanged."""
+    return html.unescape(entity) if entity[1] == "#" else html5.get(entity[1:], entity)
+
+
+def count(line: str) -> Counter[str]:
+    """Return how often each tag occurs."""
+    return Counter(part.raw for part in scan(line) if part.kind != "text")
+
+
+def too_many_tags(line: str) -> bool:
+    """Return True if a line has more tags than can be projected in reasonable time."""
+    return next(islice(TAG.finditer(line), LINE_TAGS, None), None) is not None
+
+
+class TaggedLine(NamedTuple):
+    """A line, its text without tags, and its tags in order."""
+
+    line: str
+    text: str
+    tags: tuple[Segment, ...]
+    escaped: bool  # True if characters of the text were written as entities
+    parts: tuple[Part, ...] = ()  # protected ones, which have marks in the text
+
+    @property
+    def blocks(self) -> list[str]:
+        """Return the text split where a paragraph, a list item or another block begins or ends."""
+        inner = {tag.at for tag in self.tags if tag.block} - {0, len(self.text)}
+        if not inner:
+            return [self.text]
+        cuts = [0, *sorted(inner), len(self.text)]
+        blocks = (self.text[start:end].strip() for start, end in pairwise(cuts))
+        return [block for block in blocks if block]
+
+    def changed(self, change: Callable[[str], str]) -> TaggedLine:
+        """Return the line with each span of text between tags changed; tags keep their places."""
+        text, at = "", {0: 0}  # at: old position of a tag to its new one
+        for start, end in pairwise(sorted({0, len(self.text), *(tag.at for tag in self.tags)})):
+            text += change(self.text[start:end])
+            at[end] = len(text)
+        tags = tuple(tag._replace(at=at[tag.at]) for tag in self.tags)
+        return self._replace(text=text, tags=tags)
+
+
+def parse(
+    line: str,
+    unknown: Callable[[str], str] = lambda text: "",
+    languages: tuple[str, str] = ("", ""),
+) -> TaggedLine:
+    """Remove the tags from a line, and put marks in place of its protected parts.
+
+    unknown: see `attncli.faithful.protect.protect`.
+    """
+    segments = list(scan(line))
+    escaped = any(part.kind == "text" and part.raw != part.text for part in segments)
+    parts: tuple[Part, ...] = ()
+    found: list[Segment] = []
+    has_marks = bool(MARK.search(line))
+    folded = _folded(*_paired(segments), unknown)
+    for inner, run in groupby(folded, lambda part: part.kind in ("text", "placeholder")):
+        if not inner:
+            found += run
+            continue
+        text = ""
+        for part in run:
+            if part.kind == "placeholder" and not has_marks:
+                text += chr(FIRST + len(parts))
+                parts += (Part(part.raw, part.raw),)
+            else:
+                text += part.text or part.raw
+        if not has_marks:
+            text, parts = protect(text, unknown, languages, more=parts, escaped=escaped)
+        found.append(Segment("text", text, text))
+    text, tags = _taken_out(found)
+    return TaggedLine(line, text, tags, escaped, parts)
+
+
+def _paired(parts: list[Segment]) -> tuple[list[Segment], dict[int, int]]:
+    """Return the segments with tags paired by name, and where each element ends.
+
+    The number of the segment after an element is given by the number of its first segment. A tag
+    without a partner becomes void. Where two elements overlap, the one opened last is closed first.
+    """
+    waiting: dict[str, list[int]] = {}  # the opening tags of each name
+    closed_by: dict[int, int] = {}  # number of the closing tag by that of the opening one
+    for number, part in enumerate(parts):
+        if part.kind == "open":
+            waiting.setdefault(part.name, []).append(number)
+        elif part.kind == "close" and waiting.get(part.name):
+            closed_by[waiting[part.name].pop()] = number
+    opened_by = {close: begin for begin, close in closed_by.items()}
+    found: list[Segment] = []
+    ends: dict[int, int] = {}
+    inside: dict[int, int] = {}  # the elements open here: opening tag, its place in `found`
+    for number, part in enumerate(parts):
+        if number in closed_by:
+            inside[number] = len(found)
+        elif number in opened_by:
+            while opened_by[number] in inside:  # False if an outer element closed it
+                opening, place = inside.popitem()
+                found.append(parts[closed_by[opening]])
+                ends[place] = len(found)
+            continue
+        elif part.kind in ("open", "close"):
+            part = part._replace(kind="void")
+        found.append(part)
+    return found, ends
+
+
+def _folded(
+    parts: list[Segment], ends: dict[int, int], unknown: Callable[[str], str]
+) -> Iterator[Segment]:
+    """Yield the segments of `_paired`; an element without text to translate is one segment."""
+    texts = (protect(part.text, unknown).text for part in parts)
+    worded = [0, *accumulate(map(has_word, texts))]  # number of segments before
+    at = 0
+    while at < len(parts):
+        part, end = parts[at], at + 1
+        opaque = OPAQUE.fullmatch(part.name) or NOT_TRANSLATED.search(part.raw)
+        if part.kind == "open" and (opaque or worded[ends[at]] == worded[at]):
+            end = ends[at]
+            part = Segment("placeholder", "".join(inner.raw for inner in parts[at:end]))
+        yield part
+        at = end
+
+
+def _taken_out(segments: list[Segment]) -> tuple[str, tuple[Segment, ...]]:
+    """Return the text of segments, and the tags with their places.
+
+    A breaking tag that separated two words leaves one space in the text.
+    """
+    text = ""
+    tags: list[Segment] = []
+    waiting: list[Segment] = []  # those since the last text
+    for part in [*segments, Segment("text", "", "")]:
+        before = _is_space(text[-1:])
+        if part.kind != "text":
+            waiting.append(part._replace(at=len(text), before=before))
+            continue
+        after, then = _is_space(part.text[:1]), part.text
+        if waiting and before:
+            then = then.lstrip()
+        elif not after and any(tag.breaking for tag in waiting):
+            then = f" {then}"
+        text += then
+        tags += [tag._replace(after=after) for tag in waiting]
+        waiting = []
+    return text, tuple(tags)
+
+
+def _is_space(character: str) -> bool:
+    return not character or character.isspace()
+
+
+# ICU messages, and choices of Java: each branch is a text, together with what is around it.
+#
+#     "You have {n, plural, one {# file} other {# files}}." has the texts "You have # file." and
+#     "You have # files."; it is written as {n, plural, one {...} other {...}}, which is the same.
+# Source: Unicode Technical Standard 35, part 9 (MessageFormat).
+
+HEAD = re.compile(
+    r"\{\s*[\w-]+\s*,\s*(?:plural|select|selectordinal|(choice))\s*,(?:\s*offset:\d+)?"
+)
+BRANCH = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
+LIMIT = re.compile(r"\|?\s*-?[\d.∞]+\s*[#<≤]")  # of a branch of a choice, which ends at | or }
+END = re.compile(r"\s*\}")
+BRACE = re.compile("[{}|]")
+MOST = 16  # branches of a text; several messages in it multiply them
+
+
+def branches(text: str) -> list[str]:
+    """Return the texts of a message, with its syntax between them, before and after.
+
+    Texts and syntax alternate; the first and the last text are empty. Empty for other texts, and
+    for a message with errors or too many branches.
+    """
+    found = _divided(text) if "," in text and HEAD.search(text) else []
+    return found if len(found) // 2 - 1 <= MOST else []
+
+
+def _divided(text: str) -> list[str]:
+    head = HEAD.search(text)
+    if not head:
+        return [text]
+    before, at = text[: head.start()], head.end()
+    is_choice, spans = bool(head[1]), []
+    while branch := (LIMIT if is_choice else BRANCH).match(text, at):
+        end, depth = branch.end(), 1
+        while depth and (brace := BRACE.search(text, end)):
+            end = brace.end()
+            if brace[0] == "|":
+                depth -= is_choice and depth == 1
+            else:
+                depth += 1 if brace[0] == "{" else -1
+        end = end - 1 if not depth else len(text)  # before the sign that closes the branch
+        spans.append((at, branch.end(), end))
+        at = end if is_choice else end + 1
+    last = END.match(text, at)
+    if not spans or not last or len(spans) > MOST:
+        return []
+    found, syntax = [""], head[0]
+    for start, inner, end in spans:
+        each = _divided(before + text[inner:end] + text[last.end() :])
+        if not each or len(found) + len(each) > 4 * MOST:
+            return []
+        found += [syntax + text[start:inner], *each]
+        syntax = "" if is_choice else "}"
+    return [*found, syntax + last[0], ""]

@@ -1,0 +1,244 @@
+"""Tags of a line in its translation: their positions, and their insertion."""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from attncli.faithful.parse import Segment, TaggedLine, count
+from attncli.faithful.spans import WeightIndex, WordWeights, words
+from models.base.types import Span
+
+ROOT = -1  # parent of the tags that no element contains
+
+
+class PlacedTag(NamedTuple):
+    """An element, or a single tag, with its position in the translation."""
+
+    parent: int  # index of the element that contains it, or ROOT
+    opening: Segment
+    closing: Segment | None
+    start: int = 0
+    end: int = 0
+
+
+class _Placing:
+    """Positions of the tags of a line in its translation."""
+
+    def __init__(self, tagged: TaggedLine, target: str, weights: WordWeights) -> None:
+        self.source, self.target, self.seen = tagged.text, target, WeightIndex(weights)
+        self.words, self.target_words = words(tagged.text), words(target)
+        self.items = _items(tagged.tags)
+        self.taken: dict[int, list[Span]] = {}  # parent: target words that its elements cover
+        self.elements: dict[int, list[tuple[int, int, int]]] = {}  # start, end, index
+        self.own = {ROOT: (0, len(self.words))}  # element: its source words
+        self.covered = {ROOT: (0, len(self.target_words))}  # element: target words
+        self.spans = {ROOT: (0, len(target))}  # element: target characters
+
+    def result(self) -> list[PlacedTag]:
+        """Return elements and single tags in source order, with their positions.
+
+        Elements are placed first, parents before children; then single tags.
+        """
+        for number, item in enumerate(self.items):
+            if item.closing:
+                self._place_element(number, item, item.closing)
+        for number, item in enumerate(self.items):
+            if not item.closing:  # a tag without words
+                tag = item.opening
+                before = bisect_left(self.words, tag.at, key=lambda word: word[0])
+                word = self.seen.cut(before, self.own[item.parent], self.covered[item.parent])
+                at = self._gap(word, item.parent, next_to_it=tag.before and not tag.after)
+                self.spans[number] = self._apart(number, at, at)
+        return [
+            item._replace(start=self.spans[number][0], end=self.spans[number][1])
+            for number, item in enumerate(self.items)
+        ]
+
+    def _place_element(self, number: int, item: PlacedTag, closing: Segment) -> None:
+        taken = self.taken.setdefault(item.parent, [])
+        start, end = item.opening.at, closing.at
+        first = bisect_right(self.words, start, key=lambda word: word[1])  # also a divided word
+        last = max(first, bisect_left(self.words, end, key=lambda word: word[0]))
+        own = self.own[number] = (first, last)
+        within = self.covered[item.parent]
+        covered = self.covered[number] = self.seen.span(own, len(self.words), within, taken)
+        found = self._characters(covered, item, self.source[start:end])
+        self.spans[number] = self._apart(number, *found)
+        insort(self.elements.setdefault(item.parent, []), (*self.spans[number], number))
+        if covered[0] < covered[1]:
+            insort(taken, covered)
+
+    def _characters(self, covered: Span, item: PlacedTag, text: str) -> Span:
+        """Return the span of some words, with the punctuation at its edges if the source has it.
+
+        A block includes all punctuation of its words.
+        """
+        first, last = covered
+        if first == last:
+            return (self._gap(first, item.parent),) * 2
+        start, end = self.target_words[first][0], self.target_words[last - 1][1]
+        inner = words(text)
+        if item.opening.block or text[: inner[0][0]].strip():
+            start = self._start(first)
+        if item.opening.block or text[inner[-1][1] :].strip():
+            end = self._end(last - 1)
+        return start, end
+
+    def _apart(self, number: int, start: int, end: int) -> Span:
+        """Return the part of a span that is inside its parent and outside the parent's elements."""
+        parent = self.items[number].parent
+        low, high = self.spans[parent]
+        start, end = min(max(start, low), high), min(max(end, low), high)
+        siblings = self.elements.get(parent, [])
+        for first, last, sibling in siblings[bisect_right(siblings, start, key=lambda s: s[1]) :]:
+            if end <= first:
+                break
+            behind = sibling < number if start == end else first < start
+            if last <= start:
+                continue
+            if behind:
+                start, end = last, max(end, last)
+            else:
+                start, end = min(start, first), first
+        return start, end
+
+    def _gap(self, word: int, parent: int, *, next_to_it: bool = False) -> int:
+        """Return the position before a target word and after the previous word's punctuation."""
+        first, last = self.covered[parent]
+        if word <= first:
+            return self.spans[parent][0]
+        if word >= last:
+            return self.spans[parent][1]
+        return self._start(word) if next_to_it else self._end(word - 1)
+
+    def _end(self, word: int) -> int:
+        """Return the end of a target word, including the punctuation that touches it."""
+        end = self.target_words[word][1]
+        last = word + 1 == len(self.target_words)
+        gap = self.target[end : None if last else self.target_words[word + 1][0]]
+        return end + len(re.split(r"\s", gap, maxsplit=1)[0])
+
+    def _start(self, word: int) -> int:
+        """Return the start of a target word, including punctuation that touches only this word."""
+        start = self.target_words[word][0]
+        gap = self.target[self.target_words[word - 1][1] if word else 0 : start]
+        glued = len(re.split(r"\s", gap)[-1])
+        return start if word and glued == len(gap) else start - glued
+
+
+def _items(tags: tuple[Segment, ...]) -> list[PlacedTag]:
+    """Return elements and single tags in the order of their first tag."""
+    items: list[PlacedTag] = []
+    inside = [ROOT]
+    for tag in tags:
+        if tag.kind == "close":
+            number = inside.pop()
+            items[number] = items[number]._replace(closing=tag)
+            continue
+        items.append(PlacedTag(inside[-1], tag, None))
+        if tag.kind == "open":
+            inside.append(len(items) - 1)
+    return items
+
+
+# Insertion of the tags of a line into its translation.
+# Spaces follow the source: none between a word and a tag that touched it, one space otherwise.
+# Entities are used if the source used them. The output has exactly the tags of the source. If the
+# model writes text that would be read as a tag, the signs of this text become spaces.
+
+SIGNS = re.compile(r"[&<>]")  # characters that tags consist of
+
+
+def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
+    """Return a translation of ``tagged.text`` with the tags of the line.
+
+    Where the translation is the text itself, the result is the line.
+
+    weights: for each word of the translation, its attention weights on the words of the text (words
+    as in `attncli.faithful.spans`). An empty dict means that the alignment of the word is unknown.
+    """
+    if target == tagged.text:
+        return tagged.line
+    placed = _Placing(tagged, target, weights).result()
+    wanted = Counter(tag.raw for tag in tagged.tags)
+    for escaped in (tagged.escaped, True):
+        written = _Writer(escaped=escaped).line(placed, target)
+        if count(written) == wanted:
+            return written
+    return _Writer(loose=True).line(placed, SIGNS.sub(" ", target))
+
+
+class _Writer:
+    """Writer of a translation with its tags.
+
+    escaped: True writes the characters of tags as entities. loose: True puts a space around each
+    tag, so that no text can join it.
+    """
+
+    def __init__(self, *, escaped: bool = False, loose: bool = False) -> None:
+        self.written: list[str] = []
+        self.escaped, self.loose = escaped, loose
+        self.last = ""  # last character written that is not part of a tag
+        self.joined = False  # True if the next text is written without its leading spaces
+        self.spaced = False  # True if the next word is written after a space
+
+    def line(self, placed: list[PlacedTag], target: str) -> str:
+        """Return a translation with its tags."""
+        at = 0
+        for position, tag in _in_order(placed):
+            self.text(target[at:position])
+            self.tag(tag)
+            at = position
+        self.text(target[at:])
+        return "".join(self.written)
+
+    def text(self, text: str) -> None:
+        """Write part of the translation."""
+        if self.joined:
+            text = text.lstrip()
+        if not text:
+            return
+        if self.spaced and (text[0].isalnum() or (self.loose and not text[0].isspace())):
+            self.written.append(" ")
+        self.written.append(html.escape(text, quote=False) if self.escaped else text)
+        self.last, self.joined, self.spaced = text[-1], False, False
+
+    def tag(self, tag: Segment) -> None:
+        """Write a tag, with the spaces that belong to it."""
+        if tag.breaking and not (tag.before or tag.after or self.loose):
+            self.written[-1:] = [text.rstrip() for text in self.written[-1:]]
+            self.joined, self.spaced = True, False  # the line break replaces the space next to it
+        elif tag.kind == "void":
+            if self.last and not self.last.isspace() and (tag.before or self.loose or self.spaced):
+                self.written.append(" ")
+            self.last, self.spaced = tag.raw[-1], tag.after or self.loose
+        self.written.append(tag.raw)
+
+
+def _in_order(placed: list[PlacedTag]) -> Iterator[tuple[int, Segment]]:
+    """Yield all tags with their positions, from left to right, correctly nested."""
+    inside: dict[int, list[int]] = {}
+    for number, one in enumerate(placed):
+        inside.setdefault(one.parent, []).append(number)
+    for children in inside.values():
+        children.sort(
+            key=lambda number: (placed[number].start, placed[number].end, number), reverse=True
+        )
+    waiting = inside.get(ROOT, [])
+    while waiting:
+        number = waiting.pop()
+        if number < 0:
+            closing = placed[~number].closing
+            assert closing
+            yield placed[~number].end, closing
+            continue
+        one = placed[number]
+        yield one.start, one.opening
+        if one.closing:
+            waiting.append(~number)
+            waiting += inside.get(number, [])

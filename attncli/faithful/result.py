@@ -1,0 +1,46 @@
+"""A line, and the result of its translation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from models.base.types import Hypothesis, Translation
+
+if TYPE_CHECKING:
+    from attncli.data.panels import AlignedPair
+    from attncli.faithful.checks import Check
+
+
+class Line(NamedTuple):
+    """A line without its ending."""
+
+    number: int  # from 1
+    text: str
+    ending: str = "\n"  # or "\r\n"; a last line without an ending gets "\n"
+    fault: str = ""  # why the text cannot be processed; it is then only shown
+
+
+class TranslatedLine(NamedTuple):
+    """A line with its translation."""
+
+    line: Line
+    translation: Translation | None  # None: the line could not be translated, `note` says why
+    note: str = ""  # what the user should know about the line
+    parts: tuple[Translation, ...] = ()  # what was translated: one for each part of the line
+    alignments: tuple[AlignedPair, ...] = ()  # one for each hypothesis, where they are wanted
+    lost: str = ""  # characters that the model has no token for and that the output lacks
+    checks: tuple[Check, ...] = ()  # that the best output fails
+    # for each part: what the model read for a protected part, this as in the source and the output
+    stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()
+    foreign: bool = False  # copied, because the model has no token for any of its letters
+    in_target: bool = False  # copied, because it is in the target language
+
+    @property
+    def text(self) -> str:
+        """The best output; "" if the line could not be translated."""
+        return self.translation.text if self.translation else ""
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """The outputs, best first; none if the line could not be translated."""
+        return self.translation.hypotheses if self.translation else ()

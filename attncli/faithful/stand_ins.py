@@ -1,0 +1,124 @@
+"""Stand-ins: what a model reads in the place of protected parts, and their return.
+
+A model with reserved tokens reads the marks themselves, counted from the first one in each text.
+Another model reads the part; a number in braces only where it has no token for a character of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from attncli.faithful.protect import FIRST, MARK, Part
+from models.base.types import Span
+
+if TYPE_CHECKING:
+    from models.inference.text_translator import TextTranslator
+
+StandIns = Mapping[str, str]  # by mark, in the order of the text
+
+
+class Edit(NamedTuple):
+    """A span of a text as the model has it, in the place of which a mark stands."""
+
+    start: int
+    end: int
+    mark: str
+    size: int = 1  # characters that stand there instead
+
+
+def readable(
+    text: str, parts: Sequence[Part], model: TextTranslator
+) -> tuple[str, StandIns, list[Edit]]:
+    """Return a text with stand-ins in place of its marks, these stand-ins, and where they are.
+
+    The stand-ins are spaced from words that touch their part.
+    """
+    marks = [*dict.fromkeys(MARK.findall(text))] if parts else []
+    marks = [mark for mark in marks if ord(mark) - FIRST < len(parts)]
+    if not marks:
+        return text, {}, []
+    tokens = len(marks) <= model.reserved
+    numbers = count(1)
+    found = {
+        mark: chr(FIRST + n) if tokens else _written(parts[ord(mark) - FIRST], numbers, model)
+        for n, mark in enumerate(marks)
+    }
+    read, edits, at = "", list[Edit](), 0
+    for place in MARK.finditer(text):
+        mark = place[0]
+        if mark not in found:
+            continue
+        part = parts[ord(mark) - FIRST]
+        read += text[at : place.start()]
+        form = " " * part.before + found[mark] + " " * part.after
+        edits.append(Edit(len(read), len(read) + len(form), mark))
+        read, at = read + form, place.end()
+    return read + text[at:], found, edits
+
+
+def _written(part: Part, numbers: count[int], model: TextTranslator) -> str:
+    """Return the raw text of a part, or a number that the model has tokens for."""
+    if not model.unknown_characters(part.raw):
+        return part.raw
+    number = next(numbers)
+    return next(
+        (form for form in (f"{{{number}}}", f"Q{number}") if not model.unknown_characters(form)),
+        str(90 + number),
+    )
+
+
+def marked(output: str, parts: Sequence[Part], found: StandIns) -> tuple[str, list[Edit]]:
+    """Return an output with marks in place of its stand-ins, and where these were."""
+    if not found:
+        return output, []
+    waiting: dict[str, list[str]] = {}  # marks of each text that may stand for one
+    for mark, form in found.items():
+        part = parts[ord(mark) - FIRST]
+        for text in dict.fromkeys((form, part.shown) if form == part.raw else (form,)):
+            waiting.setdefault(text, []).append(mark)
+    written, edits, at = "", list[Edit](), 0
+    for place in _finder(tuple(waiting)).finditer(output):
+        marks = waiting[place[0]]
+        mark = marks.pop(0) if len(marks) > 1 else marks[0]
+        part, (start, end) = parts[ord(mark) - FIRST], place.span()
+        if part.before and re.search(r"\w $", output[max(0, start - 2) : start]):
+            start -= 1
+        if part.after and re.match(r" \w", output[end : end + 2]):
+            end += 1
+        written += output[at:start] + mark
+        edits.append(Edit(start, end, mark))
+        at = end
+    return written + output[at:], edits
+
+
+@cache
+def _finder(forms: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of stand-ins; one that begins or ends with a letter is no part of a word."""
+
+    def whole(form: str) -> str:
+        left, right = (r"(?<!\w)" * form[0].isalnum(), r"(?!\w)" * form[-1].isalnum())
+        return left + re.escape(form) + right
+
+    return re.compile("|".join(map(whole, sorted(forms, key=len, reverse=True))))
+
+
+def shifted(spans: Sequence[Span], edits: Sequence[Edit]) -> list[Span]:
+    """Return spans of a text as the model has it as spans of the text with marks."""
+    if not edits:
+        return [*spans]
+    return [(_shifted(start, edits), _shifted(end, edits, is_end=True)) for start, end in spans]
+
+
+def _shifted(position: int, edits: Sequence[Edit], *, is_end: bool = False) -> int:
+    removed = 0
+    for start, end, _, size in edits:
+        if position <= start:
+            break
+        if position < end:
+            return start - removed + size * is_end
+        removed += end - start - size
+    return position - removed

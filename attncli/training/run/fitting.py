@@ -1,0 +1,105 @@
+"""Defaults of a run from the number and the length of its examples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from attncli.training.settings.config import TrainConfig
+
+Tables = Mapping[str, Mapping[str, Any]]  # settings by table
+
+# A run that starts from a trained model should learn without forgetting.
+#
+# A low rate that falls linearly, few passes over little data, and the replay set of the model
+# (models.storage.replay) keep what the model knew. The settings of the model's own training apply
+# to new weights and would destroy trained ones.
+
+PASSES = 3000  # examples that a run sees at most, unless it has MOST passes or LEAST
+MOST, LEAST = 10, 3  # passes over the data
+COUNTED = PASSES // LEAST  # examples to count; more do not change the number of passes
+# what makes a run another stage of training (hard attention, rewards, unfreezing): the settings
+# of the model's own training apply
+STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
+
+
+def fine_tuning(examples: int, rate: float, given: Collection[str]) -> dict[str, Any]:
+    """Return the defaults of [train] for a number of examples.
+
+    rate: peak learning rate of the kind of input. given: names of the settings that the user set.
+    There are none for a run that is another stage of training.
+    """
+    if any(name.startswith(STAGES) for name in given):
+        return {}
+    passes = max(LEAST, min(MOST, PASSES // max(1, examples)))
+    return {
+        "optimiser": "adam",
+        "lr": rate,
+        "schedule": "linear",
+        "warmup": 20,
+        "epochs": 0 if "train.steps" in given else passes,
+        "patience": 4,
+        "batch_tokens": max(128, min(1024, 4 * examples)),  # few examples: several updates a pass
+        "evaluate_every": 0,
+        "metric": "loss",  # scores of few examples vary too much to choose by them
+        "ema": 0.0,
+    }
+
+
+# New weights: batches, passes, warm-up and tokens that little data need.
+#
+# With the settings for ordinary data a few hundred pairs are a few updates, all in the warm-up.
+
+
+BATCHES = 25  # of a pass, at least, until they are SMALLEST
+SMALLEST = 256  # positions of a batch
+UPDATES = 2000  # that new weights may take, at least
+INTERVAL = 100  # updates between evaluations
+ENOUGH = 1 << 17  # positions, above which nothing is fitted
+LETTERS = 4  # of a token, about
+CLOSED = 200  # different words that outputs consist of, at most, of which each is a token
+
+
+class Measured(NamedTuple):
+    """Sizes of the examples of a run, counted up to ENOUGH positions."""
+
+    positions: float  # of the longer sides
+    is_of_words: bool  # sources are single words
+    words: int  # different ones in the targets
+
+
+def measured(texts: Iterable[tuple[str, str]]) -> Measured:
+    """Return the sizes of pairs of texts."""
+    positions, several, count = 0.0, 0, 0
+    words: set[str] = set()
+    for pair in texts:
+        count += 1
+        positions += 1 + max(max(len(text.split()), len(text) / LETTERS) for text in pair)
+        several += len(pair[0].split()) > 1
+        words.update(pair[1].split())
+        if positions > ENOUGH:
+            break
+    return Measured(positions, count > 20 * several, len(words))
+
+
+def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> Tables:
+    """Return the defaults of [train] and [tokenizer] of little data; none of enough data.
+
+    usual: the recipe of the preset. given: names of the settings that the user set. A number of
+    updates that the user sets is one of batches as usual.
+    """
+    batch = max(SMALLEST, math.ceil(found.positions / BATCHES))
+    if not found.positions or batch >= usual.batch_tokens or usual.steps or "train.steps" in given:
+        return {}
+    batches = math.ceil(found.positions / batch)  # of a pass
+    train = {
+        "batch_tokens": batch,
+        "warmup": min(usual.warmup, max(INTERVAL, 4 * batches)),
+        "evaluate_every": INTERVAL,
+        "epochs": max(usual.epochs, math.ceil(UPDATES / batches)),
+    }
+    if not found.is_of_words or "train.subword_sampling" in given:
+        return {"train": train}
+    target = "word" if found.words <= CLOSED else "char"
+    return {"train": train, "tokenizer": {"joint": False, "kind": "char", "target_kind": target}}

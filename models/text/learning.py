@@ -1,0 +1,89 @@
+"""SentencePiece models learned from texts."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+
+from models.base.errors import ConfigurationError, InputError, is_exhausted
+from models.text.languages import control_tokens
+from models.use_config import TOKEN_KINDS as KINDS
+from models.use_config import TokenizerConfig
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+COVERAGE = 0.9999  # of the characters, by the vocabulary; the rest are encoded as bytes
+BYTES = 256  # tokens of them in a vocabulary
+ALL = 2**16  # more tokens than a text has characters
+
+
+def learn(
+    lines: Iterable[str], size: int, kind: str, config: TokenizerConfig
+) -> tuple[bytes, set[str]]:
+    """Return a SentencePiece model, and the characters that are encoded as bytes for want of room.
+
+    A size that is chosen grows by the characters that occur twice or more; of characters alone, it
+    is their number.
+    """
+    lines = list(lines)
+    if kind == "char" and not config.size:
+        size = ALL
+    try:
+        return _learned(lines, size, kind, config), set()
+    except TooManyCharactersError:
+        counts = Counter(chain.from_iterable(lines))
+        del counts[" "]
+        others = BYTES + len(control_tokens(config)) + END + 2
+        if not config.size:
+            size = max(size, others) + sum(number > 1 for number in counts.values())
+        room = max(1, size - others)
+        rare = {character for character, _ in counts.most_common()[room:]}
+        without = str.maketrans(dict.fromkeys(rare, ""))
+        return _learned([line.translate(without) for line in lines], size, kind, config), rare
+
+
+class TooManyCharactersError(InputError):
+    """A text has more characters than a vocabulary of the size has room for."""
+
+
+def _learned(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig) -> bytes:
+    import sentencepiece
+
+    if kind not in KINDS:
+        raise ConfigurationError(f"tokenizer kind '{kind}'", ", ".join(KINDS))
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=size,
+            hard_vocab_limit=False,
+            character_coverage=COVERAGE,
+            byte_fallback=True,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            max_sentence_length=2**20,
+            pad_id=PAD,
+            unk_id=UNKNOWN,
+            bos_id=START,
+            eos_id=END,
+            control_symbols=control_tokens(config),
+            num_threads=2,  # the library aborts the program if it cannot start one
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        if is_exhausted(error):
+            raise
+        if "sentences_.empty()" in str(error):
+            raise InputError("training text without words", "text on both sides") from None
+        reason = str(error).splitlines()[-1].rpartition("] ")[2].strip()  # without its place in C++
+        hint = "set tokenizer.size, or 0 to have it chosen from the data"
+        if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
+            found = f"{size} tokens for a text with more characters"
+            raise TooManyCharactersError(found, f"at least {least[1]} tokens", hint) from None
+        found = f"SentencePiece could not train {size} tokens ({reason})"
+        raise InputError(found, "more text, or another size", hint) from None
+    return model.getvalue()

@@ -1,0 +1,170 @@
+"""Protected parts come back as they were; words beside them are text."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from attncli.faithful.kinds import KINDS, PartKind
+from attncli.faithful.numbers import localised
+from attncli.faithful.protect import Part, finder, protect, restore
+from attncli.faithful.stand_ins import marked, readable, shifted
+from tests.attncli.faithful.small import line
+from tests.upper_model import Upper
+
+HALVES = {"Markdown link", "Markdown bold"}  # one of a pair, see BETWEEN
+EXAMPLES = [kind.example for kind in KINDS[1:] if kind.name not in HALVES]
+EMOJI = ["\uf8ff", "❤️", "☀️", "⚠️", "1️⃣", "🐈\u200d⬛", "👍🏽", "🇩🇪", "→", "#️⃣", "H₂O", "x^2", "a=b"]
+CODES = r"""
+%'d %1$s %-5.2f %(x)s %@ {x} {{x}} {{{x}}} ${x} %{x} {0:.2f} %name% $1 [x] %d%% %<PRIu64> %Y-%m-%d
+a.b+c@d-e.org /usr/lib/x.so C:\tmp\a.txt ~/x src/main.py 8f3K-22Lq-PPa9 192.168.0.1 1.10.0-rc.1
+550e8400-e29b-41d4-a716-446655440000 2024-05-01 86988827 26,888 €8,311 030/1234567 max_value
+MM/DD/YYYY h:mm <color=#ff0000> 2-3 H2SO4 https://a.b/c%20d?x=y
+"""
+OTHERS = ["(555) 123-4567", "B-MW 1234", "AB12 CDE", "5’11”", "{{ a | b('c') }}", "'{x}'", '"%d"']
+OTHERS += ['\\"%s\\"', "{ $userName }", "h:mm a"]
+PARTS = [*EXAMPLES, *EMOJI, *CODES.split(), *OTHERS]
+SENTENCES = ["See {} now.", "({}) is it", "It is {}.", "{}: the dog", "Look: {}, and", "{}"]
+
+
+def unknown(text: str) -> str:
+    """Return the characters that are not in a vocabulary such as that of the box."""
+    signs = (sign for sign in dict.fromkeys(text) if sign in "|\\^#&=~@<>*" or ord(sign) > 0x2030)
+    return "".join(sign for sign in signs if not "\ue000" <= sign <= "\uf8ff")
+
+
+def model(reserved: int) -> Upper:
+    """Return a model without some signs."""
+    found = Upper(reserved)
+    found.unknown_characters = unknown  # type: ignore[method-assign]
+    return found
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_taken_out_whole_and_put_back(part: str) -> None:
+    for sentence in SENTENCES if part[-1] != "." else SENTENCES[:2]:
+        text = sentence.replace("{}", part)
+        marks, parts = protect(text, unknown)
+        assert [one.raw for one in parts] == [part], text
+        assert len(marks) == len(sentence) - 1 and restore(marks, parts, source=True) == text
+        for reserved in (0, 8):
+            read, found, _ = readable(marks, parts, model(reserved))
+            assert not unknown(read) and (part in read) == (not reserved and not unknown(part))
+            assert marked(read, parts, found)[0] == marks
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.name))
+def test_an_example_is_of_its_own_kind(kind: PartKind) -> None:
+    context = {"Markdown link": "a{}", "Markdown bold": "{}a", "bank code": "BIC {}"}
+    found = finder().search(context.get(kind.name, "{}").replace("{}", kind.example))
+    assert found and found[0] == kind.example
+    assert KINDS[int(str(found.lastgroup)[1:])] is kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["100% sure", "50%ig", "20-year-old", "the 1990s", "e.g. this", "Note: the dog", "and/or"]
+    + ["a-b", "km/h", 'he said "I am 27" now', "at 7:30", "5 GB", "the 20th", "a. b"]
+    + [
+        "AT&T",
+        "3 < 4",
+        "No.5 is it",
+        "it costs $5",
+        "a **",
+        "see: so",
+        "Dr. No",
+        "wait ...",
+        "is ::",
+    ],
+)
+def test_words_are_no_parts(text: str) -> None:
+    assert protect(text) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("<b>Only today</b> we sell", ["<b>", "</b>"]),
+        ('see <a href="x">the dog</a>', ['<a href="x">', "</a>"]),
+        ("read [our terms](https://a.b/c) now", ["[", "](https://a.b/c)"]),
+        ("**Only today** we sell **bread**.", ["**"] * 4),
+        ("see ![a dog](dog.png)", ["![", "](dog.png)"]),
+        ("[[The big house|see it]] now", ["[[The big house|", "]]"]),
+        ("§cWarning: §rthe water", ["§c", "§r"]),
+        ("Good morning\\nmy friend", ["\\n"]),
+        ("Hello $1 and $2, it is $5", []),
+        ("Hello $1 and $2, it is so", ["$1", "$2"]),
+        ("from {a}, {b} to {c}", ["{a}", "{b}", "{c}"]),
+        ("{a}/{b}: %s-%d", ["{a}/{b}", "%s-%d"]),
+        ("It is DD.MM. so", ["DD.MM."]),
+    ],
+)
+def test_text_between_parts_is_translated(text: str, parts: list[str]) -> None:
+    found = protect(text)
+    assert [one.raw for one in found.parts] == parts
+    assert restore(*found, source=True) == text
+
+
+def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
+    random = Random(3)
+    signs = [*PARTS, *EMOJI, *" .,;:-'\"()[]<&", "word", "Haus", "12", "$5", "2nd", "\ue000", "é"]
+    for number in range(2000):
+        text = line(random) if number % 2 else "".join(random.choices(signs, k=9))
+        marks, parts = protect(text, unknown)
+        assert restore(marks, parts, source=True) == text
+        for reserved in (0, 64):
+            read, found, edits = readable(marks, parts, model(reserved))
+            assert marked(read, parts, found)[0] == marks or not reserved, text
+            assert [read[one.start : one.end].strip() for one in edits] == [
+                found[one.mark] for one in edits
+            ]
+
+
+def test_spans_of_what_the_model_reads_are_spans_of_the_text_with_marks() -> None:
+    marks, parts = protect("The word%s and {x}.")
+    read, _, edits = readable(marks, parts, model(0))
+    assert read == "The word %s and {x}." and len(marks) == len("The word_ and _.")
+    spans = [(0, 3), (4, 8), (9, 11), (12, 15), (16, 19), (19, 20)]
+    assert shifted(spans, edits) == [(0, 3), (4, 8), (8, 9), (10, 13), (14, 15), (15, 16)]
+
+
+def test_a_model_with_too_few_reserved_tokens_reads_the_parts_themselves() -> None:
+    marks, parts = protect("{a} or {b} or {c} ☀")
+    assert readable(marks, parts, model(2))[0] == "{a} or {b} or {c} ☀"
+    assert readable(marks, parts, model(3))[0] == "\ue000 or \ue001 or \ue002 ☀"
+
+
+@pytest.mark.parametrize(
+    ("raw", "in_order"),
+    [("%s", True), ("<b>", True), ("**", True), ('"%d"', True), ("[b]", True)]
+    + [("%1$s", False), ("{0}", False), ("%(a)s", False), ("%%", True), ("C:\\a", False)],
+)
+def test_parts_without_number_or_name_keep_their_order(raw: str, in_order: bool) -> None:
+    assert Part(raw, raw).in_order == in_order
+
+
+@pytest.mark.parametrize(
+    ("number", "languages", "expected"),
+    [
+        ("1,234.56", ("en", "de"), "1.234,56"),
+        ("1.234,56", ("de", "en"), "1,234.56"),
+        ("1,234.56", ("en", "fr"), "1\u00a0234,56"),
+        ("12,345,678", ("en", "es"), "12.345.678"),
+        ("8,311", ("", "de"), "8.311"),
+        ("8.311", ("", "en"), "8,311"),
+        ("€8,311", ("en", "de"), "8.311\u00a0€"),
+        ("8.311,50 €", ("de", "en"), "€8,311.50"),
+        ("3.14159", ("en", "de"), "3,14159"),
+        ("86988827", ("en", "de"), "86988827"),
+        ("00.500", ("de", "en"), "00.500"),
+        ("1,234", ("en", "it"), "1,234"),
+    ],
+)
+def test_numbers_have_the_separators_of_the_target(
+    number: str, languages: tuple[str, str], expected: str
+) -> None:
+    assert localised(number, *languages) == expected
+    if number in ("1,234.56", "8,311", "€8,311"):
+        text, parts = protect(f"so {number} it", languages=languages)
+        assert restore(text, parts) == f"so {expected} it"
