@@ -14,7 +14,6 @@ from attncli.terminal.messages import Messages, Silent
 from attncli.training.storage.folder import RunFolder
 from models.base.errors import ConfigurationError, ModelError, intact
 from models.base.files import check_regular, read_regular, write_folder
-from models.base.limits import MODEL_FILE_BYTES
 from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
 from models.sources import source_of
 from models.storage.archive import (
@@ -72,8 +71,7 @@ class Listed(NamedTuple):
 def pack(model: Path, target: Path, packing: Packing) -> Packed:
     """Write a model as a file NAME.zip or a folder; raise ModelError if that exists."""
     source = find_model(model)
-    if source.is_dir():
-        check_regular(source, inside=True)
+    check_regular(source, inside=True)
     if target.exists() or target.is_symlink():
         raise ModelError(f"{target} exists", "a new file or folder", "remove it first")
     if target.suffix != ARCHIVE:
@@ -200,7 +198,7 @@ def _forget_paths(model: EncoderDecoder) -> None:
 
 def _card(path: Path, required: bool) -> str:
     try:
-        return read_regular(path, MODEL_FILE_BYTES).decode("utf-8")
+        return read_regular(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         if not required:
             return ""
@@ -219,8 +217,7 @@ def _install(
             f"no file {path}",
             "a file made by `attn models pack`, a public model, or a name of the hub as owner/name",
         )
-    if path.is_dir():
-        check_regular(path, inside=True)
+    check_regular(path, inside=True)
     if is_published(path):
         with messages.progress(f"converting {path.name}", total=1.0) as advance:
             import_model(path, folder, name=source, advance=advance)

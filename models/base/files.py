@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from models.base.errors import ConfigurationError, InputError, ResourceError
+from models.base.limits import MODEL_FILE_BYTES
 
 try:
     import fcntl
@@ -121,7 +122,7 @@ def open_append(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | SAME_FILE, 0o666), "a+b")
 
 
-def open_regular(path: Path, most: int, name: str = "") -> BinaryIO:
+def open_regular(path: Path, most: int = MODEL_FILE_BYTES, name: str = "") -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading.
 
     name: for messages; the default is the path. Raises InputError for a longer file, and for a
@@ -139,20 +140,20 @@ def open_regular(path: Path, most: int, name: str = "") -> BinaryIO:
     raise InputError(f"{name} has {found.st_size:,} bytes", f"at most {most:,} bytes")
 
 
-def read_regular(path: Path, most: int) -> bytes:
+def read_regular(path: Path, most: int = MODEL_FILE_BYTES) -> bytes:
     """Return the content of a regular file of at most `most` bytes; see `open_regular`."""
     with open_regular(path, most) as file:
         return file.read(most)
 
 
 def check_regular(folder: Path, *, inside: bool = False) -> None:
-    """Raise InputError for a named pipe, socket or device in a folder, which may be endless.
+    """Raise InputError for a named pipe, socket or device, also in a folder: it may be endless.
 
     inside: refuse links to files outside of the folder, too, because the files are copied. The
     blobs of the cache of the Hugging Face hub belong to its folders.
     """
     blobs = folder.absolute() / "../../blobs"
-    for path in (*folder.glob("*"), *folder.glob("model/*")):
+    for path in (folder, *folder.glob("*"), *folder.glob("model/*")):
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"{path} is not a regular file", "a file, not a named pipe or device")
         target = path.resolve() if inside and path.is_file() else folder.resolve() / path.name

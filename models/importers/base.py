@@ -134,18 +134,14 @@ class Importer:
                 f"{self.folder} has no weights {name}", "all that its configuration says"
             ) from None
         if found.dtype not in PRECISIONS or not found.dim():
-            kind = f"{found.dim()} dimensions of {str(found.dtype).removeprefix('torch.')}"
-            raise DamagedError(
-                f"{self.folder} has weights {name} of {kind}", "vectors or matrices of floats"
-            )
+            kind = f"{found.dtype} and {found.dim()} dimensions"
+            raise DamagedError(f"{self.folder} has weights {name} of {kind}", "matrices of floats")
         return found
 
     def rows(self, name: str, count: int) -> int:
         """Return the size of a vocabulary; raise DamagedError if a matrix has fewer rows."""
         if len(self.theirs(name)) < count:
-            raise DamagedError(
-                f"{self.folder / NAME}: {count:,} tokens", f"at most the rows of {name}"
-            )
+            raise DamagedError(f"{self.folder}: {count:,} tokens", f"at most the rows of {name}")
         return count
 
     def has(self, name: str) -> bool:
@@ -241,8 +237,10 @@ def write_bundle(
     Raises ModelError if the weights do not fit the settings, or something in them is not known.
     """
     found, sizes, shapes = planned(importer)
-    dtype = importer.dtype
-    tensors = ((key, shaped(importer, key, shape)) for key, shape in shapes.items())
+    with fitting(importer):
+        dtype = importer.dtype
+    tensor = fitting(importer)(importer.tensor)
+    tensors = ((key, tensor(key, shape)) for key, shape in shapes.items())
     write_tensors(folder / WEIGHTS, shapes, dtype, tensors, advance)
     left = {n for n in importer.weights.names if not re.search(importer.unused, n)} - importer.used
     if left:
@@ -274,25 +272,20 @@ def planned(importer: Importer) -> tuple[Imported, VocabularySizes, dict[str, tu
     sizes = sizes_of(found.tokenizer, found.model.family)
     with fitting(importer), torch.device("meta"):
         wanted = stored_tensors(build(found.model, sizes))
-    numbers = sum(tensor.numel() for tensor in wanted.values())
-    if numbers > importer.weights.bytes + SPARE:
+    numbers, folder = sum(tensor.numel() for tensor in wanted.values()), importer.folder
+    files = filter(Path.is_file, (*folder.glob("*"), *folder.glob("model/*")))
+    if numbers > sum(path.stat().st_size for path in files) + SPARE:
         raise DamagedError(
-            f"{importer.folder / NAME} describes {numbers:,} weights, more than its files have",
+            f"{folder / NAME} describes {numbers:,} weights, more than its files have",
             "the weights and the configuration of one model",
         )
     return found, sizes, {name: tuple(tensor.shape) for name, tensor in wanted.items()}
 
 
 def fitting(importer: Importer) -> Any:
-    """Return a context in which sizes that do not fit each other raise DamagedError."""
+    """Return a context, or decorator, in which sizes that do not fit raise DamagedError."""
     expected = "sizes that fit each other, and the weights"
     return intact(importer.folder / NAME, expected, "", RuntimeError, IndexError)
-
-
-def shaped(importer: Importer, name: str, shape: tuple[int, ...]) -> Tensor:
-    """Return weights by their name in this program; a DamagedError if their parts do not fit."""
-    with fitting(importer):
-        return importer.tensor(name, shape)
 
 
 def card(importer: Importer, name: str) -> str:

@@ -17,15 +17,9 @@ from torch import Tensor
 
 from models.base.errors import intact
 from models.base.files import open_regular
-from models.base.limits import MODEL_FILE_BYTES
+from models.base.settings import parse_json
 from models.config import MAX_SIZE, MAX_SLOTS, ImageConfig, ModelConfig
-from models.importers.base import (
-    Imported,
-    Importer,
-    facts,
-    rows_of,
-    silenced,
-)
+from models.importers.base import Imported, Importer, facts, rows_of, silenced
 from models.importers.schema import Rule, read_json, read_value, rules, validated
 from models.text.tokenizer import JSON, Tokenizer
 from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
@@ -301,10 +295,8 @@ class VitGpt2(VitCaptioner):
         for found in (self.settings, self.generation):
             given |= {name: found[name] for name in SPECIAL if found[name] is not None}
         ids = validated(given, dict.fromkeys(SPECIAL, Rule(int)), self.folder / "config.json")
-        special = Special(
-            ids["pad_token_id"], -1, ids["decoder_start_token_id"], ids["eos_token_id"]
-        )
-        return self.with_tokenizer(config, special, text["vocab_size"])
+        pad, start, end = ids.values()
+        return self.with_tokenizer(config, Special(pad, -1, start, end), text["vocab_size"])
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Return weights by the name that they have in this program."""
@@ -344,7 +336,7 @@ def _made_tokenizer(folder: Path) -> Any:
     library: Any = import_module("tokenizers.implementations")
     with intact(folder, f"{JSON}, vocab.txt, or vocab.json with merges.txt", "", Exception):
         for name in names:
-            open_regular(folder / name, MODEL_FILE_BYTES).close()
+            open_regular(folder / name).close()
         kind = library.ByteLevelBPETokenizer if names[1:] else library.BertWordPieceTokenizer
         made = kind(*(str(folder / name) for name in names), lowercase=not names[1:])
-        return import_module("json").loads(made.to_str())
+        return parse_json(made.to_str())

@@ -19,16 +19,8 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError, DamagedError, intact
 from models.base.files import read_regular
-from models.base.limits import MODEL_FILE_BYTES
 from models.config import ModelConfig
-from models.importers.base import (
-    Imported,
-    Importer,
-    extended_sides,
-    facts,
-    rows_of,
-    silenced,
-)
+from models.importers.base import Imported, Importer, extended_sides, facts, rows_of, silenced
 from models.importers.schema import Rule, read_json, read_list, rules
 from models.importers.weights import CTranslate2Weights
 from models.inference.ctranslate2.convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
@@ -213,7 +205,7 @@ class CTranslate2Folder(Importer):
                 with intact(path, "a vocabulary of CTranslate2"):
                     if path.suffix == ".json":
                         return [*read_list(path, Rule(list[str]))]
-                    text = read_regular(path, MODEL_FILE_BYTES).decode()
+                    text = read_regular(path).decode()
                     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
         return []
 
@@ -270,7 +262,7 @@ class CTranslate2Folder(Importer):
                 if path.exists():
                     both = (path, path.with_name(names[1]))
                     with intact(self.folder, " and ".join(dict.fromkeys(names))):
-                        return [read_regular(each, MODEL_FILE_BYTES) for each in both]
+                        return [read_regular(each) for each in both]
         if (self.folder / "bpe.model").exists():
             raise ConfigurationError(
                 f"{self.folder} has tokens of subword-nmt (bpe.model)", "sentencepiece.model"

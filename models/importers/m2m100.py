@@ -14,7 +14,6 @@ from typing import Any
 
 from models.base.errors import DamagedError, intact
 from models.base.files import read_regular
-from models.base.limits import MODEL_FILE_BYTES
 from models.config import MAX_SLOTS, ModelConfig
 from models.importers.base import Imported, facts, search_settings
 from models.importers.marian import SIZES, Bart, read_vocabulary
@@ -68,7 +67,7 @@ class M2m100(Bart):
     ) -> Imported:
         """Return settings and vocabulary. named: the content of tokenizer_config.json."""
         with intact(self.folder, SENTENCEPIECE):
-            model = read_regular(self.folder / SENTENCEPIECE, MODEL_FILE_BYTES)
+            model = read_regular(self.folder / SENTENCEPIECE)
         tokens = self._tokens(model, named, count)
         languages = {
             token: str(found[1] or found[2])

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from models.base.errors import DamagedError, intact
 from models.base.files import read_regular
-from models.base.limits import MODEL_FILE_BYTES
 from models.config import MAX_SLOTS, ModelConfig
 from models.importers.base import (
     Imported,
@@ -32,13 +31,7 @@ from models.importers.base import (
 from models.importers.schema import Rule, read_json, read_list, rules, validated
 from models.importers.weights import NumpyWeights
 from models.text.tokenizer import Tokenizer
-from models.text.vocabulary import (
-    SILENT,
-    Special,
-    arranged,
-    rearranged,
-    with_languages,
-)
+from models.text.vocabulary import SILENT, Special, arranged, rearranged, with_languages
 from models.use_config import TokenizerConfig
 
 BART = {  # names of a layer in the classes of `transformers` that follow BART
@@ -168,7 +161,7 @@ def text_model(
     found = []
     with intact(folder, "source.spm and target.spm"):
         paths = folder / "source.spm", folder / "target.spm"
-        models = [read_regular(path, MODEL_FILE_BYTES) for path in paths]
+        models = [read_regular(path) for path in paths]
     languages = {token: match[1] for token in tokens[0] if (match := LANGUAGE.fullmatch(token))}
     for side in tokens:
         own = special._replace(unknown=side.index("<unk>") if "<unk>" in side else -1)
@@ -338,7 +331,7 @@ def read_yaml_vocabulary(path: Path) -> list[str]:
     """Return the tokens of a vocabulary of Marian, `token: id` a line, by id."""
     vocabulary: dict[str, int] = {}
     with intact(path, "a vocabulary of Marian"):
-        for line in read_regular(path, MODEL_FILE_BYTES).decode().splitlines():
+        for line in read_regular(path).decode().splitlines():
             token, _, number = line.rpartition(":")
             if token:
                 vocabulary[_unquoted(token.removeprefix("? ").strip())] = int(number)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 from models.base.errors import DamagedError, intact
 from models.base.files import read_regular
-from models.base.limits import MODEL_FILE_BYTES
 from models.base.settings import TYPE_NAMES, parse_json, short
 from models.config import MAX_LAYERS, MAX_SIZE, MAX_SLOTS
 from models.text.vocabulary import MOST_PIECES
@@ -124,7 +123,7 @@ def read_json(path: Path, schema: Schema, *, optional: bool = False) -> dict[str
 def read_value(path: Path) -> Any:
     """Return the content of a JSON file of limited size; raise DamagedError if it is damaged."""
     with intact(path, "a JSON file"):
-        return parse_json(read_regular(path, MODEL_FILE_BYTES))
+        return parse_json(read_regular(path))
 
 
 def read_list(path: Path, rule: Rule) -> Any:

@@ -38,7 +38,6 @@ class PublishedWeights(Protocol):
     """Tensors by name."""
 
     names: list[str]
-    bytes: int  # of their files
 
     def tensor(self, name: str) -> Tensor:
         """Return a tensor; raise KeyError if there is none."""
@@ -49,23 +48,20 @@ class FileWeights:
 
     def __init__(self, folder: Path) -> None:
         self._readers: dict[str, Callable[[str], Tensor]] = {}
-        paths = [folder / SAFE]
-        if not paths[0].exists() and (folder / SAFE_INDEX).exists():
+        if (folder / SAFE).exists():
+            self._add_safe(folder / SAFE)
+        elif (folder / SAFE_INDEX).exists():
             index = read_json(folder / SAFE_INDEX, {"weight_map": Rule(dict[str, str])})
-            names = sorted({Path(name).name for name in index["weight_map"].values()})
-            paths = [folder / name for name in names]
-        elif not paths[0].exists():
-            paths = [folder / PICKLED]
-            if not paths[0].exists():
-                raise NotFoundError(f"no weights in {folder}", f"{SAFE} or {PICKLED}")
-            stored = whole_tensors(load_pickled(paths[0]), paths[0])
+            for name in sorted({*index["weight_map"].values()}):
+                self._add_safe(folder / Path(name).name)
+        elif (folder / PICKLED).exists():
+            stored = whole_tensors(load_pickled(folder / PICKLED), folder / PICKLED)
             self._readers = dict.fromkeys(stored, stored.__getitem__)
-        for path in paths if paths != [folder / PICKLED] else ():
-            self._add_safe(path)
+        else:
+            raise NotFoundError(f"no weights in {folder}", f"{SAFE} or {PICKLED}")
         self.names = list(self._readers)
         if not self.names:
             raise DamagedError(f"{folder} has files of weights without weights", "some")
-        self.bytes = sum(path.stat().st_size for path in paths)
 
     def _add_safe(self, path: Path) -> None:
         with (
@@ -128,7 +124,7 @@ class NumpyWeights:
             members_of(archive)
             self._file = numpy.load(path, allow_pickle=False)
             self.names = list(self._file.files)
-        self.path, self.bytes = path, path.stat().st_size
+        self.path = path
 
     def tensor(self, name: str) -> Tensor:
         """Return a tensor; raise KeyError if there is none."""
@@ -148,7 +144,6 @@ class CTranslate2Weights:
     def __init__(self, path: Path) -> None:
         with intact(path, "a model of CTranslate2", "get it again", struct.error, IndexError):
             self._data = numpy.memmap(path, mode="r")
-            self.bytes = len(self._data)
             with path.open("rb") as file:
                 self._read_table(file)
         self.path, self.names = path, list(self._places)

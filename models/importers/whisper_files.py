@@ -20,7 +20,6 @@ from torch import Tensor
 
 from models.base.errors import NotFoundError, intact
 from models.base.files import read_regular
-from models.base.limits import MODEL_FILE_BYTES
 from models.importers.base import PICKLED
 from models.importers.captioners import read_tokenizer
 from models.importers.schema import Rule, read_json, read_list, validated
@@ -39,6 +38,7 @@ CODES = (  # languages, in the order of their tokens
     "haw ln ha ba jw su yue"
 )
 TASKS = ("translate", "transcribe", "startoflm", "startofprev", "nospeech", "notimestamps")
+LONGEST = 1000  # characters of a token
 TIMES = 1501  # timestamps from 0 to 30 s
 QUIET = (  # never spoken; as in the publisher's program, also with a space before them
     '" # ( ) * + / : ; < = > @ [ \\ ] ^ _ ` { | } ~ 「 」 『 』 << >> <<< >>> -- --- -( -[ (\' (" '
@@ -99,10 +99,8 @@ class RenamedWeights:
         names: Iterable[str],
         tensor: Callable[[str], Tensor],
         rules: Iterable[tuple[str, str]],
-        path: Path,
     ) -> None:
         self._tensor, self._places = tensor, dict[str, tuple[str, int, int]]()
-        self.bytes = path.stat().st_size
         for name in names:
             new = name
             for pattern, place in rules:
@@ -195,7 +193,7 @@ class FasterWhisper(WhisperFile):
         """The published weights, by their names in a folder of the hub."""
         stored = self._published
         names = [n for n in stored.names if stored.array(n).ndim and not n.endswith("_scale")]
-        return RenamedWeights(names, stored.tensor, FASTER, stored.path)
+        return RenamedWeights(names, stored.tensor, FASTER)
 
     @property
     def heads(self) -> int:
@@ -216,7 +214,7 @@ class FasterWhisper(WhisperFile):
             return list(read_list(path, Rule(list[str])))
         path = path.with_suffix(".txt")
         with intact(path, "vocabulary.txt", "get it with its model"):
-            return read_regular(path, MODEL_FILE_BYTES).decode().removesuffix("\n").split("\n")
+            return read_regular(path).decode().removesuffix("\n").split("\n")
 
 
 class OpenAIWhisper(WhisperFile):
@@ -238,7 +236,7 @@ class OpenAIWhisper(WhisperFile):
         """The published weights, by their names in a folder of the hub."""
         with self.reading():
             stored = whole_tensors(self._stored["model_state_dict"], self.path)
-            return RenamedWeights(stored, stored.__getitem__, OPENAI, self.path)
+            return RenamedWeights(stored, stored.__getitem__, OPENAI)
 
     @property
     def heads(self) -> int:
@@ -273,7 +271,7 @@ class OpenAIWhisper(WhisperFile):
         with intact(path, "lines of tokens in base 64"):
             texts = [
                 base64.b64decode(line.rpartition(b" ")[0])
-                for line in read_regular(path, MODEL_FILE_BYTES).splitlines()
+                for line in read_regular(path).splitlines()
             ]
         found = ["".join(signs[byte] for byte in text) for text in texts]
         codes = CODES.split()[: count - len(found) - len(TASKS) - TIMES - 2]
@@ -283,6 +281,8 @@ class OpenAIWhisper(WhisperFile):
 
 def byte_level(tokens: list[str]) -> dict[str, Any]:
     """Return the content of a tokenizer.json of byte-level pairs, whose ids are their ranks."""
+    if max(map(len, tokens)) > LONGEST:
+        raise ValueError(f"a token of more than {LONGEST} characters")
     end = tokens.index("<|endoftext|>")
     vocabulary = {token: number for number, token in enumerate(tokens[:end])}
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)

@@ -155,6 +155,6 @@ def read_facts(folder: Path) -> Facts:
 def read_card(folder: Path) -> str:
     """Return the model card, or "" if there is none."""
     try:
-        return read_regular(folder / CARD, MODEL_FILE_BYTES).decode("utf-8", "replace")
+        return read_regular(folder / CARD).decode("utf-8", "replace")
     except (OSError, InputError):
         return ""

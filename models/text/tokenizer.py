@@ -11,7 +11,6 @@ from unicodedata import category
 
 from models.base.errors import ConfigurationError, intact, unknown_name
 from models.base.files import read_regular
-from models.base.limits import MODEL_FILE_BYTES
 from models.sources import TAB
 from models.text.json_tokenizer import processor_of
 from models.text.languages import TO, control_tokens, target_token
@@ -146,9 +145,8 @@ class Tokenizer:
         ):
             for path in (joint, folder / JSON):
                 if path.exists():
-                    return cls(read_regular(path, MODEL_FILE_BYTES))
-            sides = (folder / f"{side}.model" for side in ("source", "target"))
-            return cls(*(read_regular(side, MODEL_FILE_BYTES) for side in sides))
+                    return cls(read_regular(path))
+            return cls(*(read_regular(folder / f"{side}.model") for side in ("source", "target")))
 
 
 class RowTokenizer(Tokenizer):
@@ -333,7 +331,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
         return Tokenizer.read(folder)
     files = Tokenizer.read(folder).files()
     with intact(folder / LABELS, "one label a line", "get the model again", ConfigurationError):
-        text = read_regular(folder / LABELS, MODEL_FILE_BYTES).decode("utf-8")
+        text = read_regular(folder / LABELS).decode("utf-8")
         return LabelTokenizer(files["tokenizer.model"], text.removesuffix("\n").split("\n"))
 
 
