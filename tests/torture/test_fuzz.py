@@ -13,6 +13,7 @@ from random import Random
 import pytest
 
 pytest.importorskip("transformers")
+pytest.importorskip("ctranslate2")
 
 from attncli.shell import app
 from models.base.errors import ModelError
@@ -35,7 +36,7 @@ PUBLISHED: dict[str, Callable[[Path], object]] = {
     "nllb": lambda folder: published.m2m100(folder, "nllb", ("eng_Latn", "deu_Latn")),
     "blip": published.blip,
     "vit": published.vit_gpt2,
-    "whisper": lambda folder: published.whisper(folder, steps=1),
+    "hub": lambda folder: published.whisper(folder, steps=1),
     "ctranslate2": lambda folder: export(NATIVE, folder, "fp32"),
     "native": lambda folder: shutil.copytree(NATIVE, folder),
 }
@@ -64,6 +65,7 @@ def test_damaged_files_give_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     for name, write in PUBLISHED.items():
         write(tmp_path / "good" / name)
+    names = sorted({*PUBLISHED, *published.spoken_forms(tmp_path / "good")})
     recording = io.BytesIO()
     with wave.open(recording, "wb") as file:
         file.setparams((1, 2, 16_000, 0, "NONE", ""))
@@ -74,8 +76,8 @@ def test_damaged_files_give_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
         random, folder = Random(f"fuzz {number}"), tmp_path / "m"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(user_folder(), ignore_errors=True)
-        name = random.choice([*PUBLISHED, "image", "sound"])
-        if name in PUBLISHED:
+        name = random.choice([*names, "image", "sound"])
+        if name in names:
             shutil.copytree(tmp_path / "good" / name, folder)
             (folder / "SHA256SUMS").unlink(missing_ok=True)
             damage(random.choice(sorted(p for p in folder.iterdir() if p.is_file())), random)
