@@ -204,6 +204,8 @@ def matching(path: Path | str) -> list[Path]:
     found = sorted(Path(name) for name in glob.glob(str(path)))
     if not found:
         raise NotFoundError(f"no file matches {path}", "a file, or a pattern of files")
+    if odd := [each for each in found if each.exists() and not (each.is_file() or each.is_dir())]:
+        raise InputError(f"{odd[0]} is not a regular file", "files alone that match a pattern")
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attncli.terminal.messages import Messages, Silent
 from attncli.training.storage.folder import RunFolder
 from models.base.errors import ConfigurationError, ModelError, intact
-from models.base.files import write_folder
+from models.base.files import check_regular, read_regular, write_folder
 from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
 from models.sources import source_of
 from models.storage.archive import (
@@ -71,6 +71,7 @@ class Listed(NamedTuple):
 def pack(model: Path, target: Path, packing: Packing) -> Packed:
     """Write a model as a file NAME.zip or a folder; raise ModelError if that exists."""
     source = find_model(model)
+    check_regular(source, inside=True)
     if target.exists() or target.is_symlink():
         raise ModelError(f"{target} exists", "a new file or folder", "remove it first")
     if target.suffix != ARCHIVE:
@@ -119,7 +120,7 @@ def add(
 def remove(name: str) -> Path:
     """Remove a model from the user folder and return its folder."""
     folder = user_folder() / _checked_name(name)
-    if not is_bundle(folder):
+    if folder.is_symlink() or not is_bundle(folder):
         raise ModelError(f"no model {name} in {user_folder()}", "one that was added before")
     shutil.rmtree(folder)
     return folder
@@ -197,7 +198,7 @@ def _forget_paths(model: EncoderDecoder) -> None:
 
 def _card(path: Path, required: bool) -> str:
     try:
-        return path.read_text("utf-8")
+        return read_regular(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         if not required:
             return ""
@@ -216,6 +217,7 @@ def _install(
             f"no file {path}",
             "a file made by `attn models pack`, a public model, or a name of the hub as owner/name",
         )
+    check_regular(path, inside=True)
     if is_published(path):
         with messages.progress(f"converting {path.name}", total=1.0) as advance:
             import_model(path, folder, name=source, advance=advance)

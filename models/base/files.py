@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from models.base.errors import ConfigurationError, InputError, ResourceError
+from models.base.limits import MODEL_FILE_BYTES
 
 try:
     import fcntl
@@ -54,10 +55,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     try:
         with write_errors(path):
             permissions = _permissions(path)
-            file = _create(temporary)
+            file = _create(temporary, 0o666 if permissions is None else permissions)
         with _closing(file):
             if permissions is not None:
-                os.chmod(file.fileno(), permissions)
+                with contextlib.suppress(OSError):  # a refusal leaves fewer permissions
+                    os.chmod(file.fileno(), permissions)
             yield file
             with write_errors(path):
                 file.flush()
@@ -120,7 +122,7 @@ def open_append(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | SAME_FILE, 0o666), "a+b")
 
 
-def open_regular(path: Path, most: int, name: str = "") -> BinaryIO:
+def open_regular(path: Path, most: int = MODEL_FILE_BYTES, name: str = "") -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading.
 
     name: for messages; the default is the path. Raises InputError for a longer file, and for a
@@ -136,6 +138,31 @@ def open_regular(path: Path, most: int, name: str = "") -> BinaryIO:
     if not stat.S_ISREG(found.st_mode):
         raise InputError(f"{name} is not a regular file", "a file, not a named pipe or device")
     raise InputError(f"{name} has {found.st_size:,} bytes", f"at most {most:,} bytes")
+
+
+def read_regular(path: Path, most: int = MODEL_FILE_BYTES) -> bytes:
+    """Return the content of a regular file of at most `most` bytes; see `open_regular`."""
+    with open_regular(path, most) as file:
+        return file.read(most)
+
+
+def check_regular(folder: Path, *, inside: bool = False) -> None:
+    """Raise InputError for a named pipe, socket or device, also in a folder: it may be endless.
+
+    inside: refuse links to files outside of the folder, too, because the files are copied. The
+    blobs of the cache of the Hugging Face hub belong to its folders.
+    """
+    blobs = folder.absolute() / "../../blobs"
+    for path in (folder, *folder.glob("*"), *folder.glob("model/*")):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"{path} is not a regular file", "a file, not a named pipe or device")
+        target = path.resolve() if inside and path.is_file() else folder.resolve() / path.name
+        if not any(target.is_relative_to(place.resolve()) for place in (folder, blobs)):
+            raise InputError(
+                f"{path} is a link to a file outside of {folder}",
+                "files of this folder alone",
+                "copy the file there if you trust it",
+            )
 
 
 def temporary_name(path: Path, suffix: str) -> Path:
@@ -210,8 +237,8 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def _create(path: Path) -> BinaryIO:
-    return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, 0o666), "wb")
+def _create(path: Path, permissions: int = 0o666) -> BinaryIO:
+    return os.fdopen(os.open(path, os.O_WRONLY | NEW_FILE, permissions), "wb")
 
 
 def _permissions(path: Path) -> int | None:

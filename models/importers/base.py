@@ -25,14 +25,16 @@ import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError, DamagedError, intact
-from models.base.settings import to_dict
+from models.base.settings import check_limits, to_dict
+from models.base.types import VocabularySizes
 from models.bundle import build, sizes_of
 from models.config import ModelConfig
-from models.importers.weights import FileWeights, PublishedWeights, read_json, write_tensors
-from models.storage.archive import About
+from models.importers.schema import Rule, Schema, read_json, rules
+from models.importers.weights import FileWeights, PublishedWeights, write_tensors
+from models.storage.archive import About, members_of, opened
 from models.storage.digests import write_digests
 from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, to_text
-from models.storage.weights import stored_tensors
+from models.storage.weights import SPARE, stored_tensors
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Vocabulary, known_pieces
 from models.use_config import SearchConfig, TokenizerConfig
@@ -52,9 +54,14 @@ PICKLED = ".pt"  # a file of PyTorch
 GENERATION = "generation_config.json"
 README = "README.md"
 MOST_README = 1 << 20
-MOST_FILES = 1000  # of an archive
-MOST_BYTES = 1 << 35  # of all its files
-LENGTH = re.compile(r"^---\n(.*?)\n---\n", re.S)  # the YAML head of a README of the hub
+HEAD = re.compile(r"^---\n(.{,65536}?)\n---\n", re.S)  # the YAML head of a README of the hub
+PRECISIONS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+SEARCH = {  # of a generation_config.json
+    "num_beams": Rule(int, 1, 1, 10_000),
+    "length_penalty": Rule(float, 1.0, -100, 100),
+    "bad_words_ids": Rule(list[list[int]], ()),
+    "suppress_tokens": Rule(list[int], (), -1),
+}
 
 
 class Imported(NamedTuple):
@@ -73,6 +80,8 @@ class Importer:
     """A published model in a folder."""
 
     model_type: ClassVar[str] = ""  # of the config.json of a folder of the hub
+    schema: ClassVar[Schema] = {}  # of its config.json
+    of_generation: ClassVar[Schema] = SEARCH  # of its generation_config.json
     table: ClassVar[Mapping[str, str]] = {}
     unused: ClassVar[str] = r"$^"  # pattern of published weights that are not needed
 
@@ -83,17 +92,18 @@ class Importer:
     @classmethod
     def reads(cls, folder: Path) -> bool:
         """Return True if a folder has the format of this importer."""
-        return read_json(folder / "config.json", {}).get("model_type") == cls.model_type
+        return model_type(folder) == cls.model_type
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The content of its config.json."""
-        return dict(read_json(self.folder / "config.json"))
+        """The settings of its config.json."""
+        return read_json(self.folder / "config.json", self.schema)
 
     @cached_property
     def generation(self) -> dict[str, Any]:
-        """The content of its generation_config.json; of config.json in older models."""
-        return dict(read_json(self.folder / GENERATION, self.settings))
+        """The settings of its generation_config.json; of config.json in older models."""
+        path = self.folder / GENERATION
+        return read_json(path if path.exists() else path.with_name(NAME), self.of_generation)
 
     @cached_property
     def weights(self) -> PublishedWeights:
@@ -118,11 +128,21 @@ class Importer:
         """
         self.used.add(name)
         try:
-            return self.weights.tensor(name)
+            found = self.weights.tensor(name)
         except KeyError:
             raise DamagedError(
                 f"{self.folder} has no weights {name}", "all that its configuration says"
             ) from None
+        if found.dtype not in PRECISIONS or not found.dim():
+            kind = f"{found.dtype} and {found.dim()} dimensions"
+            raise DamagedError(f"{self.folder} has weights {name} of {kind}", "matrices of floats")
+        return found
+
+    def rows(self, name: str, count: int) -> int:
+        """Return the size of a vocabulary; raise DamagedError if a matrix has fewer rows."""
+        if len(self.theirs(name)) < count:
+            raise DamagedError(f"{self.folder}: {count:,} tokens", f"at most the rows of {name}")
+        return count
 
     def has(self, name: str) -> bool:
         """Return True if there are published weights of a name."""
@@ -195,9 +215,13 @@ def importer_of(folder: Path) -> Importer:
         if kind.reads(folder):
             found: Importer = kind(folder)
             return found
-    unknown = {"model_type": "no format that is known"}
-    kind = read_json(folder / "config.json", unknown).get("model_type")
+    kind = model_type(folder) or "no format that is known"
     raise ConfigurationError(f"{folder}: {kind}", f"a model of the formats {', '.join(FORMATS)}")
+
+
+def model_type(folder: Path) -> str:
+    """Return the kind of model that a config.json names; "" if there is none."""
+    return str(read_json(folder / NAME, rules("text: model_type"), optional=True)["model_type"])
 
 
 def write_bundle(
@@ -212,13 +236,11 @@ def write_bundle(
     name: of the model or its address, for the card. advance: receives the share that is written.
     Raises ModelError if the weights do not fit the settings, or something in them is not known.
     """
-    found = importer.imported
-    sizes = sizes_of(found.tokenizer, found.model.family)
-    with torch.device("meta"):
-        wanted = stored_tensors(build(found.model, sizes))
-    shapes = {key: tuple(tensor.shape) for key, tensor in wanted.items()}
-    dtype = importer.dtype
-    tensors = ((key, importer.tensor(key, shape)) for key, shape in shapes.items())
+    found, sizes, shapes = planned(importer)
+    with fitting(importer):
+        dtype = importer.dtype
+    tensor = fitting(importer)(importer.tensor)
+    tensors = ((key, tensor(key, shape)) for key, shape in shapes.items())
     write_tensors(folder / WEIGHTS, shapes, dtype, tensors, advance)
     left = {n for n in importer.weights.names if not re.search(importer.unused, n)} - importer.used
     if left:
@@ -241,12 +263,37 @@ def write_bundle(
     write_digests(folder)
 
 
+def planned(importer: Importer) -> tuple[Imported, VocabularySizes, dict[str, tuple[int, ...]]]:
+    """Return settings, vocabulary sizes and shapes of a model; a ModelError if they cannot be."""
+    with fitting(importer):
+        found = importer.imported
+    check_limits(found.model, where=f"{importer.folder}: model")
+    check_limits(found.search, where=f"{importer.folder}: search")
+    sizes = sizes_of(found.tokenizer, found.model.family)
+    with fitting(importer), torch.device("meta"):
+        wanted = stored_tensors(build(found.model, sizes))
+    numbers, folder = sum(tensor.numel() for tensor in wanted.values()), importer.folder
+    files = filter(Path.is_file, (*folder.glob("*"), *folder.glob("model/*")))
+    if numbers > sum(path.stat().st_size for path in files) + SPARE:
+        raise DamagedError(
+            f"{folder / NAME} describes {numbers:,} weights, more than its files have",
+            "the weights and the configuration of one model",
+        )
+    return found, sizes, {name: tuple(tensor.shape) for name, tensor in wanted.items()}
+
+
+def fitting(importer: Importer) -> Any:
+    """Return a context, or decorator, in which sizes that do not fit raise DamagedError."""
+    expected = "sizes that fit each other, and the weights"
+    return intact(importer.folder / NAME, expected, "", RuntimeError, IndexError)
+
+
 def card(importer: Importer, name: str) -> str:
     """Return the model card: the source, the licence, and the card of the publisher."""
     about = importer.imported.about
     lines = [f"# {name}", "", f"Imported by `attn models add {name}`.", about.summary]
     lines += [f"Licence: {about.licence or 'not stated; ask its publisher'}.", ""]
-    return "\n".join(lines) + LENGTH.sub("", readme(importer.folder))
+    return "\n".join(lines) + HEAD.sub("", readme(importer.folder))
 
 
 def readme(folder: Path) -> str:
@@ -260,10 +307,10 @@ def readme(folder: Path) -> str:
 
 def facts(folder: Path, summary: str, languages: tuple[str, ...] = ()) -> About:
     """Return facts about a model; licence and languages from the YAML head of its README."""
-    head = LENGTH.match(readme(folder))
+    head = HEAD.match(readme(folder))
     text = head[1] if head else ""
-    licence = re.search(r"^license:\s*[\"']?([\w.+ -]+)", text, re.M)
-    listed = re.search(r"^language:\s*((?:\n\s*-\s*\S+)+|\[.*?\]|\S+)", text, re.M)
+    licence = re.search(r"^license:[ \t]*[\"']?([\w.+-][\w.+ -]{,100})", text, re.M)
+    listed = re.search(r"^language:[ \t]*((?:\n *- *\S+)+|\[[^]]{,4000}\]|\S+)", text, re.M)
     codes = tuple(re.findall(r"[A-Za-z_]{2,}", listed[1])) if listed else ()
     code = licence[1].strip() if licence else ""  # such as cc-by-4.0, usually written CC BY 4.0
     name = code.upper() if code.startswith(("cc", "mit", "bsd")) else code.capitalize()
@@ -274,35 +321,18 @@ def facts(folder: Path, summary: str, languages: tuple[str, ...] = ()) -> About:
 def search_settings(importer: Importer) -> SearchConfig:
     """Return the search settings of a generation_config.json; its length penalty is |y|^alpha."""
     given = importer.generation
-    alpha = max(0.0, float(given.get("length_penalty") or 1.0))
-    beam = int(given.get("num_beams") or 1)
-    return SearchConfig(beam=beam, length_penalty=alpha, length_penalty_form="power")
-
-
-def checked(settings: Mapping[str, Any], **known: tuple[Any, ...]) -> None:
-    """Raise ConfigurationError for a setting with a value that is not among the known ones."""
-    for name, values in known.items():
-        if name in settings and settings[name] not in values:
-            raise ConfigurationError(
-                f"{settings.get('model_type', 'a model')} with {name}={settings[name]!r}",
-                f"one of {', '.join(map(str, values))}",
-            )
-
-
-def reading(folder: Path) -> Any:
-    """Return a context in which missing settings raise DamagedError."""
-    return intact(folder / "config.json", "the settings of its format")
+    alpha = max(0.0, float(given["length_penalty"] or 1))
+    return SearchConfig(beam=given["num_beams"], length_penalty=alpha, length_penalty_form="power")
 
 
 def is_published(path: Path) -> bool:
     """Return True for a folder or archive of another publisher, not one of this program."""
     if path.is_dir():
-        return "model_type" in read_json(path / NAME, {}) or any(
-            resolve_name(place).reads(path) for place in FORMATS.values()
-        )
+        kinds = map(resolve_name, FORMATS.values())
+        return bool(model_type(path)) or any(kind.reads(path) for kind in kinds)
     if path.suffix == PICKLED or not zipfile.is_zipfile(path):
         return path.suffix == PICKLED
-    with zipfile.ZipFile(path) as archive:
+    with opened(path) as archive:
         return not {NAME, WEIGHTS} & {*archive.namelist()}
 
 
@@ -325,10 +355,7 @@ def extracted(path: Path) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(prefix="attn-import-") as place:
         folder = Path(place)
-        with (
-            intact(path, "an archive of a model", "get it again", zipfile.BadZipFile, RuntimeError),
-            zipfile.ZipFile(path) as archive,
-        ):
+        with opened(path) as archive:
             for member in _members(archive):
                 target = folder.joinpath(*PurePosixPath(member.filename).parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -339,11 +366,9 @@ def extracted(path: Path) -> Iterator[Path]:
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    members = [member for member in archive.infolist() if not member.is_dir()]
+    members = members_of(archive)
     for member in members:
         name = PurePosixPath(member.filename)
         if name.is_absolute() or ".." in name.parts or "\\" in member.filename:
             raise ValueError(f"the file name {ascii(member.filename)}")
-    if len(members) > MOST_FILES or sum(member.file_size for member in members) > MOST_BYTES:
-        raise ValueError(f"more than {MOST_FILES} files or {MOST_BYTES:,} bytes")
     return members

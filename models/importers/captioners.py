@@ -15,18 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.base.errors import ConfigurationError, NotFoundError, intact
-from models.config import ImageConfig, ModelConfig
-from models.importers.base import (
-    Imported,
-    Importer,
-    checked,
-    facts,
-    reading,
-    rows_of,
-    silenced,
-)
-from models.importers.weights import read_json
+from models.base.errors import intact
+from models.base.files import open_regular
+from models.base.settings import parse_json
+from models.config import MAX_SIZE, MAX_SLOTS, ImageConfig, ModelConfig
+from models.importers.base import Imported, Importer, facts, rows_of, silenced
+from models.importers.schema import Rule, read_json, read_value, rules, validated
 from models.text.tokenizer import JSON, Tokenizer
 from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
 from models.use_config import SearchConfig, TokenizerConfig
@@ -35,6 +29,27 @@ RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow
 BODY = "encoder.body"
 HALF = 0.5  # mean and deviation of pixels that `vit` reads
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
+LAYER = ("size: hidden_size intermediate_size num_attention_heads", "layers: num_hidden_layers")
+VISION = rules(  # settings of the image encoder
+    *LAYER,
+    "epsilon: layer_norm_eps",
+    "pixels: patch_size image_size",
+    hidden_act=Rule(("gelu",), "gelu"),
+)
+CAPTION = {  # of the search; 0: the default
+    "num_beams": Rule(int, 0, most=10_000),
+    "max_length": Rule(int, 0, most=10**30),
+    "length_penalty": Rule(float, 1.0, -100, 100),
+}
+SPECIAL = rules("id?: pad_token_id decoder_start_token_id eos_token_id")  # null: of the other file
+PIXELS = rules(
+    "false: do_center_crop",
+    resample=Rule(tuple(RESAMPLE), 2),
+    image_mean=Rule(list[float], least=-1e4, most=1e4),
+    image_std=Rule(list[float], least=1e-4, most=1e4),
+)
+TOKENIZER = {"vocab": Rule(dict[str, int]), "added_tokens": Rule(list[dict[str, Any]], ())}
+ADDED = rules("id: id", content=Rule(str), special=Rule(bool))
 
 
 class VitCaptioner(Importer):
@@ -46,34 +61,31 @@ class VitCaptioner(Importer):
     @cached_property
     def pixels(self) -> dict[str, Any]:
         """The content of preprocessor_config.json."""
-        found = dict(read_json(self.folder / "preprocessor_config.json"))
-        if found.get("do_center_crop"):
-            raise ConfigurationError("images whose centre is cropped", "do_center_crop=false")
-        return found
+        return read_json(self.folder / "preprocessor_config.json", PIXELS)
 
     def image(self, vision: dict[str, Any], class_tokens: int) -> ImageConfig:
         """Return the settings of the image encoder."""
-        checked(vision, hidden_act=("gelu",))
-        width, hidden = int(vision["hidden_size"]), int(vision["intermediate_size"])
+        width, hidden = vision["hidden_size"], vision["intermediate_size"]
         if hidden != 4 * width:
             raise ValueError(f"a feed-forward layer of {hidden} over {width}")
         return ImageConfig(
             encoder="vit",
             grid=str(vision["patch_size"]),
-            size=int(vision["image_size"]),
+            size=vision["image_size"],
             fit="squash",
-            resample=RESAMPLE[int(self.pixels.get("resample", 2))],
+            resample=RESAMPLE[self.pixels["resample"]],
             width=width,
-            layers=int(vision["num_hidden_layers"]),
-            heads=int(vision["num_attention_heads"]),
+            layers=vision["num_hidden_layers"],
+            heads=vision["num_attention_heads"],
             class_tokens=class_tokens,
-            norm_epsilon=float(vision["layer_norm_eps"]),
+            norm_epsilon=vision["layer_norm_eps"],
             project=False,
         )
 
     def with_tokenizer(self, config: ModelConfig, special: Special, count: int) -> Imported:
         """Return settings and vocabulary. count: rows of the embedding."""
-        vocabulary, tokenizer = json_vocabulary(read_tokenizer(self.folder), special, count)
+        content = read_tokenizer(self.folder)
+        vocabulary, tokenizer = json_vocabulary(content, special, self.rows(self.words, count))
         return Imported(
             config,
             tokenizer,
@@ -81,18 +93,17 @@ class VitCaptioner(Importer):
             search=self.search(),
             source=None,
             target=vocabulary,
-            about=facts(self.folder, f"{self.settings['model_type']}, imported", ("en",)),
+            about=facts(self.folder, f"{self.model_type}, imported", ("en",)),
         )
 
     def search(self) -> SearchConfig:
         """Return the search settings; without any, those of Li et al. 2022."""
-        given = {**self.settings, **self.settings.get("text_config", {}), **self.generation}
-        beam, longest = int(given.get("num_beams") or 1), int(given.get("max_length") or 20)
+        beam, longest, alpha = (self.generation[name] for name in CAPTION)
         return SearchConfig(
             beam=beam if beam > 1 else 3,
-            length_penalty=max(0.0, float(given.get("length_penalty") or 1.0)),
+            length_penalty=max(0.0, float(alpha or 1)),
             length_penalty_form="power",
-            max_caption=max(2, longest - 1),
+            max_caption=min(max(2, (longest or 20) - 1), MAX_SLOTS),
         )
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
@@ -129,6 +140,17 @@ class Blip(VitCaptioner):
     """BLIP for captions, base or large."""
 
     model_type = "blip"
+    of_generation = CAPTION
+    schema = {
+        "vision_config": VISION,
+        "text_config": rules(
+            *LAYER,
+            "slots: max_position_embeddings",
+            "epsilon: layer_norm_eps",
+            "id: vocab_size pad_token_id bos_token_id sep_token_id",
+            hidden_act=Rule(tuple(ACTIVATIONS)),
+        ),
+    }
     patch = "vision_model.embeddings.patch_embedding"
     tokens = "vision_model.embeddings.class_embedding"
     positions = "vision_model.embeddings.position_embedding"
@@ -167,37 +189,50 @@ class Blip(VitCaptioner):
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
-        with reading(self.folder):
-            text = self.settings["text_config"]
-            checked(text, hidden_act=tuple(ACTIVATIONS))
-            config = ModelConfig(
-                family="captioner-transformer",
-                embedding=text["hidden_size"],
-                hidden=text["intermediate_size"],
-                encoder_layers=0,
-                decoder_layers=text["num_hidden_layers"],
-                heads=text["num_attention_heads"],
-                position="learned",
-                norm="post",
-                norm_epsilon=text["layer_norm_eps"],
-                embedding_norm=True,
-                embedding_scale=False,
-                activation=ACTIVATIONS[text["hidden_act"]],
-                output_transform=True,
-                max_source=text["max_position_embeddings"],
-                image=self.image(self.settings["vision_config"], 1),
-            )
-            unknown = read_tokenizer(self.folder)["model"]["vocab"].get("[UNK]", -1)
-            special = Special(
-                text["pad_token_id"], unknown, text["bos_token_id"], text["sep_token_id"]
-            )
-            return self.with_tokenizer(config, special, text["vocab_size"])
+        text = self.settings["text_config"]
+        config = ModelConfig(
+            family="captioner-transformer",
+            embedding=text["hidden_size"],
+            hidden=text["intermediate_size"],
+            encoder_layers=0,
+            decoder_layers=text["num_hidden_layers"],
+            heads=text["num_attention_heads"],
+            position="learned",
+            norm="post",
+            norm_epsilon=text["layer_norm_eps"],
+            embedding_norm=True,
+            embedding_scale=False,
+            activation=ACTIVATIONS[text["hidden_act"]],
+            output_transform=True,
+            max_source=text["max_position_embeddings"],
+            image=self.image(self.settings["vision_config"], 1),
+        )
+        unknown = read_tokenizer(self.folder)["model"]["vocab"].get("[UNK]", -1)
+        special = Special(text["pad_token_id"], unknown, text["bos_token_id"], text["sep_token_id"])
+        return self.with_tokenizer(config, special, text["vocab_size"])
 
 
 class VitGpt2(VitCaptioner):
     """ViT or DeiT with GPT-2: VisionEncoderDecoder."""
 
     model_type = "vision-encoder-decoder"
+    schema = {
+        "encoder": {**VISION, "model_type": Rule(("vit", "deit"))},
+        "decoder": rules(
+            "size: n_embd n_head",
+            "layers: n_layer",
+            "slots: n_positions",
+            "epsilon: layer_norm_epsilon",
+            "false: scale_attn_by_inverse_layer_idx",
+            "true: scale_attn_weights tie_word_embeddings",
+            "id: vocab_size eos_token_id",
+            model_type=Rule(("gpt2",)),
+            activation_function=Rule(tuple(ACTIVATIONS)),
+            n_inner=Rule(int, None, 1, MAX_SIZE),
+        ),
+        **SPECIAL,
+    }
+    of_generation = {**CAPTION, **SPECIAL}
     patch = "encoder.embeddings.patch_embeddings.projection"
     positions = "encoder.embeddings.position_embeddings"
     words = "decoder.transformer.wte.weight"
@@ -237,39 +272,31 @@ class VitGpt2(VitCaptioner):
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
-        with reading(self.folder):
-            vision, text = self.settings["encoder"], self.settings["decoder"]
-            checked(vision, model_type=("vit", "deit"))
-            checked(
-                text,
-                model_type=("gpt2",),
-                activation_function=tuple(ACTIVATIONS),
-                scale_attn_by_inverse_layer_idx=(False,),
-                scale_attn_weights=(True,),
-                tie_word_embeddings=(True,),
-            )
-            distilled = vision["model_type"] == "deit"
-            names = ["cls_token", "distillation_token"][: 1 + distilled]
-            self.tokens = " ".join(f"encoder.embeddings.{name}" for name in names)
-            size = text["n_embd"]
-            config = ModelConfig(
-                family="captioner-transformer",
-                embedding=size,
-                hidden=text.get("n_inner") or 4 * size,
-                encoder_layers=0,
-                decoder_layers=text["n_layer"],
-                heads=text["n_head"],
-                position="learned",
-                norm_epsilon=text["layer_norm_epsilon"],
-                embedding_scale=False,
-                activation=ACTIVATIONS[text["activation_function"]],
-                max_source=text["n_positions"],
-                image=self.image(vision, 1 + distilled),
-            )
-            given = {**self.settings, **self.generation}
-            end, pad = int(given.get("eos_token_id", text["eos_token_id"])), given["pad_token_id"]
-            start = int(given["decoder_start_token_id"])
-            return self.with_tokenizer(config, Special(pad, -1, start, end), text["vocab_size"])
+        vision, text = self.settings["encoder"], self.settings["decoder"]
+        distilled = vision["model_type"] == "deit"
+        names = ["cls_token", "distillation_token"][: 1 + distilled]
+        self.tokens = " ".join(f"encoder.embeddings.{name}" for name in names)
+        size = text["n_embd"]
+        config = ModelConfig(
+            family="captioner-transformer",
+            embedding=size,
+            hidden=text["n_inner"] or 4 * size,
+            encoder_layers=0,
+            decoder_layers=text["n_layer"],
+            heads=text["n_head"],
+            position="learned",
+            norm_epsilon=text["layer_norm_epsilon"],
+            embedding_scale=False,
+            activation=ACTIVATIONS[text["activation_function"]],
+            max_source=text["n_positions"],
+            image=self.image(vision, 1 + distilled),
+        )
+        given = {**self.settings, "eos_token_id": text["eos_token_id"]}
+        for found in (self.settings, self.generation):
+            given |= {name: found[name] for name in SPECIAL if found[name] is not None}
+        ids = validated(given, dict.fromkeys(SPECIAL, Rule(int)), self.folder / "config.json")
+        pad, start, end = ids.values()
+        return self.with_tokenizer(config, Special(pad, -1, start, end), text["vocab_size"])
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Return weights by the name that they have in this program."""
@@ -295,15 +322,21 @@ def json_vocabulary(
 
 def read_tokenizer(folder: Path) -> dict[str, Any]:
     """Return the content of a tokenizer.json, or one that is made of older files."""
-    if (folder / JSON).exists():
-        return dict(read_json(folder / JSON))
-    paths = {name: folder / name for name in ("vocab.txt", "vocab.json", "merges.txt")}
+    path = folder / JSON
+    content = read_value(path) if path.exists() else _made_tokenizer(folder)
+    model = validated(content, {"model": Rule(dict[str, Any])}, path)["model"]
+    found = validated({**content, "vocab": model.get("vocab")}, TOKENIZER, path)
+    for number, token in enumerate(found["added_tokens"]):
+        validated(token, ADDED, f"{path}: added_tokens {number}")
+    return dict(content)
+
+
+def _made_tokenizer(folder: Path) -> Any:
+    names = ["vocab.txt"] if (folder / "vocab.txt").exists() else ["vocab.json", "merges.txt"]
     library: Any = import_module("tokenizers.implementations")
     with intact(folder, f"{JSON}, vocab.txt, or vocab.json with merges.txt", "", Exception):
-        if paths["vocab.txt"].exists():
-            made = library.BertWordPieceTokenizer(str(paths["vocab.txt"]), lowercase=True)
-        elif paths["vocab.json"].exists():
-            made = library.ByteLevelBPETokenizer(str(paths["vocab.json"]), str(paths["merges.txt"]))
-        else:
-            raise NotFoundError(f"{folder} has no vocabulary", JSON)
-        return dict(import_module("json").loads(made.to_str()))
+        for name in names:
+            open_regular(folder / name).close()
+        kind = library.ByteLevelBPETokenizer if names[1:] else library.BertWordPieceTokenizer
+        made = kind(*(str(folder / name) for name in names), lowercase=not names[1:])
+        return parse_json(made.to_str())

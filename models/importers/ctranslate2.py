@@ -18,9 +18,11 @@ import torch
 from torch import Tensor
 
 from models.base.errors import ConfigurationError, DamagedError, intact
+from models.base.files import read_regular
 from models.config import ModelConfig
 from models.importers.base import Imported, Importer, extended_sides, facts, rows_of, silenced
-from models.importers.weights import CTranslate2Weights, read_json
+from models.importers.schema import Rule, read_json, read_list, rules
+from models.importers.weights import CTranslate2Weights
 from models.inference.ctranslate2.convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
 from models.storage.archive import About
 from models.text.tokenizer import Tokenizer
@@ -43,6 +45,7 @@ SETTINGS = {  # variables that are no weights, and their values that are known
     "layer_norm": (1,),
 }
 READ = ("pre_norm", "scale_embeddings", "start_from_zero_embedding", "activation", "num_heads")
+ARGOS = rules("text: package_version from_code to_code")
 UNSEEN = ("alignment_layer", "alignment_heads")  # of its own attention output
 LONGEST = 1024  # source in tokens, where positions are computed
 PublishedSide = tuple[list[str], Special]  # a vocabulary as published
@@ -52,6 +55,12 @@ class CTranslate2Folder(Importer):
     """A model in CTranslate2's format."""
 
     unused = r"_scale$"
+    schema = rules(
+        "false: add_source_bos",
+        "text: decoder_start_token bos_token unk_token eos_token",
+        "epsilon: layer_norm_epsilon",
+        add_source_eos=Rule(bool, False),
+    )
 
     @classmethod
     def reads(cls, folder: Path) -> bool:
@@ -71,8 +80,8 @@ class CTranslate2Folder(Importer):
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The content of config.json; empty for older models."""
-        return dict(read_json(self.place / "config.json", {}))
+        """The settings of config.json; the defaults for older models."""
+        return read_json(self.place / "config.json", self.schema, optional=True)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -92,14 +101,11 @@ class CTranslate2Folder(Importer):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         self._check_settings()
-        if self.settings.get("add_source_bos"):
-            raise ConfigurationError("a source that begins with a start mark", "one without")
         sides = self._sides()
         config = self._config(joint=sides[0] is sides[1])
-        return self._with_tokenizer(config, sides, ends=bool(self.settings.get("add_source_eos")))
+        return self._with_tokenizer(config, sides, ends=self.settings["add_source_eos"])
 
     def _config(self, *, joint: bool) -> ModelConfig:
-        given = self.settings
         size = self.weights.array(self._embedding("encoder")).shape[1]
         positions, longest = self._positions(size)
         layers = {
@@ -127,7 +133,7 @@ class CTranslate2Folder(Importer):
             decoder_layers=layers["decoder"],
             heads=self.number("num_heads", HEADS.get(self.weights.spec, 8)),
             norm="pre" if self.number("pre_norm", 1) else "post",
-            norm_epsilon=given.get("layer_norm_epsilon") or 1e-5,
+            norm_epsilon=self.settings["layer_norm_epsilon"],
             embedding_scale=bool(self.number("scale_embeddings", 1)),
             embedding_norm=self.has("encoder/layernorm_embedding/gamma"),
             activation=numbers[activation],
@@ -198,24 +204,25 @@ class CTranslate2Folder(Importer):
             if path.exists():
                 with intact(path, "a vocabulary of CTranslate2"):
                     if path.suffix == ".json":
-                        return [str(token) for token in read_json(path)]
-                    return path.read_text("utf-8").removesuffix("\n").split("\n")
+                        return [*read_list(path, Rule(list[str]))]
+                    text = read_regular(path).decode()
+                    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
         return []
 
     def _side(self, tokens: list[str]) -> PublishedSide:
         given = self.settings
 
-        def row(*names: str | None) -> int:
+        def row(*names: str) -> int:
             return next((tokens.index(name) for name in names if name in tokens), -1)
 
-        start = row(given.get("decoder_start_token"), given.get("bos_token"), "<s>")
+        start = row(given["decoder_start_token"], given["bos_token"], "<s>")
         if self.number("start_from_zero_embedding", 0):
             start = -1
         return tokens, Special(
             row("<blank>", "<pad>"),
-            row(given.get("unk_token"), "<unk>"),
+            row(given["unk_token"], "<unk>"),
             start,
-            row(given.get("eos_token"), "</s>"),
+            row(given["eos_token"], "</s>"),
         )
 
     def _with_tokenizer(
@@ -253,7 +260,9 @@ class CTranslate2Folder(Importer):
             paths = [folder / names[0] for folder in (self.folder, self.place)]
             for path in paths:
                 if path.exists():
-                    return [path.read_bytes(), path.with_name(names[1]).read_bytes()]
+                    both = (path, path.with_name(names[1]))
+                    with intact(self.folder, " and ".join(dict.fromkeys(names))):
+                        return [read_regular(each) for each in both]
         if (self.folder / "bpe.model").exists():
             raise ConfigurationError(
                 f"{self.folder} has tokens of subword-nmt (bpe.model)", "sentencepiece.model"
@@ -261,11 +270,10 @@ class CTranslate2Folder(Importer):
         return []
 
     def _about(self) -> About:
-        given = read_json(self.folder / "metadata.json", {})
-        if not given:
+        if not (self.folder / "metadata.json").exists():
             return facts(self.folder, "CTranslate2, imported")
-        codes = tuple(str(given[key]) for key in ("from_code", "to_code") if given.get(key))
-        return facts(self.folder, f"Argos package {given.get('package_version', '')}", codes)
+        version, *codes = read_json(self.folder / "metadata.json", ARGOS).values()
+        return facts(self.folder, f"Argos package {version}", tuple(filter(None, codes)))
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Return weights by the name that they have in this program."""

@@ -12,16 +12,22 @@ import re
 from functools import cached_property
 from typing import Any
 
-from models.base.errors import ConfigurationError, DamagedError, intact
-from models.config import ModelConfig
-from models.importers.base import Imported, checked, facts, reading, search_settings
-from models.importers.marian import Bart, ordered
-from models.importers.weights import read_json
+from models.base.errors import DamagedError, intact
+from models.base.files import read_regular
+from models.config import MAX_SLOTS, ModelConfig
+from models.importers.base import Imported, facts, search_settings
+from models.importers.marian import SIZES, Bart, read_vocabulary
+from models.importers.schema import Rule, read_json, rules
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
 from models.use_config import TokenizerConfig
 
 LANGUAGE = re.compile(r"__([A-Za-z0-9_]+?)__|([a-z]{3}_[A-Z][a-z]{3})")
+NAMES = Rule(list[str | dict[str, Any]], ())
+EXTRA = {"additional_special_tokens": NAMES}
+TOKENIZER = rules(
+    "text: tokenizer_class", "false: legacy_behaviour", **EXTRA, extra_special_tokens=NAMES
+)
 FIRST = ("<s>", "<pad>", "</s>", "<unk>")
 SENTENCEPIECE = "sentencepiece.bpe.model"
 
@@ -30,29 +36,30 @@ class M2m100(Bart):
     """M2M-100 and its kin in a folder of the Hugging Face hub."""
 
     model_type = "m2m_100"
+    schema = rules(
+        *SIZES,
+        "flag: scale_embedding",
+        "id: vocab_size pad_token_id decoder_start_token_id eos_token_id",
+        activation_function=Rule(("relu",), "relu"),
+        max_position_embeddings=Rule(int, 1024, 1, MAX_SLOTS),
+    )
 
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
-        given, named = self.settings, read_json(self.folder / "tokenizer_config.json", {})
-        checked(given, activation_function=("relu",), scale_embedding=(True, False))
-        if named.get("legacy_behaviour"):
-            raise ConfigurationError(
-                "NLLB whose sources end with their language (legacy_behaviour)",
-                "legacy_behaviour=false in tokenizer_config.json",
-            )
-        with reading(self.folder):
-            config = ModelConfig(
-                **self.sizes(),
-                position="sinusoidal",
-                position_offset=int(given["pad_token_id"]) + 1,
-                embedding_scale=given.get("scale_embedding", True),
-                max_source=given.get("max_position_embeddings", 1024),
-            )
-            special = Special(
-                given["pad_token_id"], 3, given["decoder_start_token_id"], given["eos_token_id"]
-            )
-            count = int(given["vocab_size"])
+        given = self.settings
+        named = read_json(self.folder / "tokenizer_config.json", TOKENIZER, optional=True)
+        config = ModelConfig(
+            **self.sizes(),
+            position="sinusoidal",
+            position_offset=given["pad_token_id"] + 1,
+            embedding_scale=given["scale_embedding"],
+            max_source=given["max_position_embeddings"],
+        )
+        special = Special(
+            given["pad_token_id"], 3, given["decoder_start_token_id"], given["eos_token_id"]
+        )
+        count = self.rows(self.place("model.encoder.embed_tokens.weight"), given["vocab_size"])
         return self._with_tokenizer(config, special, count, named)
 
     def _with_tokenizer(
@@ -60,7 +67,7 @@ class M2m100(Bart):
     ) -> Imported:
         """Return settings and vocabulary. named: the content of tokenizer_config.json."""
         with intact(self.folder, SENTENCEPIECE):
-            model = (self.folder / SENTENCEPIECE).read_bytes()
+            model = read_regular(self.folder / SENTENCEPIECE)
         tokens = self._tokens(model, named, count)
         languages = {
             token: str(found[1] or found[2])
@@ -70,7 +77,7 @@ class M2m100(Bart):
         vocabulary = arranged(with_languages(tokens, languages), special)
         vocabulary = vocabulary.extended(known_pieces(model))
         controls = [f"<2{code}>" for code in languages.values()]
-        small = "small100" in str(named.get("tokenizer_class", "")).lower()
+        small = "small100" in named["tokenizer_class"].lower()
         return Imported(
             config,
             Tokenizer(rearranged(model, vocabulary.pieces, [*controls, "<s>", "<mask>"])),
@@ -87,11 +94,12 @@ class M2m100(Bart):
 
     def _tokens(self, model: bytes, named: dict[str, Any], count: int) -> list[str]:
         """Return the text of each row: of vocab.json, or SentencePiece's own; then languages."""
-        special = read_json(self.folder / "special_tokens_map.json", {})
-        listed = special.get("additional_special_tokens") or (
-            named.get("additional_special_tokens") or named.get("extra_special_tokens") or []
+        path = self.folder / "special_tokens_map.json"
+        special = read_json(path, EXTRA, optional=True)
+        listed = special["additional_special_tokens"] or (
+            named["additional_special_tokens"] or named["extra_special_tokens"]
         )
-        texts = (token["content"] if isinstance(token, dict) else token for token in listed)
+        texts = (token.get("content") if isinstance(token, dict) else token for token in listed)
         languages = [text for text in map(str, texts) if LANGUAGE.fullmatch(text)]
         if not languages:
             raise DamagedError(
@@ -99,7 +107,7 @@ class M2m100(Bart):
             )
         path = self.folder / "vocab.json"
         if path.exists():
-            tokens = [*ordered(read_json(path)), *languages]
+            tokens = [*read_vocabulary(path), *languages]
         else:  # NLLB: the pieces follow four tokens
             tokens = [*FIRST, *known_pieces(model), *languages, "<mask>"]
         if len(tokens) > count:

@@ -16,28 +16,22 @@ from typing import Any
 
 from torch import Tensor
 
-from models.base.errors import ConfigurationError, DamagedError, intact
-from models.config import ModelConfig
+from models.base.errors import DamagedError, intact
+from models.base.files import read_regular
+from models.config import MAX_SLOTS, ModelConfig
 from models.importers.base import (
     Imported,
     Importer,
-    checked,
     extended_sides,
     facts,
-    reading,
     rows_of,
     search_settings,
     silenced,
 )
-from models.importers.weights import NumpyWeights, read_json
+from models.importers.schema import Rule, read_json, read_list, rules, validated
+from models.importers.weights import NumpyWeights
 from models.text.tokenizer import Tokenizer
-from models.text.vocabulary import (
-    SILENT,
-    Special,
-    arranged,
-    rearranged,
-    with_languages,
-)
+from models.text.vocabulary import SILENT, Special, arranged, rearranged, with_languages
 from models.use_config import TokenizerConfig
 
 BART = {  # names of a layer in the classes of `transformers` that follow BART
@@ -64,6 +58,11 @@ LANGUAGE = re.compile(r">>([A-Za-z0-9_]+)<<")
 SHARED = "model.shared.weight"
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
 LONGEST = 512
+SIZES = (  # of the classes that follow BART
+    "size: d_model encoder_ffn_dim decoder_ffn_dim encoder_attention_heads decoder_attention_heads",
+    "layers: encoder_layers decoder_layers",
+)
+TOKENIZER = rules("text: source_lang target_lang")
 
 
 class Bart(Importer):
@@ -99,14 +98,17 @@ class Bart(Importer):
         if name not in places:
             return super().tensor(name, shape)
         own, vocabulary = places[name]
-        is_own = self.has(own) and (not self.has(SHARED) or name == "output.weight")
-        place = own if is_own else SHARED
-        return rows_of(self.theirs(place), vocabulary or found.target)
+        is_own = name == "output.weight" and self.has(own)
+        return rows_of(self.theirs(own if is_own else self.place(own)), vocabulary or found.target)
+
+    def place(self, own: str) -> str:
+        """Return the published name of an embedding: its own if there is no shared one."""
+        return own if self.has(own) and not self.has(SHARED) else SHARED
 
     def _forbidden(self, bias: Tensor) -> Tensor:
         """Return the bias (Y,) with SILENT for tokens that generation_config.json forbids."""
-        single = (ids for ids in self.generation.get("bad_words_ids") or () if len(ids) == 1)
-        refused = {*(ids[0] for ids in single), *(self.generation.get("suppress_tokens") or ())}
+        single = (ids[0] for ids in self.generation["bad_words_ids"] if len(ids) == 1)
+        refused = {*single, *self.generation["suppress_tokens"]}
         rows = self.imported.target.rows[4:]  # search never outputs the first ones
         bias[[n for n, row in enumerate(rows, 4) if row in refused]] = SILENT
         return bias
@@ -119,37 +121,35 @@ class Marian(Bart):
     """
 
     model_type = "marian"
+    schema = rules(
+        *SIZES,
+        "false: normalize_before normalize_embedding add_final_layer_norm",
+        "true: static_position_embeddings",
+        "flag: scale_embedding tie_word_embeddings share_encoder_decoder_embeddings",
+        "id: pad_token_id eos_token_id",
+        "id?: decoder_start_token_id",
+        activation_function=Rule(tuple(ACTIVATIONS)),
+        max_position_embeddings=Rule(int, LONGEST, 1, MAX_SLOTS),
+    )
 
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        checked(
-            given,
-            normalize_before=(False,),
-            normalize_embedding=(False,),
-            static_position_embeddings=(True,),
-            activation_function=tuple(ACTIVATIONS),
-            add_final_layer_norm=(False,),
-            scale_embedding=(True, False),
+        config = ModelConfig(
+            **self.sizes(),
+            position="sinusoidal_2017",
+            norm="post",
+            activation=ACTIVATIONS[given["activation_function"]],
+            embedding_scale=given["scale_embedding"],
+            max_source=given["max_position_embeddings"],
+            tied=given["tie_word_embeddings"],
         )
-        with reading(self.folder):
-            config = ModelConfig(
-                **self.sizes(),
-                position="sinusoidal_2017",
-                norm="post",
-                activation=ACTIVATIONS[given["activation_function"]],
-                embedding_scale=given.get("scale_embedding", True),
-                max_source=given.get("max_position_embeddings", LONGEST),
-                tied=given.get("tie_word_embeddings", True),
-            )
-            pad, end = int(given["pad_token_id"]), int(given["eos_token_id"])
-            start = int(given.get("decoder_start_token_id", pad))
-            separate = not given.get("share_encoder_decoder_embeddings", True)
-        source = ordered(read_json(self.folder / "vocab.json"))
-        target = source
-        if separate:
-            target = ordered(read_json(self.folder / "target_vocab.json"))
+        pad, end, start = (given[f"{name}_token_id"] for name in ("pad", "eos", "decoder_start"))
+        start = pad if start is None else start
+        source = target = read_vocabulary(self.folder / "vocab.json")
+        if not given["share_encoder_decoder_embeddings"]:
+            target = read_vocabulary(self.folder / "target_vocab.json")
         return text_model(self, config, (source, target), Special(pad, -2, start, end))
 
 
@@ -160,7 +160,8 @@ def text_model(
     folder, separate = importer.folder, tokens[0] is not tokens[1]
     found = []
     with intact(folder, "source.spm and target.spm"):
-        models = [(folder / f"{side}.spm").read_bytes() for side in ("source", "target")]
+        paths = folder / "source.spm", folder / "target.spm"
+        models = [read_regular(path) for path in paths]
     languages = {token: match[1] for token in tokens[0] if (match := LANGUAGE.fullmatch(token))}
     for side in tokens:
         own = special._replace(unknown=side.index("<unk>") if "<unk>" in side else -1)
@@ -170,8 +171,8 @@ def text_model(
     files = [
         rearranged(model, one.pieces, controls) for model, one in zip(models, wider, strict=True)
     ]
-    listed, given = tuple(languages.values()), read_json(folder / "tokenizer_config.json", {})
-    both = tuple(str(given[key]) for key in ("source_lang", "target_lang") if given.get(key))
+    given = read_json(folder / "tokenizer_config.json", TOKENIZER, optional=True)
+    listed, both = tuple(languages.values()), tuple(filter(None, given.values()))
     return Imported(
         config,
         Tokenizer(*files),
@@ -183,14 +184,27 @@ def text_model(
     )
 
 
-def ordered(vocabulary: Any) -> list[str]:
+def read_vocabulary(path: Path) -> list[str]:
+    """Return the tokens of a vocabulary in JSON by id."""
+    return ordered(read_list(path, Rule(dict[str, int])))
+
+
+def ordered(vocabulary: dict[str, int]) -> list[str]:
     """Return the tokens of a vocabulary by id; raise DamagedError if an id is missing."""
-    by_id = {int(number): token for token, number in vocabulary.items()}
+    by_id = {number: token for token, number in vocabulary.items()}
     if sorted(by_id) != list(range(len(by_id))) or len(by_id) != len(vocabulary):
         raise DamagedError("a vocabulary with missing or repeated ids", "the ids 0, 1, 2, ..")
     return [by_id[number] for number in range(len(by_id))]
 
 
+KNOWN = {  # settings of Marian's own files, and the value that each must have
+    "type": "transformer",
+    "transformer-decoder-autoreg": "self-attention",
+    "transformer-preprocess": "",
+    "transformer-postprocess": "dan",
+    "transformer-postprocess-emb": "d",
+}
+NUMBER = re.compile(r"[0-9]{1,9}")
 FILES = {  # names in Marian's own files; W becomes b for a bias; matrices are stored transposed
     "encoder.layers.N.attention.input": "T encoder_lN_self_W{q,k,v}",
     "encoder.layers.N.attention.output": "T encoder_lN_self_Wo",
@@ -219,6 +233,12 @@ class MarianFiles(Importer):
 
     table = FILES
     unused = r"^special:|^decoder_c?ell|^Wpos$"
+    schema = rules(
+        "size: dim-emb transformer-dim-ffn transformer-heads",
+        "layers: enc-depth dec-depth",
+        **{name: Rule((value,), value) for name, value in KNOWN.items()},
+        **{"transformer-ffn-activation": Rule(tuple(ACTIVATIONS))},
+    )
 
     @classmethod
     def reads(cls, folder: Path) -> bool:
@@ -231,49 +251,46 @@ class MarianFiles(Importer):
         return NumpyWeights(sorted(self.folder.glob("*.npz"))[0])
 
     @cached_property
+    def decoder(self) -> str:
+        """The content of decoder.yml."""
+        with intact(self.folder / "decoder.yml", "settings of Marian in UTF-8"):
+            return read_regular(self.folder / "decoder.yml", 1 << 20).decode()
+
+    @cached_property
     def generation(self) -> dict[str, Any]:
         """The beam size of decoder.yml, under the name of the hub."""
-        found = re.search(
-            r"^beam-size: (\d+)", (self.folder / "decoder.yml").read_text("utf-8"), re.M
-        )
-        return {"num_beams": int(found[1]) if found else 6}
+        found = re.search(r"^beam-size: (\d{1,9})", self.decoder, re.M)
+        given = {"num_beams": int(found[1]) if found else 6}
+        return validated(given, self.of_generation, self.folder / "decoder.yml")
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The settings of training, which stand in the .npz as text."""
-        text = bytes(self.weights.tensor("special:model.yml").numpy().tobytes())
-        lines = (line.partition(": ") for line in text.rstrip(b"\0").decode().splitlines())
-        return {name: value.strip().strip("\"'") for name, _, value in lines if name[:1] != " "}
+        path = self.weights.path
+        with intact(path, "the settings of a Marian model"):
+            text = bytes(self.weights.tensor("special:model.yml").numpy().tobytes())
+            lines = [line.partition(": ") for line in text.rstrip(b"\0").decode().splitlines()]
+        found = {name: value.strip().strip("\"'") for name, _, value in lines if name[:1] != " "}
+        numbers = {name: int(value) for name, value in found.items() if NUMBER.fullmatch(value)}
+        return validated(found | numbers, self.schema, path)
 
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        known = {
-            "type": "transformer",
-            "transformer-decoder-autoreg": "self-attention",
-            "transformer-preprocess": "",
-            "transformer-postprocess": "dan",
-            "transformer-postprocess-emb": "d",
-        }
-        for name, value in known.items():
-            if given.get(name, value) != value:
-                raise ConfigurationError(f"Marian with {name}={given[name]!r}", f"{value!r}")
-        with intact(self.weights.path, "the settings of a Marian model"):
-            config = ModelConfig(
-                embedding=int(given["dim-emb"]),
-                hidden=int(given["transformer-dim-ffn"]),
-                encoder_layers=int(given["enc-depth"]),
-                decoder_layers=int(given["dec-depth"]),
-                heads=int(given["transformer-heads"]),
-                position="sinusoidal_2017",
-                norm="post",
-                activation=ACTIVATIONS[given["transformer-ffn-activation"]],
-                max_source=LONGEST,
-            )
-        paths = vocabulary_files((self.folder / "decoder.yml").read_text("utf-8"))
-        source = read_yaml_vocabulary(self.folder / Path(paths[0]).name)
-        target = source
+        config = ModelConfig(
+            embedding=given["dim-emb"],
+            hidden=given["transformer-dim-ffn"],
+            encoder_layers=given["enc-depth"],
+            decoder_layers=given["dec-depth"],
+            heads=given["transformer-heads"],
+            position="sinusoidal_2017",
+            norm="post",
+            activation=ACTIVATIONS[given["transformer-ffn-activation"]],
+            max_source=LONGEST,
+        )
+        paths = vocabulary_files(self.decoder)
+        source = target = read_yaml_vocabulary(self.folder / Path(paths[0]).name)
         if paths[0] != paths[-1]:
             target = read_yaml_vocabulary(self.folder / Path(paths[-1]).name)
         return text_model(self, config, (source, target), Special(-1, -2, -1, 0))
@@ -304,7 +321,7 @@ class MarianFiles(Importer):
 
 def vocabulary_files(text: str) -> list[str]:
     """Return the vocabularies that a decoder.yml names."""
-    found = re.search(r"^vocabs:\s*\n((?:\s*- .*\n?)+)", text, re.M)
+    found = re.search(r"^vocabs: *\n((?: *- .*\n?)+)", text, re.M)
     if not found:
         raise DamagedError("a decoder.yml without vocabularies", "a list 'vocabs'")
     return [line.strip()[2:].strip().strip("\"'") for line in found[1].splitlines() if line.strip()]
@@ -314,7 +331,7 @@ def read_yaml_vocabulary(path: Path) -> list[str]:
     """Return the tokens of a vocabulary of Marian, `token: id` a line, by id."""
     vocabulary: dict[str, int] = {}
     with intact(path, "a vocabulary of Marian"):
-        for line in path.read_text("utf-8").splitlines():
+        for line in read_regular(path).decode().splitlines():
             token, _, number = line.rpartition(":")
             if token:
                 vocabulary[_unquoted(token.removeprefix("? ").strip())] = int(number)

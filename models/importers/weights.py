@@ -6,6 +6,7 @@ Files are mapped into memory, so that a tensor is read when it is asked for.
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import struct
 import zipfile
@@ -20,13 +21,14 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from models.base.errors import DamagedError, NotFoundError, intact, is_exhausted
+from models.importers.schema import Rule, read_json
+from models.storage.archive import members_of, opened
 
 SAFE, SAFE_INDEX, PICKLED = (
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",
 )
-MOST_CONFIG = 1 << 26  # bytes of a text file
 DTYPES = {torch.float32: "F32", torch.float16: "F16"}  # names in safetensors
 TYPES = ("float32", "int8", "int16", "int32", "float16")  # of CTranslate2; a type is its index
 OLD_TYPES = {4: "float32", 1: "int8", 2: "int16"}  # by size, before version 4
@@ -49,14 +51,17 @@ class FileWeights:
         if (folder / SAFE).exists():
             self._add_safe(folder / SAFE)
         elif (folder / SAFE_INDEX).exists():
-            for name in sorted({*read_json(folder / SAFE_INDEX)["weight_map"].values()}):
+            index = read_json(folder / SAFE_INDEX, {"weight_map": Rule(dict[str, str])})
+            for name in sorted({*index["weight_map"].values()}):
                 self._add_safe(folder / Path(name).name)
         elif (folder / PICKLED).exists():
-            stored = read_pickled(folder / PICKLED)
+            stored = whole_tensors(load_pickled(folder / PICKLED), folder / PICKLED)
             self._readers = dict.fromkeys(stored, stored.__getitem__)
         else:
             raise NotFoundError(f"no weights in {folder}", f"{SAFE} or {PICKLED}")
         self.names = list(self._readers)
+        if not self.names:
+            raise DamagedError(f"{folder} has files of weights without weights", "some")
 
     def _add_safe(self, path: Path) -> None:
         with (
@@ -79,6 +84,9 @@ def mapped(path: Path, name: str) -> Tensor:
 
 def load_pickled(path: Path) -> Any:
     """Return the content of a file of PyTorch; code in it is refused, not run."""
+    if zipfile.is_zipfile(path):
+        with opened(path) as archive:
+            members_of(archive)
     try:
         try:
             return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
@@ -94,19 +102,26 @@ def load_pickled(path: Path) -> Any:
         ) from None
 
 
-def read_pickled(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a file of PyTorch that has nothing else; see `load_pickled`."""
-    stored = load_pickled(path)
-    if not isinstance(stored, dict) or not all(map(torch.is_tensor, stored.values())):
-        raise DamagedError(f"{path} has other things than tensors", "tensors alone")
-    return stored
+def whole_tensors(stored: Any, path: Path) -> dict[str, Tensor]:
+    """Return tensors by name from a file of PyTorch; a DamagedError if there is anything else."""
+    if not isinstance(stored, dict) or not all(map(_is_whole, stored.values())):
+        raise DamagedError(f"{path} has other things than whole tensors", "tensors alone")
+    return {str(name): tensor for name, tensor in stored.items()}
+
+
+def _is_whole(tensor: Any) -> bool:
+    """Return True for a dense tensor; False for one that has more numbers than are stored."""
+    if not torch.is_tensor(tensor) or tensor.layout != torch.strided or tensor.is_quantized:
+        return False
+    return tensor.is_cpu and tensor.nbytes <= tensor.untyped_storage().nbytes()
 
 
 class NumpyWeights:
     """Arrays of an .npz file; one is read when it is asked for."""
 
     def __init__(self, path: Path) -> None:
-        with intact(path, "a whole .npz file", "get it again", zipfile.BadZipFile):
+        with opened(path, "a whole .npz file") as archive:
+            members_of(archive)
             self._file = numpy.load(path, allow_pickle=False)
             self.names = list(self._file.files)
         self.path = path
@@ -115,7 +130,7 @@ class NumpyWeights:
         """Return a tensor; raise KeyError if there is none."""
         if name not in self.names:
             raise KeyError(name)
-        with intact(self.path, "a whole .npz file", "get it again", zipfile.BadZipFile):
+        with opened(self.path, "a whole .npz file"):
             return torch.from_numpy(numpy.ascontiguousarray(self._file[name]))
 
 
@@ -131,7 +146,7 @@ class CTranslate2Weights:
             self._data = numpy.memmap(path, mode="r")
             with path.open("rb") as file:
                 self._read_table(file)
-        self.names = list(self._places)
+        self.path, self.names = path, list(self._places)
 
     def _read_table(self, file: BinaryIO) -> None:
         version = _number(file, "I")
@@ -146,6 +161,8 @@ class CTranslate2Weights:
             size = count if version >= 4 else count * code
             if file.tell() + size > len(self._data):
                 raise ValueError(f"it ends within {name}")
+            if size != math.prod(shape) * numpy.dtype(kind).itemsize or not size:
+                raise ValueError(f"{size} bytes for {name} of shape {shape}")
             self._places[name] = (kind, shape, file.tell(), size)
             file.seek(size, 1)
         for _ in range(_number(file, "I") if version >= 3 else 0):
@@ -154,15 +171,20 @@ class CTranslate2Weights:
 
     def place(self, name: str) -> int:
         """Return where a variable is stored; the same for two names of one variable."""
-        return self._places[name][2]
+        return self._place(name)[2]
+
+    def _place(self, name: str) -> tuple[str, tuple[int, ...], int, int]:
+        if name not in self._places:
+            raise DamagedError(f"{self.path} has no {name}", "all variables of a Transformer")
+        return self._places[name]
 
     def aliases(self, name: str) -> set[str]:
         """Return all names of a variable."""
-        return {other for other, place in self._places.items() if place == self._places[name]}
+        return {other for other, place in self._places.items() if place == self._place(name)}
 
     def array(self, name: str) -> Any:
-        """Return a variable as it is stored; raise KeyError if there is none."""
-        kind, shape, place, size = self._places[name]
+        """Return a variable as it is stored; raise DamagedError if there is none."""
+        kind, shape, place, size = self._place(name)
         return self._data[place : place + size].view(kind).reshape(shape)
 
     def tensor(self, name: str) -> Tensor:
@@ -185,20 +207,6 @@ def _number(file: BinaryIO, kind: str) -> int:
 
 def _text(file: BinaryIO) -> str:
     return file.read(_number(file, "H"))[:-1].decode()
-
-
-def read_json(path: Path, default: Any = None) -> Any:
-    """Return the content of a JSON file of limited size; the default, if given, for no file.
-
-    Raises DamagedError if it is damaged.
-    """
-    if default is not None and not path.is_file():
-        return default
-    with intact(path, "a JSON file"), path.open("rb") as file:
-        content = file.read(MOST_CONFIG + 1)
-        if len(content) > MOST_CONFIG:
-            raise ValueError(f"more than {MOST_CONFIG:,} bytes")
-        return json.loads(content)
 
 
 def write_tensors(

@@ -17,10 +17,10 @@ from torch import Tensor
 
 from models.base.errors import ConfigurationError
 from models.config import AudioConfig, ModelConfig
-from models.importers.base import Imported, checked, facts, reading
+from models.importers.base import SEARCH, Imported, facts
 from models.importers.captioners import json_vocabulary, read_tokenizer
-from models.importers.marian import BART, Bart
-from models.importers.weights import read_json
+from models.importers.marian import BART, SIZES, Bart
+from models.importers.schema import Rule, read_json, rules
 from models.layers import positions
 from models.text.languages import target_token
 from models.text.vocabulary import Special
@@ -28,7 +28,8 @@ from models.use_config import SearchConfig, TokenizerConfig
 
 CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
 LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
-PER_SECOND = 50  # slots
+SOUND = {"sampling_rate": Rule((16_000,), 16_000), "n_fft": Rule((400,), 400)}
+SOUND["hop_length"] = Rule((160,), 160)
 PER_SECOND = 50  # slots of the encoder
 NO_SPEECH = ("<|nospeech|>", "<|nocaptions|>")  # older models have the second name
 
@@ -39,25 +40,33 @@ class Whisper(Bart):
     model_type = "whisper"
     table = {re.sub("^encoder", "encoder.encoder", ours): each for ours, each in BART.items()}
     unused = r"^proj_out\."
+    schema = rules(
+        *SIZES,
+        "slots: max_target_positions",
+        "false: scale_embedding",
+        "id: vocab_size eos_token_id decoder_start_token_id",
+        activation_function=Rule(("gelu",), "gelu"),
+    )
+    of_generation = rules(
+        "flag: is_multilingual", alignment_heads=Rule(list[list[int]], ()), **SEARCH
+    )
 
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        checked(given, activation_function=("gelu",), scale_embedding=(False,))
-        with reading(self.folder):
-            config = ModelConfig(
-                **self.sizes(),
-                family="speech_transformer",
-                position="learned",
-                embedding_scale=False,
-                activation="gelu",
-                max_source=given["max_target_positions"],
-                audio=self.audio(),
-            )
-            end = int(given["eos_token_id"])
-            special = Special(end, -1, int(given["decoder_start_token_id"]), end)
-            count = int(given["vocab_size"])
+        config = ModelConfig(
+            **self.sizes(),
+            family="speech_transformer",
+            position="learned",
+            embedding_scale=False,
+            activation="gelu",
+            max_source=given["max_target_positions"],
+            audio=self.audio(),
+        )
+        end, start = given["eos_token_id"], given["decoder_start_token_id"]
+        special = Special(end, -1, start, end)
+        count = self.rows(self.place("model.decoder.embed_tokens.weight"), given["vocab_size"])
         languages = self._name_languages(self.content)
         vocabulary, tokenizer = json_vocabulary(self.content, special, count)
         return Imported(
@@ -81,17 +90,17 @@ class Whisper(Bart):
 
     def audio(self) -> AudioConfig:
         """Return the settings of the features, and the heads that give the times of words."""
-        sound = read_json(self.folder / "preprocessor_config.json", {})
+        read_json(self.folder / "preprocessor_config.json", SOUND, optional=True)
         bands, slots = (
             self.shape(f"model.encoder.{n}.weight") for n in ("conv1", "embed_positions")
         )
-        checked(sound, sampling_rate=(16_000,), n_fft=(400,), hop_length=(160,))
-        heads = self.generation.get("alignment_heads") or ()
         return AudioConfig(
             rate=16_000,
             bands=bands[1],
             padded=slots[0] / PER_SECOND,
-            alignment_heads=tuple(f"{layer + 1}.{head + 1}" for layer, head in heads),
+            alignment_heads=tuple(
+                f"{layer + 1}.{head + 1}" for layer, head in self.generation["alignment_heads"]
+            ),
         )
 
     def _name_languages(self, content: dict[str, Any]) -> tuple[str, ...]:
@@ -102,7 +111,7 @@ class Whisper(Bart):
         added = content.get("added_tokens", [])
         for token in added:
             token["special"] = True  # timestamps are no text either
-        if not self.generation.get("is_multilingual", True):
+        if not self.generation["is_multilingual"]:
             return ()
         named = [
             (token, match[1]) for token in added if (match := LANGUAGE.fullmatch(token["content"]))
@@ -117,7 +126,7 @@ class Whisper(Bart):
     def theirs(self, name: str) -> Tensor:
         """Return published weights by their own name; a bias of keys is zero."""
         if name.endswith("k_proj.bias") and not self.has(name):
-            return torch.zeros(int(self.settings["d_model"]))
+            return torch.zeros(self.settings["d_model"])
         return super().theirs(name)
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:

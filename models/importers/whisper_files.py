@@ -19,9 +19,11 @@ from typing import Any
 from torch import Tensor
 
 from models.base.errors import NotFoundError, intact
+from models.base.files import read_regular
 from models.importers.base import PICKLED
 from models.importers.captioners import read_tokenizer
-from models.importers.weights import CTranslate2Weights, load_pickled, read_json
+from models.importers.schema import Rule, read_json, read_list, validated
+from models.importers.weights import CTranslate2Weights, load_pickled, whole_tensors
 from models.importers.whisper import Whisper
 from models.storage.settings import NAME
 from models.text.json_tokenizer import SIGNS
@@ -36,6 +38,7 @@ CODES = (  # languages, in the order of their tokens
     "haw ln ha ba jw su yue"
 )
 TASKS = ("translate", "transcribe", "startoflm", "startofprev", "nospeech", "notimestamps")
+LONGEST = 1000  # characters of a token
 TIMES = 1501  # timestamps from 0 to 30 s
 QUIET = (  # never spoken; as in the publisher's program, also with a space before them
     '" # ( ) * + / : ; < = > @ [ \\ ] ^ _ ` { | } ~ 「 」 『 』 << >> <<< >>> -- --- -( -[ (\' (" '
@@ -49,6 +52,7 @@ HEADS = {  # layer.head for the times of words, from 0, by decoder layers and ro
     (6, 51864): "3.3 4.7 5.1 5.5 5.7",
     (12, 51865): "5.3 5.9 8.0 8.4 8.7 8.8 9.0 9.7 9.9 10.5",
 }
+CONFIG = {"suppress_ids": Rule(list[int], (), -1), "alignment_heads": Rule(list[list[int]], ())}
 FASTER = (  # patterns of published names, and the names in a folder of the hub
     ("self_attention/layer_norm", "self_attn_layer_norm"),
     ("/attention/layer_norm", "/encoder_attn_layer_norm"),
@@ -143,13 +147,14 @@ class WhisperFile(Whisper):
             found[f"{part}_ffn_dim"] = shape(f"model.{part}.layers.0.fc1.weight")[0]
             found[f"{part}_attention_heads"] = self.heads
         rows, size = shape("model.decoder.embed_tokens.weight")
-        return found | {
+        found |= {
             "d_model": size,
             "vocab_size": rows,
             "max_target_positions": shape("model.decoder.embed_positions.weight")[0],
             "eos_token_id": places["<|endoftext|>"],
             "decoder_start_token_id": places["<|startoftranscript|>"],
         }
+        return validated(found, self.schema, self.folder)
 
     @cached_property
     def generation(self) -> dict[str, Any]:
@@ -162,11 +167,12 @@ class WhisperFile(Whisper):
         added = self.content["added_tokens"]
         commands = [each["id"] for each in added if COMMAND.fullmatch(each["content"])]
         heads = HEADS.get((given["decoder_layers"], given["vocab_size"]), "")
-        return {
+        made = {
             "suppress_tokens": [texts[text] for text in found if text in texts] + commands,
             "is_multilingual": "" in texts,
             "alignment_heads": [[int(n) for n in head.split(".")] for head in heads.split()],
         }
+        return validated(made, self.of_generation, self.folder)
 
 
 class FasterWhisper(WhisperFile):
@@ -197,18 +203,18 @@ class FasterWhisper(WhisperFile):
     @cached_property
     def generation(self) -> dict[str, Any]:
         """Settings of generation: of its config.json, if this has them."""
-        found, given = super().generation, read_json(self.folder / "config.json", {})
-        for name, theirs in (("suppress_tokens", "suppress_ids"), ("alignment_heads",) * 2):
-            found[name] = given.get(theirs) or found[name]
-        return found
+        given = read_json(self.folder / NAME, CONFIG, optional=True)
+        named = zip(("suppress_tokens", "alignment_heads"), given.values(), strict=True)
+        return super().generation | {name: value for name, value in named if value}
 
     def tokens(self) -> list[str]:
         """Return the list in vocabulary.json or vocabulary.txt."""
         path = self.folder / "vocabulary.json"
         if path.exists():
-            return [str(token) for token in read_json(path)]
-        with intact(path.with_suffix(".txt"), "vocabulary.txt", "get it with its model"):
-            return path.with_suffix(".txt").read_text("utf-8").removesuffix("\n").split("\n")
+            return list(read_list(path, Rule(list[str])))
+        path = path.with_suffix(".txt")
+        with intact(path, "vocabulary.txt", "get it with its model"):
+            return read_regular(path).decode().removesuffix("\n").split("\n")
 
 
 class OpenAIWhisper(WhisperFile):
@@ -229,7 +235,7 @@ class OpenAIWhisper(WhisperFile):
     def weights(self) -> RenamedWeights:
         """The published weights, by their names in a folder of the hub."""
         with self.reading():
-            stored = self._stored["model_state_dict"]
+            stored = whole_tensors(self._stored["model_state_dict"], self.path)
             return RenamedWeights(stored, stored.__getitem__, OPENAI)
 
     @property
@@ -265,7 +271,7 @@ class OpenAIWhisper(WhisperFile):
         with intact(path, "lines of tokens in base 64"):
             texts = [
                 base64.b64decode(line.rpartition(b" ")[0])
-                for line in path.read_bytes().splitlines()
+                for line in read_regular(path).splitlines()
             ]
         found = ["".join(signs[byte] for byte in text) for text in texts]
         codes = CODES.split()[: count - len(found) - len(TASKS) - TIMES - 2]
@@ -275,6 +281,8 @@ class OpenAIWhisper(WhisperFile):
 
 def byte_level(tokens: list[str]) -> dict[str, Any]:
     """Return the content of a tokenizer.json of byte-level pairs, whose ids are their ranks."""
+    if max(map(len, tokens)) > LONGEST:
+        raise ValueError(f"a token of more than {LONGEST} characters")
     end = tokens.index("<|endoftext|>")
     vocabulary = {token: number for number, token in enumerate(tokens[:end])}
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)

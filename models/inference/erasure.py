@@ -80,6 +80,8 @@ def choose_map_head(captioner: Captioner, images: Iterable[Image.Image]) -> Alig
     for image in images:
         greedy = dataclasses.replace(captioner.search, method="greedy")
         ids = captioner.caption([image], search=greedy)[0].hypotheses[0].ids
+        if not words(captioner.tokenizer.pieces(ids)):
+            continue
         lost = region_losses(captioner, image, ids).clamp_min(0)  # (W, REGIONS, REGIONS)
         maps = every_map(captioner, image, ids)  # (L, 1 + H, W, rows, columns)
         weights = adaptive_avg_pool2d(maps.flatten(0, 2), REGIONS).view(

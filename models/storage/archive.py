@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.base.errors import intact
-from models.base.files import replacing
+from models.base.errors import InputError, intact
+from models.base.files import read_regular, replacing, write_errors
+from models.base.limits import MODEL_FILE_BYTES
 from models.storage.digests import NAME as SUMS
 from models.storage.replay import NAME as REPLAY
 from models.storage.settings import CARD, STATISTICAL, WEIGHTS, read_settings, task_of
@@ -22,13 +26,17 @@ FILES = (
     *(STATISTICAL, REPLAY, WEIGHTS, SUMS),
 )
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
-MOST_BYTES_ELSE = 1 << 26
+MOST_FILES, MOST_RATIO = 10_000, 20  # files of an archive, and their size in archives
 BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # of zip archives
 
 
 def write_archive(folder: Path, path: Path) -> None:
-    """Write the bundle in a folder as one file."""
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    """Write the bundle in a folder as one file; raise ResourceError if it cannot be written."""
+    with (
+        replacing(path) as file,
+        write_errors(path),
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
+    ):
         for name in FILES:
             if (folder / name).is_file():
                 info = zipfile.ZipInfo(name, BEGINNING_OF_TIME)
@@ -43,16 +51,34 @@ def extract_archive(path: Path, folder: Path) -> None:
 
     Raises DamagedError if the file was not written by `write_archive`, or is damaged.
     """
-    made_by = "a file made by `attn models pack`"
-    with (
-        intact(path, made_by, "", zipfile.BadZipFile, RuntimeError),
-        zipfile.ZipFile(path) as archive,
-    ):
+    with opened(path, "a file made by `attn models pack`") as archive:
         members = archive.infolist()
         _check(members, path)
         for member in members:
             with archive.open(member) as source, (folder / member.filename).open("xb") as file:
                 shutil.copyfileobj(source, file)
+
+
+@contextmanager
+def opened(path: Path, expected: str = "an archive of a model") -> Iterator[zipfile.ZipFile]:
+    """Yield a zip archive for reading; raise DamagedError for what is damaged in the block."""
+    faults = zipfile.BadZipFile, RuntimeError, EOFError, zlib.error
+    with intact(path, expected, "get it again", *faults), zipfile.ZipFile(path) as archive:
+        yield archive
+
+
+def members_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the files of an archive; a ValueError if they are much larger than it, or too many."""
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    for member in members:
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{ascii(member.filename)} is compressed in an unusual way")
+    packed = sum(member.compress_size for member in members)
+    if len(members) > MOST_FILES or not packed <= Path(str(archive.filename)).stat().st_size:
+        raise ValueError(f"more than {MOST_FILES:,} files, or files that overlap")
+    if sum(member.file_size for member in members) > MOST_RATIO * packed + MODEL_FILE_BYTES:
+        raise ValueError(f"files of more than {MOST_RATIO} times its size")
+    return members
 
 
 def _check(members: list[zipfile.ZipInfo], path: Path) -> None:
@@ -62,7 +88,7 @@ def _check(members: list[zipfile.ZipInfo], path: Path) -> None:
             raise ValueError(f"file {ascii(member.filename)} does not belong to a model")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise ValueError(f"{member.filename} is compressed or encrypted")
-        if member.file_size > MOST_BYTES.get(member.filename, MOST_BYTES_ELSE):
+        if member.file_size > MOST_BYTES.get(member.filename, MODEL_FILE_BYTES):
             raise ValueError(f"{member.filename} has {member.file_size:,} bytes")
     if missing := [name for name in REQUIRED if name not in names]:
         raise ValueError(f"no {missing[0]}")
@@ -129,6 +155,6 @@ def read_facts(folder: Path) -> Facts:
 def read_card(folder: Path) -> str:
     """Return the model card, or "" if there is none."""
     try:
-        return (folder / CARD).read_text("utf-8", errors="replace")
-    except OSError:
+        return read_regular(folder / CARD).decode("utf-8", "replace")
+    except (OSError, InputError):
         return ""

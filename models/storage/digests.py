@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from models.base.errors import DamagedError, intact
-from models.base.files import write_bytes, write_text
+from models.base.files import read_regular, write_bytes, write_text
 
 NAME = "SHA256SUMS"
 MOST_BYTES = 1 << 20
@@ -54,8 +54,7 @@ def read_digests(folder: Path) -> Digests:
         return {}
     found: Digests = {}
     with intact(path, "lines of a digest and a file name", "get the model again"):
-        with path.open("rb") as file:
-            lines = file.read(MOST_BYTES).decode("utf-8").removesuffix("\n").split("\n")
+        lines = read_regular(path, MOST_BYTES).decode("utf-8").removesuffix("\n").split("\n")
         for number, line in enumerate(lines, 1):
             match = LINE.fullmatch(line)
             if not match:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from models.base.errors import intact
+from models.base.files import read_regular
 from models.storage.digests import check_digests
 
 NAME = "replay.tsv.gz"
@@ -35,7 +36,7 @@ def read_replay_bytes(folder: Path) -> bytes:
     if not path.is_file():
         return b""
     with intact(path, "a file of the model"):
-        return path.read_bytes()
+        return read_regular(path, MOST_BYTES)
 
 
 def read_replay(folder: Path) -> list[ReplayPair]:

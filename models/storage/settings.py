@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from models.base.errors import DamagedError, ModelError, NotFoundError, intact, naming
-from models.base.files import write_text
+from models.base.files import check_regular, read_regular, write_text
 from models.base.settings import from_dict, parse_json, to_dict
 from models.base.types import VocabularySizes
 from models.config import ModelConfig
@@ -51,10 +51,13 @@ def read_settings(folder: Path) -> dict[str, Any]:
         raise NotFoundError(f"no model at {folder}", MADE_BY, "train one first, or check the path")
     if not folder.is_dir():
         raise NotFoundError(f"{folder} is a file", MADE_BY)
+    check_regular(folder)
     if not (folder / NAME).exists():
         raise _missing(folder)
     with intact(folder / NAME, MADE_BY):
-        settings: dict[str, Any] = parse_json(_text(folder / NAME))
+        settings: dict[str, Any] = parse_json(read_regular(folder / NAME, MOST_BYTES))
+        if not isinstance(settings, dict):
+            raise ValueError("no table of settings")
         if "model_type" in settings:
             raise DamagedError(
                 f"{folder} is a public model", MADE_BY, f"convert it: `attn models add {folder}`"
@@ -164,11 +167,3 @@ def task_of(folder: Path) -> str:
 def family_of(settings: dict[str, Any]) -> str:
     """Return the family that a bundle's settings name."""
     return str(settings["model"].get("family", ModelConfig.family))
-
-
-def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"more than {MOST_BYTES:,} bytes")
-    return content.decode("utf-8")

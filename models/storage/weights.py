@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from models.base.errors import ConfigurationError, DamagedError, intact
+from models.base.files import check_regular
 from models.storage.digests import check_digests
 from models.storage.settings import WEIGHTS, Shared, WeightPrecision, read_settings, shared_of
 from models.text.vocabulary import SILENT
@@ -236,6 +237,7 @@ def without_shared(tensors: dict[str, Tensor], folder: Path, shared: Shared) -> 
 
 
 def _read_shared(folder: Path, shared: Shared) -> dict[str, Tensor]:
+    check_regular((folder / shared.file).parent)
     return read_tensors(folder / shared.file, lambda name: name.startswith(shared.prefix))
 
 

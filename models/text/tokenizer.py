@@ -10,6 +10,7 @@ from typing import Any
 from unicodedata import category
 
 from models.base.errors import ConfigurationError, intact, unknown_name
+from models.base.files import read_regular
 from models.sources import TAB
 from models.text.json_tokenizer import processor_of
 from models.text.languages import TO, control_tokens, target_token
@@ -144,8 +145,8 @@ class Tokenizer:
         ):
             for path in (joint, folder / JSON):
                 if path.exists():
-                    return cls(path.read_bytes())
-            return cls(*((folder / f"{side}.model").read_bytes() for side in ("source", "target")))
+                    return cls(read_regular(path))
+            return cls(*(read_regular(folder / f"{side}.model") for side in ("source", "target")))
 
 
 class RowTokenizer(Tokenizer):
@@ -330,7 +331,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
         return Tokenizer.read(folder)
     files = Tokenizer.read(folder).files()
     with intact(folder / LABELS, "one label a line", "get the model again", ConfigurationError):
-        text = (folder / LABELS).read_bytes().decode("utf-8")
+        text = read_regular(folder / LABELS).decode("utf-8")
         return LabelTokenizer(files["tokenizer.model"], text.removesuffix("\n").split("\n"))
 
 

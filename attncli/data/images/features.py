@@ -61,7 +61,15 @@ class FeatureCache:
         self.intact: set[int] = set()  # rows that were compared with their sums
         with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            if not (folder / "about.json").exists():
+            paths = self.rows_path, self.sums_path, self.keys_path
+            is_new = not (folder / "about.json").exists()
+            if any(path.is_symlink() for path in paths) or is_new and any(folder.glob("[!.]*")):
+                raise ModelError(
+                    f"{folder} contains other files than a feature cache",
+                    "a new or empty folder",
+                    "set ATTN_CACHE to another folder",
+                )
+            if is_new:
                 write_text(folder / "about.json", json.dumps(kind._asdict(), indent=2) + "\n")
         stored = read_kind(folder)
         if stored[:2] != kind[:2]:

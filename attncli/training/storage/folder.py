@@ -17,6 +17,7 @@ from attncli.training.settings.config import RunConfig, TrainConfig, read_run_co
 from attncli.training.settings.toml import read_toml, to_toml
 from models.base.errors import ModelError, naming
 from models.base.files import (
+    check_regular,
     is_leftover,
     open_append,
     remove_leftovers,
@@ -68,6 +69,7 @@ class RunFolder:
 
 def read_config(folder: RunFolder) -> RunConfig:
     """Return the configuration that a run was started with."""
+    check_regular(folder.path)
     with naming(folder.config):
         return read_run_config(read_toml(folder.config))
 
@@ -139,6 +141,9 @@ def check_claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str
     data. Until its data are prepared, a run can still change its settings; afterwards its limits
     can be raised, and settings can change that do not affect the weights.
     """
+    for place in (folder.data, folder.snapshots, folder.samples):
+        if place.is_symlink():  # files in these folders are removed
+            raise ModelError(f"{place} is a link", "a folder of this run alone", "remove the link")
     with write_errors(folder.path):
         there = {path.name for path in folder.path.iterdir() if not is_leftover(path)}
     if folder.has_begun:

@@ -185,8 +185,8 @@ def test_an_interruption_just_after_the_temporary_file_is_made_removes_it(
 ) -> None:
     create = files._create
 
-    def interrupted(path: Path) -> None:
-        create(path).close()
+    def interrupted(path: Path, permissions: int) -> None:
+        create(path, permissions).close()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(files, "_create", interrupted)

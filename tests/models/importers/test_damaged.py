@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import resource
 import shutil
@@ -85,6 +86,48 @@ def with_code(folder: Path) -> None:
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"a": Code()}))
 
 
+def expanded(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    name = "model.encoder.layers.1.fc1.weight"
+    weights[name] = torch.zeros(1, 1).expand(weights[name].shape)
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+
+
+def one_storage(folder: Path) -> None:
+    changed("config.json", lambda c: c.update(encoder_layers=200, decoder_layers=200))(folder)
+
+
+def linked(name: str, target: str) -> Callable[[Path], None]:
+    """Return a fault: a file that is a link."""
+
+    def fault(folder: Path) -> None:
+        (folder.parent / "secret").write_text("secret")
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target)
+
+    return fault
+
+
+def piped(folder: Path) -> None:
+    (folder / "source.spm").unlink()
+    os.mkfifo(folder / "source.spm")
+
+
+def settings(file: str, name: str) -> dict[str, tuple[Callable[[Path], object], str]]:
+    """Return faults of a setting that is a small whole number: other types, other sizes."""
+    values = ("2", "two", 2.5, -1, 2**40, 10**30, [2], {"a": 2}, True, 1e308, float("nan"))
+    return {
+        f"{name} {value}": (changed(file, lambda c, v=value: c.update({name: v})), name)
+        for value in values
+    }
+
+
+def written(file: str, text: str) -> tuple[Callable[[Path], object], str]:
+    """Return a fault: another content of a file, which the error names."""
+    return lambda folder: (folder / file).write_text(text), file
+
+
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (truncated, "model.safetensors is damaged"),
     "other shapes": (
@@ -99,7 +142,10 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         changed("config.json", lambda c: c.update(eos_token_id=9999)),
         "without an end mark",
     ),
-    "no settings": (changed("config.json", lambda c: c.pop("d_model")), "config.json is damaged"),
+    "no settings": (
+        changed("config.json", lambda c: c.pop("d_model")),
+        "config.json: d_model is missing",
+    ),
     "pre-norm": (
         changed("config.json", lambda c: c.update(normalize_before=True)),
         "normalize_before",
@@ -110,6 +156,23 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: (folder / "source.spm").write_bytes(b"\x0a\xff\x01"),
         "SentencePiece",
     ),
+    "expanded": (expanded, "other things than whole tensors"),
+    "more layers than weights": (one_storage, "describes .* weights, more than its files have"),
+    "pipe": (piped, "source.spm is not a regular file"),
+    "device": (linked("source.spm", "/dev/zero"), "source.spm is not a regular file"),
+    "link": (linked("README.md", "../secret"), "README.md is a link to a file outside"),
+    **{
+        key: fault
+        for name in ("d_model", "encoder_layers", "max_position_embeddings", "eos_token_id")
+        for key, fault in settings("config.json", name).items()
+    },
+    **settings("generation_config.json", "num_beams"),
+    **settings("generation_config.json", "bad_words_ids"),
+    **{
+        f"{file} {label}": written(file, text)
+        for file in ("config.json", "generation_config.json", "vocab.json", "tokenizer_config.json")
+        for label, text in {"deep": "[" * 100_000, "list": "[1]", "word": '"x"', "": ""}.items()
+    },
 }
 
 

@@ -26,7 +26,7 @@ from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.training.storage.folder import LOCK, RunFolder
 from models.base.errors import ModelError
-from models.base.files import write_folder, write_text
+from models.base.files import write_errors, write_folder, write_text
 from models.base.settings import parse_json
 from models.storage.settings import family_of, read_settings
 
@@ -150,7 +150,11 @@ def write_stage_inputs(run: AlignerRun) -> None:
     record = {"files": [fingerprint(files) for files in run.files], "languages": run.languages}
     path = run.stages / "inputs.json"
     names = {file.name for file in run.path.iterdir()} if run.path.exists() else set()
-    if RunFolder(run.path).config.exists() or not path.exists() and names - {LOCK, "alignment"}:
+    if (
+        RunFolder(run.path).config.exists()
+        or run.stages.is_symlink()
+        or (not path.exists() and names - {LOCK, "alignment"})
+    ):
         raise ModelError(
             f"{run.path} contains files but no aligner",
             "a new or empty folder",
@@ -165,7 +169,8 @@ def write_stage_inputs(run: AlignerRun) -> None:
                 "choose another -o, or remove that folder",
             )
         return
-    run.stages.mkdir(parents=True, exist_ok=True)
+    with write_errors(run.stages):
+        run.stages.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(record, indent=2) + "\n")
 
 
