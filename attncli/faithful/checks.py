@@ -103,8 +103,7 @@ def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, 
         checks.append(Check("digits", difference))
     if not has_word(output) and has_word(MARK.sub("", source)):
         checks.append(Check("empty", "the output has no words"))
-    if loop := repetition(output, source, times=LOOP):
-        checks.append(Check("repetition", f"{loop.phrase!r} {loop.times:,} times in a row"))
+    checks += check_loop(source, output)
     if cut or not UNSPACED.search(source + output):
         ratio = f"{len(output):,} characters for {len(source):,}"
         least = len(source) * SHORTEST - LEEWAY / 4
@@ -115,6 +114,13 @@ def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, 
     if output.count("\ufffd") > source.count("\ufffd"):
         checks.append(Check("characters", "U+FFFD in the output"))
     return tuple(checks)
+
+
+def check_loop(source: str, output: str) -> list[Check]:
+    """Return the check of a phrase that an output repeats more often than its source."""
+    loop = repetition(output, source, times=LOOP)
+    found = f"{loop.phrase!r} {loop.times:,} times in a row" if loop else ""
+    return [Check("repetition", found)] if found else []
 
 
 def changed_digits(source: str, output: str) -> str:

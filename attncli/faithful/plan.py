@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from unicodedata import combining
 
-from attncli.faithful.checks import Check, check_marked, lacks_parts
+from attncli.faithful.checks import Check, check_loop, check_marked, lacks_parts
 from attncli.faithful.divide import PlanOptions, Reader, around_marks, divided, segments, too_long
 from attncli.faithful.fit import Fitting, concatenated, fitted, joined
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_digits
@@ -271,6 +271,9 @@ class Plan:
         kept, checks = zip(*map(self._checked, range(len(self.pieces)), translations), strict=True)
         hypotheses = self._hypotheses(kept)
         best = hypotheses[0].text
+        failed = [one for each in checks for one in each]
+        if len(self.pieces) > 1 and not any(one.name == "repetition" for one in failed):
+            failed += check_loop(self.line.text, best)  # a loop over several pieces
         lost = self.model.unknown_characters("".join(self.texts))
         return TranslatedLine(
             self.line,
@@ -278,7 +281,7 @@ class Plan:
             self.note,
             tuple(kept),
             lost="".join(character for character in lost if character not in best),
-            checks=self._kept(one for each in checks for one in each),
+            checks=self._kept(failed),
             stand_ins=tuple(self.stand_ins),
         )
 

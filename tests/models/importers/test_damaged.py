@@ -118,7 +118,7 @@ def settings(file: str, name: str) -> dict[str, tuple[Callable[[Path], object], 
     """Return faults of a setting that is a small whole number: other types, other sizes."""
     values = ("2", "two", 2.5, -1, 2**40, 10**30, [2], {"a": 2}, True, 1e308, float("nan"))
     return {
-        f"{name} {value}": (changed(file, lambda c, v=value: c.update({name: v})), name)
+        f"{name} {value}": (changed(file, lambda c, v=value: c.update({name: v})), name)  # type: ignore[misc]
         for value in values
     }
 
