@@ -35,7 +35,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import everyday_data
-import everyday_frames
 import everyday_templates
 import torch
 from everyday_data import CODES, LANGUAGES, Pairs, rows, write
@@ -175,6 +174,8 @@ def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
     words = everyday_data.word_lists(data, code)
     copies = everyday_data.copies(sentences + longer, code)
     filled = everyday_templates.templates(data, code)
+    import everyday_frames  # needs num2words and Babel
+
     phrases, frames = everyday_data.phrases(data, code), everyday_frames.frames(code)
     masked = everyday_frames.masked(sentences + longer + filled, code, everyday_data.shared_parts)
     lists = (sentences, longer, words, copies, phrases, filled, frames, masked)
@@ -231,6 +232,8 @@ def with_letters(known: Tokenizer, lines: list[str], work: Path) -> Tokenizer:
 
 def with_reserved(learned: Tokenizer) -> Tokenizer:
     """Return a vocabulary with the reserved tokens, which SentencePiece never divides."""
+    import everyday_frames
+
     tokens = map(everyday_frames.reserved, range(everyday_frames.TOKENS))
     rows = [(token, 0.0, vocabulary.USER_DEFINED) for token in tokens]
     return Tokenizer(vocabulary.added_pieces(learned.models[0], rows))
