@@ -372,7 +372,6 @@ class Slots:
         number = self.number(
             self.rng.choice((*range(2, 13), self.rng.randint(13, 60))), in_words=0.6
         )
-        feminine = (french, spanish)
         count = [format(one) for one in number]
         if spanish in ("horas", "semanas"):
             count[3] = f"{number[3]:f}"
@@ -381,8 +380,8 @@ class Slots:
         return forms(
             f"{count[0]} {name}s ago",
             f"vor {count[1]} {german}",
-            f"il y a {count[2]} {feminine[0]}",
-            f"hace {count[3]} {feminine[1]}",
+            f"il y a {count[2]} {french}",
+            f"hace {count[3]} {spanish}",
         )
 
     def percent(self) -> Value:

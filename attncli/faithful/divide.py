@@ -28,15 +28,15 @@ Length = Callable[[str], int]  # tokens of a piece with marks
 
 
 class PlanOptions(Protocol):
-    """What a plan reads of the options of a translation."""
+    """Options of a translation that a plan reads."""
 
     @property
     def verbatim(self) -> bool:
-        """True gives lines to the model as they are, but for what is too long."""
+        """True if the model reads lines unchanged; only those that are too long are divided."""
 
     @property
     def long_lines(self) -> str:
-        """How a line that is too long is read: split or refuse."""
+        """Treatment of a line that is too long: split or refuse."""
 
     @property
     def cut_above(self) -> int:

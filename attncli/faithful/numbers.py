@@ -22,7 +22,7 @@ NUMBER = re.compile(rf"\d+(?:{SEPARATORS}\d{{3}}(?!\d))*")
 
 
 class NumberStyle(NamedTuple):
-    """How a language writes numbers."""
+    """Separators of a language, and the side of its currency signs."""
 
     group: str
     decimal: str
@@ -64,4 +64,4 @@ def localised(number: str, source: str, target: str) -> str:
 
 def digits_of(text: str) -> list[str]:
     """Return the numbers of a text without groups and leading zeros; decimals are numbers too."""
-    return [str(int(re.sub(r"\D", "", number))) for number in NUMBER.findall(text)]
+    return [re.sub(r"\D", "", number).lstrip("0") or "0" for number in NUMBER.findall(text)]

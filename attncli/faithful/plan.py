@@ -113,7 +113,7 @@ class Plan:
 
     @property
     def form(self) -> PrepareConfig:
-        """How a text is prepared for the model."""
+        """Preparation of a text for the model."""
         return VERBATIM if self.options.verbatim else self.model.prepare
 
     @cached_property

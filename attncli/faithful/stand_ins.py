@@ -28,8 +28,7 @@ class Edit(NamedTuple):
 
     start: int
     end: int
-    mark: str
-    size: int = 1  # characters that stand there instead
+    mark: str  # one character
 
 
 def readable(
@@ -117,10 +116,10 @@ def shifted(spans: Sequence[Span], edits: Sequence[Edit]) -> list[Span]:
 
 def _shifted(position: int, edits: Sequence[Edit], *, is_end: bool = False) -> int:
     removed = 0
-    for start, end, _, size in edits:
+    for start, end, _ in edits:
         if position <= start:
             break
         if position < end:
-            return start - removed + size * is_end
-        removed += end - start - size
+            return start - removed + is_end
+        removed += end - start - 1
     return position - removed

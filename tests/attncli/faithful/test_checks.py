@@ -93,3 +93,10 @@ def test_pairs_are_faithful_if_nine_of_ten_are() -> None:
     for wrongs, faithful in ((0, True), (1, True), (2, False)):
         pairs = [right] * (10 - wrongs) + [wrong] * wrongs
         assert are_faithful(*zip(*pairs, strict=True)) == faithful
+
+
+def test_numbers_of_any_length_are_compared() -> None:
+    long = "1" * 5000  # Python refuses to convert more than 4,300 digits
+    assert check(f"a {long}", f"b {long}") == ()
+    [found] = check_plain(f"a {long}", f"b {long}2")
+    assert found.name == "digits"
