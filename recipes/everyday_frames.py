@@ -33,7 +33,7 @@ LINES = 60_000  # of each language
 MASKED_LINES = 60_000
 TOKENS = 32  # for protected parts, from the character RESERVED on
 SHARES = {  # of a file for each of its frames; 1 for others
-    **{"numbers": 2.5, "bare": 2.5, "times": 2.0, "ordinals": 1.5, "millions": 0.7, "prices": 0.7},
+    **{"numbers": 3.0, "bare": 3.0, "times": 3.0, "ordinals": 1.5, "millions": 0.7, "prices": 0.7},
     **{"capitals": 0.8, "phrases_numbers": 0.6},
 }
 SLOT = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -192,7 +192,7 @@ class Slots:
         least, most, step = self.rng.choices(
             ((2, 20, 1), (21, 99, 1), (100, 999, 1), (1000, 9999, 1), (10_000, 99_000, 1000),
              (100_000, 900_000, 100_000), (100, 900, 100), (1000, 9000, 1000)),
-            (24, 28, 24, 12, 4, 2, 3, 3),
+            (20, 26, 34, 14, 4, 2, 3, 3),
         )[0]  # fmt: skip
         return self.rng.randrange(least, most + 1, step)
 
@@ -284,14 +284,14 @@ class Slots:
     def time(self) -> Value:
         """Return a time of day, in words or figures; Spanish has its article."""
         hour, kind = self.rng.randint(1, 12), self.rng.random()
-        if kind < 0.45:
+        if kind < 0.35:
             return self.time_in_figures()
         part = [""] * 4
         if self.rng.random() < 0.15:
             hours, *said = self.rng.choice(PARTS_OF_DAY)
             hour = (self.rng.choice([*hours]) - 1) % 12 + 1
             part = [f" {one}" for one in said]
-        minute = self.rng.choice((0, 0, 15, 30, 30, 45, 5, 10, 20, 25, 35, 40, 50, 55))
+        minute = self.rng.choice((0, 0, 15, 30, 30, 45, 45, 5, 10, 20, 25, 35, 40, 50, 55))
         texts = [one + end for one, end in zip(time_in_words(hour, minute), part, strict=True)]
         if minute in (15, 30, 45) and self.rng.random() < 0.15 and not part[0]:
             texts[0] = f"{words(hour, 'en')} {words(minute, 'en')}"
